@@ -1,0 +1,46 @@
+// Where activations live: who is alive when, who shares whose bytes, and an arena that holds them.
+//
+// The schedule is the graph's node order. A view (Reshape, Flatten, Squeeze, Identity, …) has the
+// bytes of what it views; an element-wise op may write over an input that nobody reads after it.
+// The planned arena is what an executor allocates, to the byte.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "assay/infer.h"
+
+namespace assay {
+
+struct MemoryOptions {
+  std::int64_t alignment = 64;
+  // Counts floating activations as if stored with this type.
+  std::optional<DataType> stored_as = {};
+};
+
+// A stretch of the arena, held from the step that first writes it to the last that reads it.
+// Graph inputs are held from step 0, graph outputs to the end.
+struct Buffer {
+  ValueId value;  // the first value that lives in it
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;
+  std::size_t first_step = 0;
+  std::size_t last_step = 0;
+};
+
+struct MemoryPlan {
+  static constexpr std::uint32_t kNoBuffer = 0xffffffffu;
+
+  std::vector<Buffer> buffers;
+  std::vector<std::uint32_t>
+      buffer_of;  // by value; kNoBuffer: a constant, or its size is not known
+  std::vector<std::int64_t> live_bytes;  // by step (one per node): bytes alive while it runs
+  std::int64_t lower_bound_bytes = 0;    // the largest of live_bytes: no plan can do with less
+  std::int64_t arena_bytes = 0;          // what this plan takes
+  std::vector<ValueId> unplanned;        // activations whose size is not known
+};
+
+MemoryPlan plan_memory(const Inferred& model, const MemoryOptions& options = {});
+
+}  // namespace assay

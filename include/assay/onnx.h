@@ -1,0 +1,32 @@
+// ONNX files in and out.
+//
+// Reading maps the file and views its weights in place: nothing is copied, and a file is hostile
+// until verified. Supported: opsets 7 to 21 of the standard domain, every dense tensor encoding,
+// external data beneath the model's folder, model-local functions (inlined), subgraphs.
+// `Constant` nodes become initializers. Refused by name: sparse tensors, training information.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "assay/graph.h"
+#include "assay/progress.h"
+
+namespace assay {
+
+Graph read_onnx(const std::filesystem::path& path);
+// Reads a model from memory; `bytes` is copied. External data is refused.
+Graph read_onnx(std::span<const std::byte> bytes, const std::string& described_as);
+
+struct WriteOptions {
+  // Weights go to FILE.data beside FILE once the file would be larger than this. Protocol buffers
+  // end at 2 GiB, so a larger limit is taken as 2 GiB.
+  std::uint64_t largest_file = std::uint64_t{2} << 30;
+};
+// The file appears whole or not at all.
+void write_onnx(const Graph& graph, const std::filesystem::path& path,
+                const WriteOptions& options = {}, Progress* progress = nullptr);
+
+}  // namespace assay

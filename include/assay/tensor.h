@@ -1,0 +1,96 @@
+// An immutable tensor: a type, dimensions, and a shared view of its bytes.
+//
+// Copying a Tensor copies no data. The bytes live in a Storage: the heap, a mapped file, or a
+// generator that makes them when they are first asked for. They may be unaligned: read them with
+// `to_vector` or memcpy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/data_type.h"
+#include "assay/shape.h"
+
+namespace assay {
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  virtual std::size_t size() const = 0;
+  virtual std::span<const std::byte> bytes() const = 0;
+};
+
+// Owns a buffer.
+std::shared_ptr<const Storage> heap_storage(std::vector<std::byte> bytes);
+// Calls `fill` once, when the bytes are first needed.
+std::shared_ptr<const Storage> generated_storage(std::size_t byte_count,
+                                                 std::function<void(std::span<std::byte>)> fill);
+
+class Tensor {
+ public:
+  Tensor() = default;  // empty: `has_value()` is false
+  // Views `storage` from `offset` on; throws unless the bytes needed are there.
+  Tensor(DataType type, std::vector<std::int64_t> dims, std::shared_ptr<const Storage> storage,
+         std::size_t offset = 0);
+  Tensor(std::vector<std::int64_t> dims, std::vector<std::string> strings);
+
+  template <typename T>
+  static Tensor of(DataType type, std::vector<std::int64_t> dims, std::span<const T> values);
+  static Tensor of_int64(std::vector<std::int64_t> dims, const std::vector<std::int64_t>& values);
+  static Tensor of_float(std::vector<std::int64_t> dims, const std::vector<float>& values);
+
+  bool has_value() const { return type_ != DataType::Undefined; }
+  DataType type() const { return type_; }
+  const std::vector<std::int64_t>& dims() const { return dims_; }
+  Shape shape() const { return Shape(dims_); }
+  std::int64_t elements() const { return elements_; }
+  std::size_t byte_size() const { return byte_size_; }
+
+  std::span<const std::byte> bytes() const;
+  const std::vector<std::string>& strings() const;
+  // The elements as T, whose size must be the type's.
+  template <typename T>
+  std::vector<T> to_vector() const;
+  // Any integer, bool or floating type converted; for shape arithmetic, where tensors are small.
+  std::vector<std::int64_t> to_int64() const;
+  std::vector<double> to_double() const;
+  // The same bytes under other dimensions of equal product.
+  Tensor reshaped(std::vector<std::int64_t> dims) const;
+  // True when both view the very same bytes.
+  bool same_storage(const Tensor& other) const;
+
+  // Equal type, dimensions and content.
+  friend bool operator==(const Tensor& a, const Tensor& b);
+
+ private:
+  DataType type_ = DataType::Undefined;
+  std::vector<std::int64_t> dims_;
+  std::int64_t elements_ = 0;
+  std::size_t byte_size_ = 0;
+  std::shared_ptr<const Storage> storage_;
+  std::size_t offset_ = 0;
+  std::shared_ptr<const std::vector<std::string>> strings_;
+};
+
+template <typename T>
+Tensor Tensor::of(DataType type, std::vector<std::int64_t> dims, std::span<const T> values) {
+  std::vector<std::byte> bytes(values.size_bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return Tensor(type, std::move(dims), heap_storage(std::move(bytes)));
+}
+
+template <typename T>
+std::vector<T> Tensor::to_vector() const {
+  std::vector<T> values(static_cast<std::size_t>(elements_));
+  const auto source = bytes();
+  if (!values.empty()) std::memcpy(values.data(), source.data(), values.size() * sizeof(T));
+  return values;
+}
+
+}  // namespace assay

@@ -1,0 +1,91 @@
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/fail.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kBufferedBytes = std::size_t{1} << 16;
+
+std::string reason() {
+  return std::error_code(errno, std::generic_category()).message();
+}
+
+void sync_directory_of(const std::filesystem::path& target) {
+  auto folder = target.parent_path();
+  if (folder.empty()) folder = ".";
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+  if (std::filesystem::is_directory(target_)) {
+    fail_bad_input("{}: is a directory, give the name of a file to write", target_.string());
+  }
+  temporary_ = target_.string() + ".XXXXXX";
+  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (descriptor_ < 0) fail_running("{}: cannot be written: {}", target_.string(), reason());
+  const auto mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor_, 0666 & ~mask);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  bytes_written_ += bytes.size();
+  if (buffer_.size() + bytes.size() < kBufferedBytes) {
+    buffer_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return;
+  }
+  flush();
+  write_through(bytes);
+}
+
+void AtomicFile::flush() {
+  const std::string pending = std::exchange(buffer_, {});
+  write_through(std::as_bytes(std::span(pending)));
+}
+
+void AtomicFile::write_through(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_running("{}: cannot be written: {}", target_.string(), reason());
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (::fsync(descriptor_) != 0)
+    fail_running("{}: cannot be synced: {}", target_.string(), reason());
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    fail_running("{}: cannot be put in place: {}", target_.string(), reason());
+  }
+  ::close(std::exchange(descriptor_, -1));
+  sync_directory_of(target_);
+}
+
+}  // namespace assay

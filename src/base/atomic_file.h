@@ -1,0 +1,39 @@
+// A file that appears whole or not at all: written beside its target, synced, then renamed.
+//
+// Destroying it before `commit` removes what was written so far and leaves an existing target as it
+// was. Every failure, a full disk among them, is an Error that names the target.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path target);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  std::uint64_t bytes_written() const { return bytes_written_; }
+  void commit();
+
+ private:
+  void flush();
+  void write_through(std::span<const std::byte> bytes);
+
+  std::filesystem::path target_;
+  std::string temporary_;
+  std::string buffer_;
+  int descriptor_ = -1;
+  std::uint64_t bytes_written_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// A read-only memory mapping of a regular file.
+//
+// If the file is truncated by somebody while it is mapped, touching the lost pages would kill the
+// process with SIGBUS. Instead the pages read as zeros and `check_intact` reports the damage, so a
+// reader calls it once after it has read and before it believes what it read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace assay {
+
+class MappedFile {
+ public:
+  // `described_as` is the name used in messages.
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  // Takes ownership of the open descriptor, which must refer to a regular file.
+  static std::shared_ptr<const MappedFile> adopt(int descriptor, std::string described_as);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::string& name() const { return name_; }
+  void check_intact() const;  // throws if the file shrank since it was mapped
+
+ private:
+  MappedFile(std::span<const std::byte> bytes, std::string name);
+
+  std::span<const std::byte> bytes_;
+  std::string name_;
+  int guard_slot_ = -1;
+};
+
+}  // namespace assay

@@ -1,0 +1,115 @@
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+namespace assay {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const auto end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string join(std::span<const std::string> parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
+}
+
+std::string join_dims(std::span<const std::int64_t> dims) {
+  return fmt::format("{}", fmt::join(dims.begin(), dims.end(), "x"));
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string with_thousands(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+namespace {
+
+template <std::size_t N>
+std::string scaled(double number, double step, const std::array<const char*, N>& units) {
+  std::size_t unit = 0;
+  while (std::abs(number) >= step * 0.9995 && unit + 1 < N) {
+    number /= step;
+    ++unit;
+  }
+  const int decimals = unit == 0                  ? 0
+                       : std::abs(number) < 9.995 ? 2
+                       : std::abs(number) < 99.95 ? 1
+                                                  : 0;
+  return fmt::format("{:.{}f}{}", number, decimals, units[unit]);
+}
+
+}  // namespace
+
+std::string with_si_suffix(double number) {
+  return scaled<7>(number, 1000.0, {"", " k", " M", " G", " T", " P", " E"});
+}
+
+std::string with_binary_unit(double bytes) {
+  return scaled<6>(bytes, 1024.0, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
+}
+
+std::string without_control_characters(std::string_view text) {
+  std::string safe(text);
+  std::replace_if(
+      safe.begin(), safe.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return safe;
+}
+
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongestCompared = 200;  // The distance is quadratic in the length.
+  if (word.size() > kLongestCompared) return std::nullopt;
+  std::optional<std::string> best;
+  std::size_t smallest = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const auto& candidate : candidates) {
+    if (candidate.size() > kLongestCompared) continue;
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance >= smallest) continue;
+    smallest = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+}  // namespace assay

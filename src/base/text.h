@@ -1,0 +1,29 @@
+// Small text helpers: splitting, joining, strict number parsing, human-readable figures, and the
+// nearest known word for a mistyped one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(std::span<const std::string> parts, std::string_view separator);
+std::string join_dims(std::span<const std::int64_t> dims);  // "1x3x224x224"
+
+// The whole text must be one decimal integer.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+std::string with_thousands(std::int64_t number);                // "1,814,073,344"
+std::string with_si_suffix(double number);                      // "1.81 G"
+std::string with_binary_unit(double bytes);                     // "97.5 MiB"
+std::string without_control_characters(std::string_view text);  // safe to print on a terminal
+
+// The candidate with the smallest edit distance, if it is near enough to be a likely typing error.
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace assay

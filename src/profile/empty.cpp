@@ -1,0 +1,1 @@
+// Removed when the folder's first real file lands.

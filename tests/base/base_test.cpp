@@ -1,0 +1,104 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "assay/error.h"
+#include "base/atomic_file.h"
+#include "base/checked.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+class TemporaryFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "assay-test-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::size_t file_count() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  std::filesystem::path folder_;
+};
+
+using MappedFileTest = TemporaryFolder;
+using AtomicFileTest = TemporaryFolder;
+
+TEST(Checked, ProductsRefuseToWrap) {
+  const std::int64_t big = std::int64_t{1} << 32;
+  EXPECT_FALSE(checked_product(std::vector<std::int64_t>{big, big}));
+  EXPECT_EQ(checked_product(std::vector<std::int64_t>{big, big, 0}), 0);
+  EXPECT_EQ(checked_product(std::vector<std::int64_t>{}), 1);
+  EXPECT_FALSE(checked_product(std::vector<std::int64_t>{-1, 2}));
+  EXPECT_EQ(saturating_multiply(big, big), std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(Text, NumbersReadAsPeopleWriteThem) {
+  EXPECT_EQ(with_thousands(1814073344), "1,814,073,344");
+  EXPECT_EQ(with_thousands(-999), "-999");
+  EXPECT_EQ(with_si_suffix(1814073344.0), "1.81 G");
+  EXPECT_EQ(with_si_suffix(999.0), "999");
+  EXPECT_EQ(with_binary_unit(102228128.0), "97.5 MiB");
+  EXPECT_EQ(parse_integer("12x"), std::nullopt);
+  EXPECT_EQ(parse_integer("-3"), -3);
+}
+
+TEST(Text, NearestFindsATypingErrorAndNothingElse) {
+  const std::vector<std::string> known = {"resnet18", "resnet50", "vgg16"};
+  EXPECT_EQ(nearest("resnet51", known), "resnet50");
+  EXPECT_EQ(nearest("transformer", known), std::nullopt);
+}
+
+TEST_F(MappedFileTest, SaysWhatIsWrongWithThePath) {
+  EXPECT_THROW(MappedFile::open(folder_ / "missing"), Error);
+  EXPECT_THROW(MappedFile::open(folder_), Error);
+}
+
+TEST_F(MappedFileTest, AFileThatShrinksIsAnErrorAndNotASignal) {
+  const auto path = folder_ / "file";
+  std::ofstream(path) << std::string(64 * 1024, 'x');
+  const auto file = MappedFile::open(path);
+  EXPECT_NO_THROW(file->check_intact());
+  std::filesystem::resize_file(path, 0);
+  EXPECT_EQ(file->bytes()[60 * 1024], std::byte{0});
+  EXPECT_THROW(file->check_intact(), Error);
+}
+
+TEST_F(AtomicFileTest, AppearsWholeOnCommit) {
+  const auto path = folder_ / "file";
+  AtomicFile file(path);
+  file.write("one ");
+  file.write("two");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  file.commit();
+  std::ifstream written(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), "one two");
+  EXPECT_EQ(file_count(), 1u);
+}
+
+TEST_F(AtomicFileTest, LeavesTheOldFileWhenAbandoned) {
+  const auto path = folder_ / "file";
+  std::ofstream(path) << "old";
+  { AtomicFile(path).write("new"); }
+  std::ifstream kept(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "old");
+  EXPECT_EQ(file_count(), 1u);
+}
+
+TEST_F(AtomicFileTest, NamesAFolderThatDoesNotExist) {
+  EXPECT_THROW(AtomicFile(folder_ / "no" / "file"), Error);
+}
+
+}  // namespace
+}  // namespace assay
