@@ -1,0 +1,37 @@
+# make demo and make test work on a fresh Debian machine: they install what is missing first.
+.PHONY: demo build test asan tsan fuzz bench format setup clean
+demo: build
+	@build/release/assay count zoo:resnet50
+
+build: setup
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target assay_cli
+
+test: setup
+	@cmake --preset dev > /dev/null
+	@cmake --build --preset dev
+	@ctest --preset dev --progress --output-on-failure
+
+asan tsan: setup
+	@cmake --preset $@ > /dev/null
+	@cmake --build --preset $@
+	@ctest --preset $@ --progress --output-on-failure
+
+fuzz:
+	@scripts/setup fuzz
+	@scripts/fuzz
+
+bench:
+	@scripts/setup peers
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release
+	@bench/run
+
+format:
+	@scripts/check_format --fix
+
+setup:
+	@scripts/setup
+
+clean:
+	@rm -rf build

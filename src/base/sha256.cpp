@@ -1,0 +1,24 @@
+#include "base/sha256.h"
+
+#include <nettle/sha2.h>
+
+#include <array>
+
+#include "base/fail.h"
+#include "base/mapped_file.h"
+
+namespace assay {
+
+std::string sha256_of_file(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path);
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, file->bytes().size(),
+                reinterpret_cast<const std::uint8_t*>(file->bytes().data()));
+  file->check_intact();
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+  sha256_digest(&context, digest.size(), digest.data());
+  return fmt::format("{:02x}", fmt::join(digest, ""));
+}
+
+}  // namespace assay
