@@ -1,0 +1,220 @@
+// Add, Sub, Mul, Div, Mod, Pow, and the variadic Min, Max, Sum, Mean, all with broadcasting.
+#include <cmath>
+#include <limits>
+
+#include "kernels/broadcast.h"
+#include "kernels/families.h"
+
+namespace assay {
+
+namespace {
+
+// Integers wrap: the sum is formed without sign, where wrapping is defined.
+template <typename T>
+T wrapping(std::uint64_t number) {
+  return static_cast<T>(number);
+}
+
+template <typename T>
+std::uint64_t unsigned_of(T number) {
+  return static_cast<std::uint64_t>(number);
+}
+
+struct Add {
+  template <typename T>
+  T operator()(const KernelCall&, T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return wrapping<T>(unsigned_of(a) + unsigned_of(b));
+    else
+      return a + b;
+  }
+};
+
+struct Sub {
+  template <typename T>
+  T operator()(const KernelCall&, T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return wrapping<T>(unsigned_of(a) - unsigned_of(b));
+    else
+      return a - b;
+  }
+};
+
+struct Mul {
+  template <typename T>
+  T operator()(const KernelCall&, T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return wrapping<T>(unsigned_of(a) * unsigned_of(b));
+    else
+      return a * b;
+  }
+};
+
+// The smallest integer divided by -1 does not exist; it wraps to itself.
+template <typename T>
+bool is_minus_one(T number) {
+  if constexpr (std::is_signed_v<T>)
+    return number == -1;
+  else
+    return false;
+}
+
+struct Div {
+  template <typename T>
+  T operator()(const KernelCall& call, T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) call.fail("integer division by zero");
+      if (is_minus_one(b)) return wrapping<T>(0 - unsigned_of(a));
+      return static_cast<T>(a / b);
+    } else {
+      return a / b;
+    }
+  }
+};
+
+struct Mod {
+  template <typename T>
+  T operator()(const KernelCall& call, T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::fmod(a, b);
+    } else {
+      if (b == 0) call.fail("integer division by zero");
+      if (is_minus_one(b)) return 0;
+      const T rest = static_cast<T>(a % b);
+      const bool follows_divisor = call.node.int_or("fmod", 0) == 0;
+      if (follows_divisor && rest != 0 && (rest < 0) != (b < 0)) return static_cast<T>(rest + b);
+      return rest;
+    }
+  }
+};
+
+template <typename T>
+T integer_power(const KernelCall& call, T base, std::int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 0) call.fail("0 to the power of {} is a division by zero", exponent);
+    if (base == 1) return 1;
+    if (is_minus_one(base)) return static_cast<T>(exponent % 2 == 0 ? 1 : base);
+    return 0;
+  }
+  std::uint64_t result = 1;
+  std::uint64_t square = unsigned_of(base);
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1) result *= square;
+    square *= square;
+  }
+  return wrapping<T>(result);
+}
+
+// The nearest T to a real number; NaN becomes 0.
+template <typename T>
+T from_real(double number) {
+  if constexpr (std::is_integral_v<T>) {
+    if (std::isnan(number)) return 0;
+    if (number <= static_cast<double>(std::numeric_limits<T>::min()))
+      return std::numeric_limits<T>::min();
+    if (number >= static_cast<double>(std::numeric_limits<T>::max()))
+      return std::numeric_limits<T>::max();
+  }
+  return static_cast<T>(number);
+}
+
+// The exponent may have another type than the base; the result has the base's.
+std::vector<Tensor> power(const KernelCall& call) {
+  const Tensor& base = call.input(0);
+  const Tensor& exponent = call.input(1);
+  const Broadcast pairs(call, base.dims(), exponent.dims());
+  return with_number_type(base.type(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto bases = load<T>(base);
+    std::vector<T> results(pairs.elements());
+    if (std::is_integral_v<T> && !is_floating(exponent.type())) {
+      const auto exponents = exponent.to_int64();
+      pairs.for_each([&](std::size_t i, std::size_t a, std::size_t b) {
+        if constexpr (std::is_integral_v<T>)
+          results[i] = integer_power(call, bases[a], exponents[b]);
+      });
+    } else {
+      const auto exponents = exponent.to_double();
+      pairs.for_each([&](std::size_t i, std::size_t a, std::size_t b) {
+        results[i] = from_real<T>(std::pow(static_cast<double>(bases[a]), exponents[b]));
+      });
+    }
+    return std::vector<Tensor>{store<T>(base.type(), pairs.dims(), results)};
+  });
+}
+
+struct Least {
+  template <typename T>
+  T operator()(const KernelCall&, T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>)
+      if (std::isnan(a)) return a;
+    return b < a || b != b ? b : a;
+  }
+};
+
+struct Greatest {
+  template <typename T>
+  T operator()(const KernelCall&, T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>)
+      if (std::isnan(a)) return a;
+    return b > a || b != b ? b : a;
+  }
+};
+
+template <typename Op>
+Tensor combined(const KernelCall& call, const Tensor& a, const Tensor& b) {
+  if (a.type() != b.type())
+    call.fail("inputs have types {} and {}", name(a.type()), name(b.type()));
+  const Broadcast pairs(call, a.dims(), b.dims());
+  return with_number_type(a.type(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto left = load<T>(a);
+    const auto right = load<T>(b);
+    std::vector<T> results(pairs.elements());
+    pairs.for_each([&](std::size_t i, std::size_t l, std::size_t r) {
+      results[i] = Op{}(call, left[l], right[r]);
+    });
+    return store<T>(a.type(), pairs.dims(), results);
+  });
+}
+
+template <typename Op>
+std::vector<Tensor> binary(const KernelCall& call) {
+  return {combined<Op>(call, call.input(0), call.input(1))};
+}
+
+template <typename Op>
+std::vector<Tensor> variadic(const KernelCall& call) {
+  Tensor result = call.input(0);
+  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
+    result = combined<Op>(call, result, call.input(i));
+  }
+  return {std::move(result)};
+}
+
+std::vector<Tensor> mean(const KernelCall& call) {
+  const Tensor sum = variadic<Add>(call).front();
+  return with_number_type(sum.type(), [&](auto zero) {
+    using T = decltype(zero);
+    auto values = load<T>(sum);
+    for (T& value : values) value = static_cast<T>(value / static_cast<T>(call.inputs.size()));
+    return std::vector<Tensor>{store<T>(sum.type(), sum.dims(), values)};
+  });
+}
+
+}  // namespace
+
+void add_arithmetic_kernels(KernelTable& table) {
+  table["Add"] = binary<Add>;
+  table["Sub"] = binary<Sub>;
+  table["Mul"] = binary<Mul>;
+  table["Div"] = binary<Div>;
+  table["Mod"] = binary<Mod>;
+  table["Pow"] = power;
+  table["Min"] = variadic<Least>;
+  table["Max"] = variadic<Greatest>;
+  table["Sum"] = variadic<Add>;
+  table["Mean"] = mean;
+}
+
+}  // namespace assay

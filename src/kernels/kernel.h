@@ -1,0 +1,42 @@
+// Evaluates one node on tensors, plainly and obviously: the oracle that faster engines answer to.
+//
+// A kernel is a function from a call (node, inputs, opset) to output tensors. It checks what it is
+// given: a bad index, a division by zero or shapes that do not fit throw an Error naming the node;
+// integer overflow wraps. Every family of kernels enters itself into one table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "assay/graph.h"
+#include "base/fail.h"
+
+namespace assay {
+
+struct KernelCall {
+  const Node& node;
+  std::span<const Tensor> inputs;  // an empty tensor is an optional input left out
+  std::int64_t opset = 0;
+
+  bool has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
+  const Tensor& input(std::size_t i) const;  // fails when it is left out
+
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    fail_bad_input("{} '{}': {}", node.op, node.name,
+                   fmt::format(format, std::forward<Args>(args)...));
+  }
+};
+
+using Kernel = std::vector<Tensor> (*)(const KernelCall&);
+using KernelTable = std::unordered_map<std::string_view, Kernel>;
+
+bool has_kernel(const Node& node);
+
+// One tensor for each output of the op; `opset` is the version of the node's domain.
+std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, std::int64_t opset);
+
+}  // namespace assay
