@@ -1,0 +1,32 @@
+// Arithmetic on dimensions that may not be known: what is unknown stays unknown, what overflows is
+// an Error naming the node.
+#pragma once
+
+#include <span>
+
+#include "infer/context.h"
+
+namespace assay {
+
+Dim added(const InferContext& context, const Dim& a, std::int64_t b);
+Dim sum_of(const InferContext& context, const Dim& a, const Dim& b);
+Dim multiplied(const InferContext& context, const Dim& a, const Dim& b);
+// Fails unless `b` divides `a`.
+Dim divided(const InferContext& context, const Dim& a, std::int64_t b, const char* what);
+Dim product(const InferContext& context, std::span<const Dim> dims);
+
+// Two dimensions that must be equal: the better known of both. Fails naming both numbers.
+Dim equal_dims(const InferContext& context, const Dim& a, const Dim& b, const char* what);
+// Two dimensions of which either may hold at run time: unknown where they differ.
+Dim either_dim(const Dim& a, const Dim& b);
+
+Shape broadcast(const InferContext& context, const Shape& a, const Shape& b);
+// The common shape of all inputs from `first` on that are there; nothing when a rank is not known.
+std::optional<Shape> broadcast_inputs(const InferContext& context, std::size_t first,
+                                      std::size_t count);
+
+std::vector<Dim> dims_of(const Shape& shape);
+std::optional<Shape> maybe(const Shape* shape);
+Shape unknown_shape(std::size_t rank);
+
+}  // namespace assay

@@ -1,0 +1,91 @@
+// Inference over one graph, node by node in execution order, into a new graph.
+//
+// The values of the source keep their numbers; what an inlined `If` brings in is appended. Each
+// node is visited once, so the time is linear in the graph. Subgraphs are inferred by an Inference
+// of their own, one level deeper.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "assay/infer.h"
+#include "infer/context.h"
+
+namespace assay {
+
+// What all levels of one `infer_shapes` share.
+struct InferenceLimits {
+  // Elements that folding may still read and write: a hostile file must not make us its computer.
+  std::int64_t fold_budget = std::int64_t{1} << 24;
+  std::vector<std::string> warnings = {};
+};
+
+class Inference {
+ public:
+  Inference(Graph source, InferenceLimits& limits, int depth);
+
+  // Before `run`: what is known of a value from outside.
+  void set_type(ValueId id, ValueType type);
+  void set_known(ValueId id, const Tensor& content);
+  void run();
+
+  const Graph& graph() const { return result_; }
+  const std::vector<Tensor>& known() const { return known_; }
+  const Tensor* known_value(ValueId id) const;
+  int depth() const { return depth_; }
+  InferenceLimits& limits() { return limits_; }
+  std::vector<UnresolvedNode>& unresolved() { return unresolved_; }
+  Graph take_graph() { return std::move(result_); }
+  std::vector<Tensor> take_known() { return std::move(known_); }
+
+  // An Inference of a subgraph of this graph whose captures are bound to this graph's values.
+  Inference inference_of(const Graph& subgraph);
+  // The inferred subgraph as an attribute's value.
+  static GraphPtr finished(Inference& inference);
+
+ private:
+  void enter_subgraph();  // counts the depth, which has a limit
+  void add_declarations();
+  void visit(Node node);
+  void visit_control_flow(Node& node, InferContext& context);
+  bool is_taken_branch_known(const Node& node) const;
+  void inline_taken_branch(const Node& node);
+  std::vector<ValueId> values_of_branch(const Graph& branch, const Node& node);
+  Node moved_node(const Node& node, const std::vector<ValueId>& mapped) const;
+  std::string unique_name(const std::string& wanted);
+  void settle_outputs(const Node& node, InferContext& context);
+  void settle(ValueId id, ValueType inferred, const InferContext& context);
+  void warn_of_contradiction(ValueId id, const ValueType& inferred, const InferContext& context);
+  void fold(const Node& node, const InferContext& context);
+  bool can_fold(const Node& node) const;
+  void note_unresolved(const Node& node, const InferContext& context, bool has_rule);
+  ValueId new_value(std::string name, ValueType type);
+
+  Graph source_;
+  Graph result_;
+  std::vector<Tensor> known_;
+  std::vector<UnresolvedNode> unresolved_;
+  std::unordered_set<std::string> names_;  // filled when the first name must be unique
+  std::int64_t suffix_ = 0;
+  InferenceLimits& limits_;
+  int depth_ = 0;
+};
+
+// Whether content of this type and size is worth knowing: shape arithmetic is, weights are not.
+bool is_worth_knowing(DataType type, std::int64_t elements);
+
+// The graph again, with the outer ends of its captures replaced: `mapped[old.number]` is the new.
+Graph with_captures_moved(const Graph& graph, const std::vector<ValueId>& mapped);
+
+// The rules of If (with an open condition), Loop and Scan; they replace the node's subgraphs by
+// inferred ones.
+void infer_if(Inference& inference, Node& node, InferContext& context);
+void infer_loop(Inference& inference, Node& node, InferContext& context);
+void infer_scan(Inference& inference, Node& node, InferContext& context);
+
+// The type that holds for both; dimensions that differ are unknown. Fails when they are no kin.
+ValueType either_type(const InferContext& context, const ValueType& a, const ValueType& b,
+                      const std::string& what);
+
+}  // namespace assay

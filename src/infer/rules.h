@@ -1,0 +1,53 @@
+// One table from op to shape rule. Every family of rules is a file of its own under rules/ and
+// enters its ops here.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+
+#include "infer/context.h"
+
+namespace assay {
+
+using Rule = void (*)(InferContext&);
+using RuleTable = std::unordered_map<std::string_view, Rule>;
+
+// Null when nobody taught us the op. `If`, `Loop` and `Scan` are not here: they run inference.
+Rule find_rule(const Node& node);
+
+// Standard operators.
+void add_elementwise_rules(RuleTable& table);
+void add_convolution_rules(RuleTable& table);
+void add_pooling_rules(RuleTable& table);
+void add_matmul_rules(RuleTable& table);
+void add_einsum_rules(RuleTable& table);
+void add_normalization_rules(RuleTable& table);
+void add_reduction_rules(RuleTable& table);
+void add_view_rules(RuleTable& table);
+void add_slicing_rules(RuleTable& table);
+void add_gather_rules(RuleTable& table);
+void add_selection_rules(RuleTable& table);
+void add_creation_rules(RuleTable& table);
+void add_recurrent_rules(RuleTable& table);
+void add_signal_rules(RuleTable& table);
+void add_image_rules(RuleTable& table);
+void add_quantization_rules(RuleTable& table);
+void add_loss_rules(RuleTable& table);
+void add_sequence_rules(RuleTable& table);
+void add_text_rules(RuleTable& table);
+
+// Other domains.
+void add_ml_rules(RuleTable& table);
+void add_training_rules(RuleTable& table);
+void add_microsoft_rules(RuleTable& table);
+
+// Rules that several families share.
+void same_as_input(InferContext& context);         // output 0 has the type of input 0
+void broadcast_all_inputs(InferContext& context);  // element type of input 0
+void layer_normalization(InferContext& context);   // with the statistics as outputs 1 and 2
+void matrix_product(InferContext& context);
+void gemm(InferContext& context);
+void convolution(InferContext& context);
+std::optional<Shape> matmul_shape(const InferContext& context, const Shape* a, const Shape* b);
+
+}  // namespace assay
