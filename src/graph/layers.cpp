@@ -113,11 +113,11 @@ Layer GlobalAvgPool2d(std::string name) {
   return unary("GlobalAveragePool", std::move(name));
 }
 
-Layer BatchNorm2d(std::int64_t channels, std::string name) {
+Layer BatchNorm2d(std::int64_t channels, std::string name, float scale) {
   return Layer([=](GraphBuilder& builder, ValueId input) {
     const std::vector<std::int64_t> dims = {channels};
     const ValueId output = builder.node("BatchNormalization", name,
-                                        {input, builder.filled(name + ".weight", dims, 1.0f),
+                                        {input, builder.filled(name + ".weight", dims, scale),
                                          builder.filled(name + ".bias", dims, 0.0f),
                                          builder.filled(name + ".running_mean", dims, 0.0f),
                                          builder.filled(name + ".running_var", dims, 1.0f)},
