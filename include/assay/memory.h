@@ -1,8 +1,11 @@
 // Where activations live: who is alive when, who shares whose bytes, and an arena that holds them.
 //
 // The schedule is the graph's node order. A view (Reshape, Flatten, Squeeze, Identity, …) has the
-// bytes of what it views; an element-wise op may write over an input that nobody reads after it.
-// The planned arena is what an executor allocates, to the byte.
+// bytes of what it views; an element-wise op may write over an input that nobody reads after it,
+// unless that input is the caller's. What is computed from constants alone is a constant: made
+// once, before the first run, and no part of the arena. The body of an If, Loop or Scan has an
+// arena of its own, held while its node runs. The planned arena is what an executor allocates, to
+// the byte.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +25,8 @@ struct MemoryOptions {
 // A stretch of the arena, held from the step that first writes it to the last that reads it.
 // Graph inputs are held from step 0, graph outputs to the end.
 struct Buffer {
-  ValueId value;  // the first value that lives in it
-  std::int64_t bytes = 0;
+  ValueId value;           // the first value that lives in it; invalid: the arena of a node's body
+  std::int64_t bytes = 0;  // a multiple of the alignment, as the offset is
   std::int64_t offset = 0;
   std::size_t first_step = 0;
   std::size_t last_step = 0;
@@ -39,8 +42,11 @@ struct MemoryPlan {
   std::int64_t lower_bound_bytes = 0;    // the largest of live_bytes: no plan can do with less
   std::int64_t arena_bytes = 0;          // what this plan takes
   std::vector<ValueId> unplanned;        // activations whose size is not known
+  std::vector<NodeId> unplanned_bodies;  // nodes with a body in which a size is not known
+  std::int64_t folded_bytes = 0;         // of constants computed from constants, outside the arena
 };
 
+// Throws an Error if the activations together would take 2⁶² bytes or more.
 MemoryPlan plan_memory(const Inferred& model, const MemoryOptions& options = {});
 
 }  // namespace assay
