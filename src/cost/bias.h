@@ -1,0 +1,11 @@
+// A bias is a bias whether it stands inside Gemm or behind MatMul as an Add.
+#pragma once
+
+#include "cost/op_view.h"
+
+namespace assay {
+
+// True for an Add of a stored vector, one number a channel, to the result of a product.
+bool is_bias_add(const OpView& op);
+
+}  // namespace assay

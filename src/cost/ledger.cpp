@@ -1,0 +1,168 @@
+#include "cost/ledger.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "base/checked.h"
+#include "cost/roles.h"
+
+namespace assay {
+
+namespace {
+
+// A stored tensor on its way through the graph.
+struct Travelling {
+  std::size_t entry = 0;
+  bool is_quantised = false;
+};
+using Carried = std::vector<std::vector<Travelling>>;  // by value
+
+// More than this on one value, and the node that gathers them owns them all.
+constexpr std::size_t kMostCarried = 64;
+
+struct Entry {
+  Tensor tensor;
+  std::optional<Role> role;
+  std::optional<std::pair<const Graph*, NodeId>> owner;
+};
+
+class Bookkeeper {
+ public:
+  explicit Bookkeeper(const Inferred& model) : model_(model) {}
+
+  std::vector<Entry> run() {
+    follow(model_.graph, Carried(model_.graph.value_count()));
+    return std::move(entries_);
+  }
+
+ private:
+  void follow(const Graph& graph, Carried carried) {
+    for (const auto& [value, tensor] : graph.initializers()) {
+      carried[value.number].push_back({entries_.size(), false});
+      entries_.push_back({tensor, std::nullopt, std::nullopt});
+    }
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i) visit(graph, NodeId{i}, carried);
+  }
+
+  void visit(const Graph& graph, NodeId id, Carried& carried) {
+    const Node& node = graph.node(id);
+    for_each_subgraph(node, [&](const Graph& body) { enter(node, body, carried); });
+    if (holds_subgraph(node)) return;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].is_valid()) continue;
+      const auto travelling = carried[node.inputs[i].number];
+      if (!travelling.empty()) use(graph, id, i, travelling, carried);
+    }
+    if (const auto* stored = node.get<Tensor>("value"); stored != nullptr && node.is("Constant")) {
+      carried[node.outputs.at(0).number].push_back({entries_.size(), false});
+      entries_.push_back({*stored, std::nullopt, std::nullopt});
+    }
+  }
+
+  static bool holds_subgraph(const Node& node) {
+    bool found = false;
+    for_each_subgraph(node, [&](const Graph&) { found = true; });
+    return found;
+  }
+
+  // A body sees what it captures, and the inputs of its node under its own inputs' names.
+  void enter(const Node& node, const Graph& body, const Carried& carried) {
+    Carried inside(body.value_count());
+    for (const auto& capture : body.captures()) {
+      inside[capture.inner.number] = carried[capture.outer.number];
+    }
+    const bool takes_inputs = node.is("Loop") || node.is("Scan");
+    for (std::size_t i = 0; takes_inputs && i < body.inputs().size(); ++i) {
+      if (node.has_input(i)) inside[body.inputs()[i].number] = carried[node.inputs[i].number];
+    }
+    follow(body, std::move(inside));
+  }
+
+  void use(const Graph& graph, NodeId id, std::size_t input,
+           const std::vector<Travelling>& travelling, Carried& carried) {
+    const Node& node = graph.node(id);
+    const bool has_room = node.has_output(0) &&
+                          carried[node.outputs[0].number].size() + travelling.size() <= kMostCarried;
+    if (has_room && passes_on(node, input, others_are_known(graph, node, input))) {
+      for (const ValueId output : node.outputs) {
+        if (output.is_valid()) hand_on(node, travelling, carried[output.number]);
+      }
+      return;
+    }
+    for (const Travelling& one : travelling) settle(graph, id, input, one);
+  }
+
+  static void hand_on(const Node& node, const std::vector<Travelling>& travelling,
+                      std::vector<Travelling>& to) {
+    for (Travelling one : travelling) {
+      one.is_quantised = one.is_quantised || node.op == "DequantizeLinear";
+      to.push_back(one);
+    }
+  }
+
+  bool others_are_known(const Graph& graph, const Node& node, std::size_t input) const {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (i == input || !node.inputs[i].is_valid()) continue;
+      const bool is_root = &graph == &model_.graph;
+      const bool known = graph.initializer(node.inputs[i]) != nullptr ||
+                         (is_root && model_.known_value(node.inputs[i]) != nullptr);
+      if (!known) return false;
+    }
+    return true;
+  }
+
+  // A tensor read in several roles has the strongest: a weight compared somewhere is still a weight.
+  void settle(const Graph& graph, NodeId id, std::size_t input, const Travelling& one) {
+    Entry& entry = entries_[one.entry];
+    const Role role = role_of({graph, id, input, entry.tensor, one.is_quantised});
+    const bool stronger = !entry.role || role > *entry.role;
+    if (stronger) entry.owner = {&graph, id};
+    if (stronger) entry.role = role;
+  }
+
+  const Inferred& model_;
+  std::vector<Entry> entries_;
+};
+
+// Nobody uses it: judged by its type alone.
+Role role_of_unused(const Tensor& tensor) {
+  return is_floating(tensor.type()) && tensor.elements() > 1 ? Role::Parameter : Role::Constant;
+}
+
+void enter_in(Ledger& ledger, const Entry& entry, std::optional<DataType> stored_as) {
+  const std::int64_t elements = entry.tensor.elements();
+  const std::int64_t bytes = counted_bytes(entry.tensor.type(), elements, stored_as);
+  const auto add = [](std::int64_t& total, std::int64_t more) { total = saturating_add(total, more); };
+  switch (entry.role.value_or(role_of_unused(entry.tensor))) {
+    case Role::Parameter: {
+      Holding& holding = entry.owner ? ledger.holdings[*entry.owner] : ledger.unowned;
+      add(holding.parameters, elements);
+      add(holding.parameter_bytes, bytes);
+      return;
+    }
+    case Role::Statistic:
+      add(ledger.statistics, elements);
+      add(ledger.statistics_bytes, bytes);
+      return;
+    case Role::Constant:
+      add(ledger.constants, elements);
+      add(ledger.constants_bytes, counted_bytes(entry.tensor.type(), elements, std::nullopt));
+      return;
+  }
+}
+
+}  // namespace
+
+std::int64_t counted_bytes(DataType type, std::int64_t elements, std::optional<DataType> stored_as) {
+  const DataType counted = stored_as && is_floating(type) ? *stored_as : type;
+  return byte_size(counted, elements).value_or(std::numeric_limits<std::int64_t>::max());
+}
+
+Ledger make_ledger(const Inferred& model, std::optional<DataType> stored_as) {
+  Ledger ledger;
+  for (const Entry& entry : Bookkeeper(model).run()) enter_in(ledger, entry, stored_as);
+  return ledger;
+}
+
+}  // namespace assay

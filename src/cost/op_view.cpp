@@ -1,0 +1,57 @@
+#include "cost/op_view.h"
+
+#include "base/checked.h"
+#include "base/fail.h"
+
+namespace assay {
+
+Work macs_only(std::int64_t macs) {
+  return {.macs = macs, .effective_macs = macs};
+}
+
+Work flops_only(std::int64_t flops) {
+  return {.other_flops = flops};
+}
+
+std::vector<std::int64_t> OpView::dims_of(ValueId value) const {
+  const ValueType& type = graph_->value(value).type;
+  if (!type.has_known_shape()) throw ShapeNotKnown{graph_->value(value).name};
+  return type.shape->values();
+}
+
+std::vector<std::int64_t> OpView::input_dims(std::size_t i) const {
+  if (!has_input(i)) {
+    fail_bad_input("{} '{}': input {} is missing", node().op, graph_->display_name(id_), i);
+  }
+  return dims_of(node().inputs[i]);
+}
+
+std::vector<std::int64_t> OpView::output_dims(std::size_t i) const {
+  if (!has_output(i)) {
+    fail_bad_input("{} '{}': output {} is missing", node().op, graph_->display_name(id_), i);
+  }
+  return dims_of(node().outputs[i]);
+}
+
+std::int64_t OpView::input_elements(std::size_t i) const {
+  return product(input_dims(i));
+}
+
+std::int64_t OpView::output_elements(std::size_t i) const {
+  return product(output_dims(i));
+}
+
+const Tensor* OpView::known_input(std::size_t i) const {
+  if (!has_input(i)) return nullptr;
+  const ValueId input = node().inputs[i];
+  if (const Tensor* stored = graph_->initializer(input)) return stored;
+  return root_ != nullptr ? root_->known_value(input) : nullptr;
+}
+
+std::int64_t product(std::span<const std::int64_t> dims) {
+  std::int64_t result = 1;
+  for (const auto dim : dims) result = saturating_multiply(result, dim);
+  return result;
+}
+
+}  // namespace assay

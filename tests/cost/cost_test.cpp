@@ -1,0 +1,310 @@
+#include "assay/cost.h"
+
+#include <gtest/gtest.h>
+
+#include "assay/bind.h"
+#include "assay/builder.h"
+#include "assay/layers.h"
+
+namespace assay {
+namespace {
+
+using Attributes = std::vector<Attribute>;
+constexpr DataType kFloat = DataType::Float32;
+
+// One node over inputs of the given shapes; shapes after `first_weight` are stored weights.
+struct OneNode {
+  std::string op;
+  std::vector<Shape> inputs;
+  std::size_t first_weight = 1;
+  Attributes attributes = {};
+  std::size_t outputs = 1;
+};
+
+CostSheet cost_of(const OneNode& one) {
+  GraphBuilder builder("g");
+  std::vector<ValueId> inputs;
+  for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+    const std::string name = "in" + std::to_string(i);
+    inputs.push_back(i < one.first_weight ? builder.input(name, kFloat, one.inputs[i])
+                                          : builder.weight(name, one.inputs[i].values(), 1.0));
+  }
+  const auto outputs = builder.node_with_outputs(one.op, "node", inputs, one.outputs, one.attributes);
+  builder.output(outputs[0], "y");
+  return count_costs(infer_shapes(builder.finish()));
+}
+
+const LayerCost& only_layer(const CostSheet& sheet) {
+  EXPECT_EQ(sheet.layers.size(), 1u);
+  return sheet.layers.at(0);
+}
+
+std::vector<std::int64_t> two(std::int64_t n) { return {n, n}; }
+
+TEST(Cost, ConvCountsEveryTapOfEveryOutputElement) {
+  const auto sheet = cost_of({"Conv", {{1, 3, 8, 8}, {16, 3, 3, 3}}, 1,
+                              {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
+  EXPECT_EQ(only_layer(sheet).macs, 8 * 8 * 16 * 3 * 3 * 3);
+  EXPECT_EQ(only_layer(sheet).flops, 2 * 8 * 8 * 16 * 3 * 3 * 3);
+  EXPECT_EQ(only_layer(sheet).parameters, 16 * 3 * 3 * 3);
+}
+
+TEST(Cost, EffectiveMacsLeaveOutPaddedTaps) {
+  const auto sheet = cost_of({"Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, 1,
+                              {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
+  // On each axis the 4 positions have 2, 3, 3 and 2 taps inside.
+  EXPECT_EQ(only_layer(sheet).macs, 4 * 4 * 9);
+  EXPECT_EQ(only_layer(sheet).effective_macs, (2 + 3 + 3 + 2) * (2 + 3 + 3 + 2));
+}
+
+TEST(Cost, EffectiveMacsFollowStrideAndDilation) {
+  const auto sheet = cost_of({"Conv", {{1, 1, 7}, {1, 1, 3}}, 1,
+                              {{"pads", std::vector<std::int64_t>{2, 2}},
+                               {"strides", std::vector<std::int64_t>{2}},
+                               {"dilations", std::vector<std::int64_t>{2}}}});
+  // Output 4 long; taps at o·2 − 2 + {0, 2, 4}: {-2,0,2}, {0,2,4}, {2,4,6}, {4,6,8} → 2+3+3+2.
+  EXPECT_EQ(only_layer(sheet).macs, 4 * 3);
+  EXPECT_EQ(only_layer(sheet).effective_macs, 10);
+}
+
+TEST(Cost, EffectiveMacsUnderstandAutomaticPadding) {
+  const auto sheet = cost_of({"Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, 1,
+                              {{"auto_pad", std::string("SAME_UPPER")}}});
+  EXPECT_EQ(only_layer(sheet).effective_macs, 10 * 10);
+}
+
+TEST(Cost, DepthwiseConvCountsOneInputChannelPerFilter) {
+  const auto sheet = cost_of({"Conv", {{1, 16, 8, 8}, {16, 1, 3, 3}}, 1,
+                              {{"group", std::int64_t{16}},
+                               {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
+  EXPECT_EQ(only_layer(sheet).macs, 8 * 8 * 3 * 3 * 16);
+}
+
+TEST(Cost, ConvOfThreeSpatialAxes) {
+  const auto sheet = cost_of({"Conv", {{2, 4, 5, 6, 7}, {8, 4, 2, 2, 2}}});
+  EXPECT_EQ(only_layer(sheet).macs, 2 * 8 * (4 * 5 * 6) * 4 * (2 * 2 * 2));
+}
+
+TEST(Cost, TransposedConvVisitsTheKernelForEveryInputElement) {
+  const auto sheet = cost_of({"ConvTranspose", {{1, 8, 5, 5}, {8, 4, 2, 2}}, 1,
+                              {{"strides", two(2)}}});
+  EXPECT_EQ(only_layer(sheet).macs, 8 * 5 * 5 * 4 * 2 * 2);
+  EXPECT_EQ(only_layer(sheet).effective_macs, 8 * 5 * 5 * 4 * 2 * 2);
+}
+
+TEST(Cost, TransposedConvWithPaddingCropsWhatItWrites) {
+  const auto sheet = cost_of({"ConvTranspose", {{1, 1, 3}, {1, 1, 3}}, 1,
+                              {{"strides", std::vector<std::int64_t>{2}},
+                               {"pads", std::vector<std::int64_t>{1, 1}}}});
+  // Output 5 long; input i writes 2i − 1 + {0, 1, 2}: {-1,0,1}, {1,2,3}, {3,4,5} → 2 + 3 + 2.
+  EXPECT_EQ(only_layer(sheet).macs, 9);
+  EXPECT_EQ(only_layer(sheet).effective_macs, 7);
+}
+
+TEST(Cost, BiasAddsOneFlopPerOutputElement) {
+  const auto sheet = cost_of({"Gemm", {{4, 128}, {128, 64}, {64}}});
+  EXPECT_EQ(only_layer(sheet).macs, 4 * 128 * 64);
+  EXPECT_EQ(only_layer(sheet).bias_flops, 4 * 64);
+  EXPECT_EQ(only_layer(sheet).flops, 2 * 4 * 128 * 64 + 4 * 64);
+  EXPECT_EQ(only_layer(sheet).parameters, 128 * 64 + 64);
+}
+
+TEST(Cost, ABiasIsABiasAlsoBehindMatMul) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{2, 5, 8});
+  builder.output(Linear(8, 4)(builder, x), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.totals.macs, 2 * 5 * 8 * 4);
+  EXPECT_EQ(sheet.totals.bias_flops, 2 * 5 * 4);
+  EXPECT_EQ(sheet.totals.other_flops, 0);
+}
+
+TEST(Cost, MatMulBroadcastsItsBatch) {
+  const auto sheet = cost_of({"MatMul", {{3, 1, 4, 5}, {2, 5, 6}}, 2});
+  EXPECT_EQ(only_layer(sheet).macs, 3 * 2 * 4 * 5 * 6);
+}
+
+TEST(Cost, MatMulOfVectorsIsADotProduct) {
+  const auto sheet = cost_of({"MatMul", {{7}, {7}}, 2});
+  EXPECT_EQ(only_layer(sheet).macs, 7);
+}
+
+TEST(Cost, EinsumCountsEveryCombinationOfIndices) {
+  const auto scores = cost_of({"Einsum", {{2, 3, 4, 5}, {2, 3, 6, 5}}, 2,
+                               {{"equation", std::string("bhid, bhjd -> bhij")}}});
+  EXPECT_EQ(only_layer(scores).macs, 2 * 3 * 4 * 6 * 5);
+  const auto dotted = cost_of({"Einsum", {{2, 3, 4}, {2, 4, 5}}, 2,
+                               {{"equation", std::string("...ij,...jk->...ik")}}});
+  EXPECT_EQ(only_layer(dotted).macs, 2 * 3 * 4 * 5);
+}
+
+TEST(Cost, LstmCountsAllTimeStepsAndDirections) {
+  const auto sheet = cost_of({"LSTM", {{64, 1, 128}, {2, 4 * 256, 128}, {2, 4 * 256, 256}}, 1,
+                              {{"hidden_size", std::int64_t{256}},
+                               {"direction", std::string("bidirectional")}}});
+  EXPECT_EQ(only_layer(sheet).macs, std::int64_t{64} * 2 * 4 * 256 * (128 + 256));
+}
+
+TEST(Cost, GruHasThreeGatesAndRnnOne) {
+  const auto gru = cost_of({"GRU", {{10, 2, 8}, {1, 3 * 16, 8}, {1, 3 * 16, 16}}, 1,
+                            {{"hidden_size", std::int64_t{16}}}});
+  EXPECT_EQ(only_layer(gru).macs, 10 * 2 * 3 * 16 * (8 + 16));
+  const auto rnn = cost_of({"RNN", {{10, 2, 8}, {1, 16, 8}, {1, 16, 16}}, 1,
+                            {{"hidden_size", std::int64_t{16}}}});
+  EXPECT_EQ(only_layer(rnn).macs, 10 * 2 * 16 * (8 + 16));
+}
+
+TEST(Cost, ElementwiseIsOneFlopPerOutputElement) {
+  EXPECT_EQ(cost_of({"Relu", {{4, 8}}}).totals.flops, 4 * 8);
+  EXPECT_EQ(cost_of({"Add", {{4, 8}, {8}}, 2}).totals.flops, 4 * 8);
+  EXPECT_EQ(cost_of({"Sum", {{4, 8}, {4, 8}, {4, 8}}, 3}).totals.flops, 2 * 4 * 8);
+}
+
+TEST(Cost, PoolingIsOneFlopPerElementOfEveryWindow) {
+  const auto sheet = cost_of({"MaxPool", {{1, 2, 4, 4}}, 1, {{"kernel_shape", two(2)}, {"strides", two(2)}}});
+  EXPECT_EQ(sheet.totals.flops, 2 * (2 * 2) * (2 * 2));
+  EXPECT_EQ(cost_of({"GlobalAveragePool", {{1, 2, 4, 4}}}).totals.flops, 2 * 4 * 4);
+}
+
+TEST(Cost, BatchNormKeepsItsStatisticsApart) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{1, 8, 4, 4});
+  builder.output(BatchNorm2d(8)(builder, x), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.totals.parameters, 2 * 8);
+  EXPECT_EQ(sheet.totals.statistics, 2 * 8);
+  EXPECT_EQ(sheet.totals.statistics_bytes, 2 * 8 * 4);
+  EXPECT_EQ(sheet.totals.flops, 2 * 8 * 4 * 4);
+}
+
+TEST(Cost, ViewsAreFreeAndMoveNothing) {
+  const auto sheet = cost_of({"Flatten", {{2, 3, 4}}});
+  EXPECT_EQ(only_layer(sheet).answer, Answer::Free);
+  EXPECT_EQ(only_layer(sheet).bytes_read + only_layer(sheet).bytes_written, 0);
+  EXPECT_EQ(sheet.totals.activation_bytes, 0);
+}
+
+TEST(Cost, AnUnknownOpIsANamedRowAndNotAZero) {
+  const auto sheet = cost_of({"Frobnicate", {{2, 3}}});
+  EXPECT_EQ(only_layer(sheet).answer, Answer::Unknown);
+  ASSERT_EQ(sheet.uncounted.size(), 1u);
+  EXPECT_EQ(sheet.uncounted[0].op, "Frobnicate");
+  EXPECT_EQ(sheet.uncounted[0].node, "node");
+}
+
+TEST(Cost, GatherReadsTheRowsItPicksAndOwnsTheTable) {
+  GraphBuilder builder("g");
+  const ValueId ids = builder.input("ids", DataType::Int64, Shape{1, 7});
+  const ValueId table = builder.weight("table", {1000, 16}, 1.0);
+  builder.output(builder.node("Gather", "embed", {table, ids}), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(only_layer(sheet).parameters, 1000 * 16);
+  EXPECT_EQ(only_layer(sheet).bytes_read, 7 * 16 * 4 + 7 * 8);
+  EXPECT_EQ(only_layer(sheet).bytes_written, 7 * 16 * 4);
+}
+
+TEST(Cost, ASharedWeightCountsOnce) {
+  GraphBuilder builder("g");
+  const ValueId ids = builder.input("ids", DataType::Int64, Shape{1, 7});
+  const ValueId table = builder.weight("table", {50, 16}, 1.0);
+  const ValueId hidden = builder.node("Gather", "embed", {table, ids});
+  const ValueId head = builder.node("Transpose", "turn", {table});
+  builder.output(builder.node("MatMul", "head", {hidden, head}), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.totals.parameters, 50 * 16);
+  EXPECT_EQ(sheet.layers[0].parameters, 50 * 16);
+  EXPECT_EQ(sheet.layers[2].parameters, 0);
+}
+
+TEST(Cost, AWeightBelongsToTheOpThatUsesIt) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{1, 8});
+  const ValueId weight = builder.weight("w", {4, 8}, 1.0);
+  const ValueId turned = builder.node("Transpose", "turn", {weight});
+  builder.output(builder.node("MatMul", "product", {x, turned}), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.layers[0].parameters, 0);
+  EXPECT_EQ(sheet.layers[1].parameters, 4 * 8);
+}
+
+TEST(Cost, QuantisedWeightsAreParametersScalesAreNot) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{1, 3, 8, 8});
+  const std::vector<std::int8_t> weights(16 * 3 * 3 * 3, 1);
+  const ValueId stored = builder.constant(
+      "w", Tensor::of<std::int8_t>(DataType::Int8, {16, 3, 3, 3}, weights));
+  const ValueId scale = builder.filled("scale", {16}, 0.1f);
+  const ValueId zero = builder.constant(
+      "zero", Tensor::of<std::int8_t>(DataType::Int8, {16}, std::vector<std::int8_t>(16, 0)));
+  const ValueId weight = builder.node("DequantizeLinear", "dequantize", {stored, scale, zero},
+                                      {{"axis", std::int64_t{0}}});
+  builder.output(builder.node("Conv", "conv", {x, weight}), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.totals.parameters, 16 * 3 * 3 * 3);
+  EXPECT_EQ(sheet.totals.parameter_bytes, 16 * 3 * 3 * 3);
+  EXPECT_EQ(sheet.totals.constants, 16 + 16);
+  EXPECT_EQ(sheet.layers.back().parameters, 16 * 3 * 3 * 3);
+}
+
+TEST(Cost, MasksAreConstants) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{1, 2, 2});
+  const float forbidden = -1e9f;
+  const ValueId mask = builder.constant("mask", Tensor::of_float({2, 2}, {0, forbidden, 0, 0}));
+  const ValueId masked = builder.node("Add", "mask_scores", {x, mask});
+  builder.output(builder.node("Softmax", "softmax", {masked}), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.totals.parameters, 0);
+  EXPECT_EQ(sheet.totals.constants, 4);
+}
+
+// x·W plus a stored tensor of zeros, then perhaps a softmax.
+std::int64_t parameters_with_zeros(std::vector<std::int64_t> dims, bool softmax) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{1, 2, 2, 2});
+  const ValueId sum = builder.node("Add", "sum", {x, builder.filled("zeros", std::move(dims), 0.0f)});
+  builder.output(softmax ? builder.node("Softmax", "softmax", {sum}) : sum, "y");
+  return count_costs(infer_shapes(builder.finish())).totals.parameters;
+}
+
+TEST(Cost, AMaskThatForbidsNothingIsAConstantOnlyBeforeASoftmax) {
+  EXPECT_EQ(parameters_with_zeros({1, 1, 1, 2}, true), 0);
+  EXPECT_EQ(parameters_with_zeros({1, 1, 1, 2}, false), 2);
+  EXPECT_EQ(parameters_with_zeros({2}, true), 2);
+}
+
+TEST(Cost, PrecisionRecountsFloatingBytesOnly) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{4, 8});
+  builder.output(Linear(8, 2, {.bias = false})(builder, x), "y");
+  const auto inferred = infer_shapes(builder.finish());
+  const auto half = count_costs(inferred, {.stored_as = DataType::Float16});
+  EXPECT_EQ(half.totals.parameter_bytes, 8 * 2 * 2);
+  EXPECT_EQ(half.totals.activation_bytes, 4 * 2 * 2);
+  EXPECT_EQ(half.totals.bytes_read, 2 * (4 * 8 + 8 * 2));
+  EXPECT_EQ(half.totals.macs, 4 * 8 * 2);
+}
+
+TEST(Cost, TensorsThatNobodyReadsAreAVisibleRow) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{4});
+  builder.weight("orphan", {10}, 1.0);
+  builder.output(builder.node("Relu", "relu", {x}), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.totals.parameters, 10);
+  EXPECT_EQ(sheet.layers.back().name, "(unused)");
+}
+
+TEST(Cost, ShapeArithmeticIsKnownBeforeRunning) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{2, 3, 4});
+  const ValueId shape = builder.node("Shape", "shape", {x});
+  const ValueId doubled = builder.node("Mul", "mul", {shape, builder.ints("one", {1, 1, 1})});
+  builder.output(builder.node("Reshape", "reshape", {x, doubled}), "y");
+  const auto sheet = count_costs(infer_shapes(builder.finish()));
+  EXPECT_EQ(sheet.totals.flops, 0);
+  EXPECT_TRUE(sheet.uncounted.empty());
+}
+
+}  // namespace
+}  // namespace assay
