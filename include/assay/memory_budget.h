@@ -1,0 +1,21 @@
+// What a model's stored tensors weigh, and which budgets that breaks.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/graph.h"
+
+namespace assay {
+
+// Σ elements × own type's size over all stored tensors, in units of 1024².
+double model_memory_mb(const Graph& model);
+
+// "violates_{budget}mb" → memory > budget, in the order given. Budgets print in the shortest form
+// with at least one decimal: violates_1.0mb, violates_0.25mb.
+std::vector<std::pair<std::string, bool>> memory_violations(double memory_mb,
+                                                            std::span<const double> budgets_mb);
+
+}  // namespace assay

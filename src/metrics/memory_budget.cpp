@@ -1,0 +1,45 @@
+#include "assay/memory_budget.h"
+
+#include <cmath>
+
+#include "base/fail.h"
+
+namespace assay {
+
+namespace {
+
+double stored_bytes(const Graph& graph) {
+  double bytes = 0;
+  for (const auto& initializer : graph.initializers()) {
+    bytes += static_cast<double>(initializer.tensor.byte_size());
+  }
+  for (const Node& node : graph.nodes()) {
+    for_each_subgraph(node, [&](const Graph& body) { bytes += stored_bytes(body); });
+  }
+  return bytes;
+}
+
+std::string shortest_with_decimal(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace
+
+double model_memory_mb(const Graph& model) {
+  return stored_bytes(model) / (1024.0 * 1024.0);
+}
+
+std::vector<std::pair<std::string, bool>> memory_violations(double memory_mb,
+                                                            std::span<const double> budgets_mb) {
+  std::vector<std::pair<std::string, bool>> violations;
+  for (const double budget : budgets_mb) {
+    if (!std::isfinite(budget)) fail_usage("a memory budget must be a finite number of MB");
+    violations.emplace_back(fmt::format("violates_{}mb", shortest_with_decimal(budget)),
+                            memory_mb > budget);
+  }
+  return violations;
+}
+
+}  // namespace assay
