@@ -1,3 +1,104 @@
-int main() {
-  return 0;
+// The command line: a table of contents, and the one place where errors become exit codes.
+#include <algorithm>
+#include <new>
+
+#include "assay/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace assay::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  assay count model.onnx              what a model costs, layer by layer
+  assay count zoo:resnet50 --json     a built-in network, for programs
+  assay zoo                           the built-in networks
+
+MODEL is a path to an .onnx file, or zoo:NAME. 'assay COMMAND --help' tells more.
+Exit codes: 0 fine, 1 a gate failed, 2 usage, 3 bad input, 4 failed, 130 interrupted.)";
+
+void describe(Program& program) {
+  program.app.description("assay tells what a neural network costs on a machine.");
+  program.app.name("assay");
+  program.app.footer(kExamples);
+  program.app.require_subcommand(1);
+  program.app.set_version_flag("--version", std::string("assay ") + ASSAY_VERSION);
+  program.app.add_flag("-q,--quiet", program.quiet, "no warnings, no progress");
+  program.app.fallthrough();
+  add_count(program);
+  add_zoo(program);
+}
+
+Exit exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Usage: return Exit::Usage;
+    case ErrorKind::BadInput: return Exit::BadInput;
+    case ErrorKind::Cancelled: return Exit::Interrupted;
+    case ErrorKind::Failed: return Exit::Failed;
+  }
+  return Exit::Failed;
+}
+
+std::vector<std::string> command_names(const Program& program) {
+  std::vector<std::string> names;
+  for (const auto* command : program.app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+// CLI11 only says that a word was not expected; people want to know which was meant.
+std::string unknown_command(const Program& program, const std::string& word) {
+  const auto known = command_names(program);
+  const auto near = nearest(word, known);
+  return "there is no command '" + word + "'" +
+         (near ? "; did you mean '" + *near + "'?" : "; there are: " + join(known, ", "));
+}
+
+Exit report_usage(Program& program, const CLI::ParseError& error, int count, char** words) {
+  if (error.get_exit_code() == 0) {  // --help and --version
+    program.app.exit(error);
+    return Exit::Fine;
+  }
+  const std::string first = count > 1 ? words[1] : "";
+  const bool names_command = !first.empty() && first[0] != '-';
+  const bool is_known = std::ranges::count(command_names(program), first) > 0;
+  if (count <= 1) {
+    print_error("a command is missing; 'assay --help' lists them");
+  } else if (names_command && !is_known) {
+    print_error(unknown_command(program, first));
+  } else {
+    print_error(std::string(error.what()) + "; see 'assay " + (is_known ? first + " " : "") + "--help'");
+  }
+  return Exit::Usage;
+}
+
+Exit run(int count, char** words) {
+  Program program;
+  describe(program);
+  try {
+    program.app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(program, error, count, words);
+  }
+  return program.chosen();
+}
+
+}  // namespace
+}  // namespace assay::cli
+
+int main(int count, char** words) {
+  using assay::cli::Exit;
+  Exit code = Exit::Failed;
+  try {
+    code = assay::cli::run(count, words);
+  } catch (const assay::Error& error) {
+    assay::cli::print_error(error.what());
+    code = assay::cli::exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    assay::cli::print_error("out of memory");
+  } catch (const std::exception& error) {
+    assay::cli::print_error(std::string("internal error, please report it: ") + error.what());
+  }
+  return static_cast<int>(code);
 }

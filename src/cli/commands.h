@@ -1,0 +1,27 @@
+// The subcommands. Each file adds one to the program and sets what runs when it is chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace assay::cli {
+
+enum class Exit : int {
+  Fine = 0,
+  GateFailed = 1,
+  Usage = 2,
+  BadInput = 3,
+  Failed = 4,
+  Interrupted = 130,
+};
+
+struct Program {
+  CLI::App app;
+  bool quiet = false;
+  std::function<Exit()> chosen;  // what the command line asked for
+};
+
+void add_count(Program& program);
+void add_zoo(Program& program);
+
+}  // namespace assay::cli

@@ -1,0 +1,90 @@
+#include "cli/console.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fail.h"
+#include "base/text.h"
+
+namespace assay::cli {
+
+namespace {
+
+volatile sig_atomic_t interrupt_seen = 0;
+
+void note_interrupt(int) {
+  // A second Ctrl-C ends at once: whoever presses twice means it.
+  if (interrupt_seen != 0) ::_exit(130);
+  interrupt_seen = 1;
+}
+
+bool uses_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return ::isatty(STDERR_FILENO) != 0 && (no_color == nullptr || *no_color == '\0');
+}
+
+void print_labelled(std::string_view label, std::string_view color, std::string_view message) {
+  const std::string text = without_control_characters(message);
+  if (uses_color()) {
+    fmt::print(stderr, "\033[{}m{}:\033[0m {}\n", color, label, text);
+  } else {
+    fmt::print(stderr, "{}: {}\n", label, text);
+  }
+}
+
+}  // namespace
+
+void print_data(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) {
+    fail_running("standard output cannot be written: {}", std::strerror(errno));
+  }
+}
+
+void print_error(std::string_view message) {
+  print_labelled("error", "1;31", message);
+}
+
+void print_warnings(const std::vector<std::string>& warnings, bool quiet) {
+  if (quiet) return;
+  for (const auto& warning : warnings) print_labelled("warning", "1;33", warning);
+}
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = note_interrupt;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() {
+  return interrupt_seen != 0;
+}
+
+ProgressBar::ProgressBar(bool quiet) : draws_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+
+ProgressBar::~ProgressBar() {
+  if (has_drawn_) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressBar::report(double fraction, std::string_view what) {
+  constexpr auto kPatience = std::chrono::seconds(2);
+  constexpr int kCells = 30;
+  const int percent = static_cast<int>(fraction * 100.0);
+  const bool is_soon = std::chrono::steady_clock::now() - start_ < kPatience;
+  if (!draws_ || is_soon || percent == last_percent_) return;
+  const int filled = percent * kCells / 100;
+  fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:3}% {}", "", filled, "", kCells - filled, percent,
+             without_control_characters(what.substr(0, 40)));
+  std::fflush(stderr);
+  last_percent_ = percent;
+  has_drawn_ = true;
+}
+
+}  // namespace assay::cli

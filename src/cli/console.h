@@ -1,0 +1,37 @@
+// Data to stdout, everything else to stderr; a progress bar only on a terminal; Ctrl-C as a question.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/progress.h"
+
+namespace assay::cli {
+
+// Writes all of it, or throws an Error (a full disk behind a redirection is not success).
+void print_data(std::string_view text);
+void print_error(std::string_view message);
+void print_warnings(const std::vector<std::string>& warnings, bool quiet);
+
+// Makes Ctrl-C and SIGTERM set a flag that long work asks for, instead of ending the process.
+void catch_interrupts();
+bool interrupted();
+
+// Draws a bar on stderr after two seconds, if stderr is a terminal.
+class ProgressBar : public Progress {
+ public:
+  explicit ProgressBar(bool quiet);
+  ~ProgressBar() override;
+  void report(double fraction, std::string_view what) override;
+  bool cancelled() const override { return interrupted(); }
+
+ private:
+  bool draws_ = false;
+  bool has_drawn_ = false;
+  int last_percent_ = -1;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace assay::cli

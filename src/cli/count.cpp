@@ -1,0 +1,107 @@
+// assay count: what a model costs, without running it.
+#include <memory>
+
+#include "assay/count.h"
+#include "assay/count_report.h"
+#include "base/fail.h"
+#include "base/sha256.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/model_argument.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::int64_t batch = 0;
+  std::vector<std::string> dims;
+  std::vector<std::string> shapes;
+  std::vector<std::string> values;
+  std::string precision;
+  std::string sort;
+  std::int64_t top = -1;
+  bool strict = false;
+  bool json = false;
+  bool csv = false;
+  bool hash = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  assay count model.onnx                      the table, totals and peak memory
+  assay count zoo:resnet50 --batch 8          a built-in network, eight samples at once
+  assay count bert.onnx --dim sequence=128    bind a symbolic dimension
+  assay count ocr.onnx --input x=1x3x48x320   give an input its whole shape
+  assay count model.onnx --precision int8     bytes as if stored in 8 bits
+  assay count model.onnx --json | jq .totals  for programs
+  assay count model.onnx --strict             exit code 1 if any op was not counted)";
+
+CountOptions count_options(const Arguments& arguments, const Graph& graph) {
+  CountOptions options;
+  options.bindings.dims = parse_dims(arguments.dims);
+  options.bindings.input_shapes = parse_shapes(arguments.shapes);
+  if (arguments.batch > 0) options.bindings.batch = arguments.batch;
+  options.input_values = parse_values(arguments.values, graph);
+  if (!arguments.precision.empty()) options.stored_as = parse_precision(arguments.precision);
+  return options;
+}
+
+CountTableOptions table_options(const Arguments& arguments) {
+  CountTableOptions options;
+  if (arguments.top >= 0) options.top = static_cast<std::size_t>(arguments.top);
+  if (!arguments.sort.empty()) options.sort = arguments.sort;
+  return options;
+}
+
+std::string rendered(const Arguments& arguments, const CountResult& result) {
+  const CountTableOptions options = table_options(arguments);
+  if (arguments.json) return count_json(result, options);
+  if (arguments.csv) return count_csv(result, options);
+  return count_table(result, options);
+}
+
+Exit run_count(const Arguments& arguments, bool quiet) {
+  Graph graph = load_model(arguments.model);
+  const CountOptions options = count_options(arguments, graph);
+  CountResult result = count_model(std::move(graph), arguments.model, options);
+  if (arguments.hash && is_zoo(arguments.model)) fail_usage("--hash needs a file, not a zoo model");
+  if (arguments.hash) result.model.sha256 = sha256_of_file(arguments.model);
+  print_data(rendered(arguments, result));
+  print_warnings(result.warnings, quiet);
+  if (!arguments.strict || result.cost.uncounted.empty()) return Exit::Fine;
+  const auto& first = result.cost.uncounted.front();
+  print_error(fmt::format("--strict: {} nodes were not counted, the first is {} '{}': {}",
+                          result.cost.uncounted.size(), first.op, first.node, first.reason));
+  return Exit::GateFailed;
+}
+
+}  // namespace
+
+void add_count(Program& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* count = program.app.add_subcommand(
+      "count", "Parameters, MACs, FLOPs, bytes and peak memory, without running the model");
+  count->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
+  count->add_option("--batch", arguments->batch, "samples at once")->check(CLI::PositiveNumber);
+  count->add_option("--dim", arguments->dims, "bind a symbolic dimension, NAME=N (repeatable)");
+  count->add_option("--input", arguments->shapes,
+                    "give an input its shape, NAME=1x3x224x224 (repeatable)");
+  count->add_option("--value", arguments->values,
+                    "give a small input its content, NAME=16000 (repeatable)");
+  count->add_option("--precision", arguments->precision,
+                    "count bytes as if stored in fp64, fp32, fp16, bf16, fp8, int8 or int4");
+  count->add_option("--sort", arguments->sort, "order layers by a column, largest first");
+  count->add_option("--top", arguments->top, "show only the N most expensive layers; 0 shows all")
+      ->check(CLI::NonNegativeNumber);
+  count->add_flag("--strict", arguments->strict, "exit code 1 if any op could not be counted");
+  auto* json = count->add_flag("--json", arguments->json, "print one JSON object");
+  count->add_flag("--csv", arguments->csv, "print the layers as CSV")->excludes(json);
+  count->add_flag("--hash", arguments->hash, "add the file's SHA-256 to the JSON");
+  count->footer(kExamples);
+  count->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_count(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,88 @@
+// assay zoo: the built-in networks, listed and exported.
+#include <memory>
+
+#include "assay/count.h"
+#include "assay/onnx.h"
+#include "assay/zoo.h"
+#include "assay/zoo_report.h"
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  bool json = false;
+  std::string spec;
+  std::string output;
+  bool external = false;
+};
+
+constexpr const char* kListExamples = R"(Examples:
+  assay zoo                                     what there is
+  assay zoo --json                              the same for programs
+  assay zoo export resnet18 -o resnet18.onnx    write one as an ONNX file
+  assay count zoo:encoder:layers=6,width=512    parameters after the name)";
+
+constexpr const char* kExportExamples = R"(Examples:
+  assay zoo export resnet18 -o resnet18.onnx
+  assay zoo export gpt2_small:length=64 -o gpt2.onnx
+  assay zoo export vgg16 -o vgg16.onnx --external-data)";
+
+std::vector<ZooRow> rows() {
+  std::vector<ZooRow> list;
+  for (const ZooEntry& entry : zoo_entries()) {
+    list.push_back({entry, count_model(zoo_model(entry.name), entry.name).cost.totals});
+  }
+  return list;
+}
+
+Exit run_list(const Arguments& arguments) {
+  const auto list = rows();
+  print_data(arguments.json ? zoo_json(list) : zoo_table(list));
+  return Exit::Fine;
+}
+
+std::string standard_file_name(const std::string& spec) {
+  return spec.substr(0, spec.find(':')) + ".onnx";
+}
+
+Exit run_export(const Arguments& arguments, bool quiet) {
+  const Graph graph = zoo_model(arguments.spec);
+  const std::string path =
+      arguments.output.empty() ? standard_file_name(arguments.spec) : arguments.output;
+  ProgressBar progress(quiet);
+  catch_interrupts();
+  WriteOptions options;
+  if (arguments.external) options.largest_file = 0;
+  write_onnx(graph, path, options, &progress);
+  if (!quiet) fmt::print(stderr, "wrote {}\n", path);
+  return Exit::Fine;
+}
+
+}  // namespace
+
+void add_zoo(Program& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* zoo = program.app.add_subcommand("zoo", "List the built-in networks, or export one");
+  zoo->add_flag("--json", arguments->json, "print one JSON object");
+  zoo->footer(kListExamples);
+  CLI::App* exporting = zoo->add_subcommand("export", "Write a network as an ONNX file");
+  exporting->add_option("NAME", arguments->spec, "a network, with parameters: encoder:layers=6")
+      ->required();
+  exporting->add_option("-o,--output", arguments->output, "the file to write; default NAME.onnx");
+  exporting->add_flag("--external-data", arguments->external,
+                      "put the weights into a file of their own beside it");
+  exporting->footer(kExportExamples);
+  zoo->callback([&program, arguments, exporting] {
+    if (*exporting) return;
+    program.chosen = [arguments] { return run_list(*arguments); };
+  });
+  exporting->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_export(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli

@@ -1,1 +1,0 @@
-// Removed when the folder's first real file lands.

@@ -1,0 +1,35 @@
+// A table of text that fits a given width: numbers to the right, names shortened in the middle.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+struct TextColumn {
+  std::string title;
+  bool is_number = false;
+  bool shrinks = false;         // gives way when the table is too wide
+  std::size_t narrowest = 1;
+};
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
+
+  void add_row(std::vector<std::string> cells);
+  void add_rule();
+  std::string render(std::size_t width) const;
+
+ private:
+  std::vector<std::size_t> widths(std::size_t total) const;
+
+  std::vector<TextColumn> columns_;
+  std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
+};
+
+std::size_t display_width(std::string_view text);                      // in characters, not bytes
+std::string shortened(std::string_view text, std::size_t width);       // "layer3.…conv2"
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+#include "assay/count_report.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "assay/builder.h"
+#include "assay/error.h"
+#include "assay/zoo.h"
+#include "assay/zoo_report.h"
+#include "report/csv.h"
+#include "report/text_table.h"
+
+namespace assay {
+namespace {
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Each format is pinned by a file; ASSAY_UPDATE_GOLDEN=1 rewrites them after a wanted change.
+void expect_golden(const std::string& name, const std::string& actual) {
+  const std::string path = std::string(ASSAY_TESTS_DIR) + "/report/golden/" + name;
+  if (std::getenv("ASSAY_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << actual;
+  EXPECT_EQ(actual, content_of(path)) << path;
+}
+
+CountResult small_cnn() {
+  return count_model(zoo_model("small_cnn"), "zoo:small_cnn");
+}
+
+TEST(CountReport, TableIsAsPinned) { expect_golden("small_cnn.txt", count_table(small_cnn())); }
+TEST(CountReport, JsonIsAsPinned) { expect_golden("small_cnn.json", count_json(small_cnn())); }
+TEST(CountReport, CsvIsAsPinned) { expect_golden("small_cnn.csv", count_csv(small_cnn())); }
+
+TEST(CountReport, TopShowsTheMostExpensiveAndTheRest) {
+  expect_golden("small_cnn_top2.txt", count_table(small_cnn(), {.top = 2}));
+}
+
+TEST(CountReport, EveryTableFitsEightyColumns) {
+  for (const auto& entry : zoo_entries()) {
+    const auto result = count_model(zoo_model(entry.name), std::string(200, 'm') + entry.name);
+    std::istringstream lines(count_table(result));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(display_width(line), 80u) << entry.name << ": " << line;
+    }
+  }
+}
+
+TEST(CountReport, SortsByAnyColumnAndNamesTheNearestToAWrongOne) {
+  for (const auto& column : count_columns()) {
+    EXPECT_NO_THROW(count_csv(small_cnn(), {.sort = column})) << column;
+  }
+  try {
+    count_csv(small_cnn(), {.sort = "mac"});
+    FAIL() << "no such column, and no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'macs'"), std::string::npos);
+  }
+}
+
+TEST(CountReport, AnUnknownCostIsNullAndNamed) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});
+  builder.output(builder.node("Frobnicate", "odd", {x}), "y");
+  const auto result = count_model(builder.finish(), "odd");
+  expect_golden("unknown_op.txt", count_table(result));
+  expect_golden("unknown_op.json", count_json(result));
+}
+
+TEST(CountReport, NamesThatAreNotTextDoNoHarm) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x\x1b[31m\xff", DataType::Float32, Shape{2});
+  builder.output(builder.node("Relu", "evil\n\x1b]0;owned\x07\xc3", {x}), "y");
+  const auto result = count_model(builder.finish(), "name\x1b");
+  EXPECT_EQ(count_table(result).find('\x1b'), std::string::npos);
+  EXPECT_EQ(count_json(result).find('\x1b'), std::string::npos);
+}
+
+TEST(Csv, QuotesWhatNeedsQuoting) {
+  const std::vector<std::string> cells = {"plain", "a,b", "say \"hi\"", "two\nlines"};
+  EXPECT_EQ(csv_line(cells), "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\"\n");
+}
+
+TEST(TextTable, ShortensNamesInTheMiddle) {
+  EXPECT_EQ(shortened("layer3.block2.conv1", 12), "laye…2.conv1");
+  EXPECT_EQ(shortened("short", 12), "short");
+  EXPECT_EQ(display_width(shortened("ééééééééééééééé", 7)), 7u);
+}
+
+}  // namespace
+}  // namespace assay
