@@ -68,7 +68,11 @@ BENCHMARK(BM_ReadResNet50)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_InferResNet50)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_CostResNet50)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PlanResNet50)->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_CountChain)->RangeMultiplier(10)->Range(1000, 100000)->Unit(benchmark::kMillisecond)->Complexity();
+BENCHMARK(BM_CountChain)
+    ->RangeMultiplier(10)
+    ->Range(1000, 100000)
+    ->Unit(benchmark::kMillisecond)
+    ->Complexity();
 
 }  // namespace
 }  // namespace assay

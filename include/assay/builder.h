@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -44,6 +45,7 @@ class GraphBuilder {
   Graph graph_;
   std::uint64_t seed_ = 0;
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> last_suffix_;  // by wanted name
 };
 
 }  // namespace assay

@@ -1,8 +1,9 @@
 // Shape inference: fills in the type and shape of every value that can be known without running.
 //
 // Shape arithmetic (Shape → Gather → Concat → Reshape and the like) is folded on the way with the
-// reference kernels. An `If` whose condition is known is replaced by the branch it takes. What the
-// file itself declares of a value is used where inference does not reach.
+// reference kernels. An `If` whose condition is known is replaced by the branch it takes; one whose
+// condition is not, but which has only one branch that fits the shapes, by that. What the file
+// itself declares of a value is used where inference does not reach.
 #pragma once
 
 #include <map>
@@ -27,6 +28,7 @@ struct Inferred {
   Graph graph;                // types and shapes filled in, also inside subgraphs
   std::vector<Tensor> known;  // by value: its content, where known without running; else empty
   std::vector<UnresolvedNode> unresolved;
+  std::vector<GraphPtr> not_run;  // branches of resolved `If`s that are never taken
   std::vector<std::string> warnings;
 
   const Tensor* known_value(ValueId id) const {

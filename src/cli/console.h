@@ -1,4 +1,5 @@
-// Data to stdout, everything else to stderr; a progress bar only on a terminal; Ctrl-C as a question.
+// Data to stdout, everything else to stderr; a progress bar only on a terminal; Ctrl-C as a
+// question.
 #pragma once
 
 #include <chrono>

@@ -33,10 +33,14 @@ void describe(Program& program) {
 
 Exit exit_code(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::Usage: return Exit::Usage;
-    case ErrorKind::BadInput: return Exit::BadInput;
-    case ErrorKind::Cancelled: return Exit::Interrupted;
-    case ErrorKind::Failed: return Exit::Failed;
+    case ErrorKind::Usage:
+      return Exit::Usage;
+    case ErrorKind::BadInput:
+      return Exit::BadInput;
+    case ErrorKind::Cancelled:
+      return Exit::Interrupted;
+    case ErrorKind::Failed:
+      return Exit::Failed;
   }
   return Exit::Failed;
 }
@@ -68,7 +72,8 @@ Exit report_usage(Program& program, const CLI::ParseError& error, int count, cha
   } else if (names_command && !is_known) {
     print_error(unknown_command(program, first));
   } else {
-    print_error(std::string(error.what()) + "; see 'assay " + (is_known ? first + " " : "") + "--help'");
+    print_error(std::string(error.what()) + "; see 'assay " + (is_known ? first + " " : "") +
+                "--help'");
   }
   return Exit::Usage;
 }

@@ -60,11 +60,16 @@ Tensor tensor_of(DataType type, const std::vector<std::int64_t>& dims,
 Tensor tensor_of_type(const std::string& argument, DataType type,
                       const std::vector<std::int64_t>& dims, const std::vector<double>& numbers) {
   switch (type) {
-    case DataType::Int64: return tensor_of<std::int64_t>(type, dims, numbers);
-    case DataType::Int32: return tensor_of<std::int32_t>(type, dims, numbers);
-    case DataType::Float32: return tensor_of<float>(type, dims, numbers);
-    case DataType::Float64: return tensor_of<double>(type, dims, numbers);
-    case DataType::Bool: return tensor_of<std::uint8_t>(type, dims, numbers);
+    case DataType::Int64:
+      return tensor_of<std::int64_t>(type, dims, numbers);
+    case DataType::Int32:
+      return tensor_of<std::int32_t>(type, dims, numbers);
+    case DataType::Float32:
+      return tensor_of<float>(type, dims, numbers);
+    case DataType::Float64:
+      return tensor_of<double>(type, dims, numbers);
+    case DataType::Bool:
+      return tensor_of<std::uint8_t>(type, dims, numbers);
     default:
       fail_usage("--value {}: inputs of type {} cannot be given on the command line", argument,
                  name(type));
@@ -126,7 +131,8 @@ std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& a
     const auto [name, text] = name_and_rest(argument, "--dim", "batch=8");
     const auto number = parse_integer(text);
     if (!number || *number < 1) {
-      fail_usage("--dim {}: '{}' is not a dimension, expected a whole number from 1 on", argument, text);
+      fail_usage("--dim {}: '{}' is not a dimension, expected a whole number from 1 on", argument,
+                 text);
     }
     dims[name] = *number;
   }

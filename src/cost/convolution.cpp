@@ -53,7 +53,8 @@ std::int64_t pairs_inside(const Axis& axis) {
 }
 
 // Where the padding begins on one axis, for every way of saying it.
-std::int64_t pad_before(const Node& node, std::size_t axis, std::size_t spatial, const Axis& geometry) {
+std::int64_t pad_before(const Node& node, std::size_t axis, std::size_t spatial,
+                        const Axis& geometry) {
   const std::string automatic = node.string_or("auto_pad", "NOTSET");
   if (automatic == "VALID") return 0;
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
@@ -95,8 +96,8 @@ struct Geometry {
 
 Geometry geometry_of(const OpView& op, std::size_t weight_input) {
   Geometry g{op.input_dims(0), op.input_dims(weight_input), op.output_dims(0)};
-  const bool fits = g.input.size() >= 3 && g.input.size() == g.weight.size() &&
-                    g.input.size() == g.output.size();
+  const bool fits =
+      g.input.size() >= 3 && g.input.size() == g.weight.size() && g.input.size() == g.output.size();
   if (!fits) {
     fail_bad_input("{} '{}': input, weight and output have ranks {}, {} and {}", op.node().op,
                    op.graph().display_name(op.id()), g.input.size(), g.weight.size(),

@@ -21,9 +21,9 @@ std::int64_t flops_of(const LayerCost& layer) {
 }
 
 void multiply(LayerCost& layer, std::int64_t times) {
-  for (auto* figure : {&layer.macs, &layer.effective_macs, &layer.bias_flops, &layer.other_flops,
-                       &layer.flops, &layer.bytes_read, &layer.bytes_written,
-                       &layer.activation_bytes}) {
+  for (auto* figure :
+       {&layer.macs, &layer.effective_macs, &layer.bias_flops, &layer.other_flops, &layer.flops,
+        &layer.bytes_read, &layer.bytes_written, &layer.activation_bytes}) {
     *figure = saturating_multiply(*figure, times);
   }
 }
@@ -124,8 +124,8 @@ class Counter {
     }
     layer.activation_bytes = layer.bytes_written;
     if (traffic == Traffic::Generates) return;
-    layer.bytes_read = traffic == Traffic::Picks ? picked_bytes(op, layer.bytes_written)
-                                                 : input_bytes(op, 0);
+    layer.bytes_read =
+        traffic == Traffic::Picks ? picked_bytes(op, layer.bytes_written) : input_bytes(op, 0);
   }
 
   // An input named twice is read once.
@@ -231,7 +231,7 @@ class Counter {
   void add_unowned() {
     if (ledger_.unowned.parameters == 0) return;
     LayerCost row{.name = "(unused)", .op = "-"};
-    row.note = "stored tensors that no node reads";
+    row.note = "stored tensors that no node that runs reads";
     row.parameters = ledger_.unowned.parameters;
     row.parameter_bytes = ledger_.unowned.parameter_bytes;
     sheet_.layers.push_back(std::move(row));
@@ -267,9 +267,12 @@ class Counter {
 
 std::string_view name(Answer answer) {
   switch (answer) {
-    case Answer::Counted: return "counted";
-    case Answer::Free: return "free";
-    case Answer::Unknown: return "unknown";
+    case Answer::Counted:
+      return "counted";
+    case Answer::Free:
+      return "free";
+    case Answer::Unknown:
+      return "unknown";
   }
   return "unknown";
 }

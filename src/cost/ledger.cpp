@@ -33,6 +33,9 @@ class Bookkeeper {
 
   std::vector<Entry> run() {
     follow(model_.graph, Carried(model_.graph.value_count()));
+    const std::size_t run = entries_.size();
+    for (const auto& graph : model_.not_run) follow(*graph, Carried(graph->value_count()));
+    for (std::size_t i = run; i < entries_.size(); ++i) entries_[i].owner.reset();
     return std::move(entries_);
   }
 
@@ -82,8 +85,9 @@ class Bookkeeper {
   void use(const Graph& graph, NodeId id, std::size_t input,
            const std::vector<Travelling>& travelling, Carried& carried) {
     const Node& node = graph.node(id);
-    const bool has_room = node.has_output(0) &&
-                          carried[node.outputs[0].number].size() + travelling.size() <= kMostCarried;
+    const bool has_room =
+        node.has_output(0) &&
+        carried[node.outputs[0].number].size() + travelling.size() <= kMostCarried;
     if (has_room && passes_on(node, input, others_are_known(graph, node, input))) {
       for (const ValueId output : node.outputs) {
         if (output.is_valid()) hand_on(node, travelling, carried[output.number]);
@@ -112,7 +116,8 @@ class Bookkeeper {
     return true;
   }
 
-  // A tensor read in several roles has the strongest: a weight compared somewhere is still a weight.
+  // A tensor read in several roles has the strongest: a weight compared somewhere is still a
+  // weight.
   void settle(const Graph& graph, NodeId id, std::size_t input, const Travelling& one) {
     Entry& entry = entries_[one.entry];
     const Role role = role_of({graph, id, input, entry.tensor, one.is_quantised});
@@ -133,7 +138,9 @@ Role role_of_unused(const Tensor& tensor) {
 void enter_in(Ledger& ledger, const Entry& entry, std::optional<DataType> stored_as) {
   const std::int64_t elements = entry.tensor.elements();
   const std::int64_t bytes = counted_bytes(entry.tensor.type(), elements, stored_as);
-  const auto add = [](std::int64_t& total, std::int64_t more) { total = saturating_add(total, more); };
+  const auto add = [](std::int64_t& total, std::int64_t more) {
+    total = saturating_add(total, more);
+  };
   switch (entry.role.value_or(role_of_unused(entry.tensor))) {
     case Role::Parameter: {
       Holding& holding = entry.owner ? ledger.holdings[*entry.owner] : ledger.unowned;
@@ -154,7 +161,8 @@ void enter_in(Ledger& ledger, const Entry& entry, std::optional<DataType> stored
 
 }  // namespace
 
-std::int64_t counted_bytes(DataType type, std::int64_t elements, std::optional<DataType> stored_as) {
+std::int64_t counted_bytes(DataType type, std::int64_t elements,
+                           std::optional<DataType> stored_as) {
   const DataType counted = stored_as && is_floating(type) ? *stored_as : type;
   return byte_size(counted, elements).value_or(std::numeric_limits<std::int64_t>::max());
 }

@@ -24,7 +24,8 @@ std::int64_t last_axis(const OpView& op, std::size_t input) {
 Work gemm(const OpView& op) {
   const auto a = op.input_dims(0);
   if (a.size() != 2) {
-    fail_bad_input("Gemm '{}': A has rank {}, expected 2", op.graph().display_name(op.id()), a.size());
+    fail_bad_input("Gemm '{}': A has rank {}, expected 2", op.graph().display_name(op.id()),
+                   a.size());
   }
   const std::int64_t depth = op.node().int_or("transA", 0) != 0 ? a[0] : a[1];
   Work work = contraction(op.output_elements(), depth);
@@ -60,7 +61,8 @@ void note_axes(const std::string& term, std::span<const std::int64_t> dims,
                std::map<std::string, std::int64_t>& sizes) {
   const auto dots = term.find("...");
   const std::size_t letters = dots == std::string::npos ? term.size() : term.size() - 3;
-  if (letters > dims.size()) fail_bad_input("Einsum: '{}' names more axes than its operand has", term);
+  if (letters > dims.size())
+    fail_bad_input("Einsum: '{}' names more axes than its operand has", term);
   const std::size_t hidden = dots == std::string::npos ? 0 : dims.size() - letters;
   const auto note = [&](const std::string& axis, std::int64_t dim) {
     auto& size = sizes[axis];
@@ -102,7 +104,8 @@ Work linear_model(const OpView& op) {  // ai.onnx.ml LinearRegressor, LinearClas
   const auto* weights = op.node().get<std::vector<float>>("coefficients");
   const auto dims = op.input_dims(0);
   const std::int64_t rows = dims.size() > 1 ? dims[0] : 1;
-  return macs_only(saturating_multiply(rows, weights ? static_cast<std::int64_t>(weights->size()) : 0));
+  return macs_only(
+      saturating_multiply(rows, weights ? static_cast<std::int64_t>(weights->size()) : 0));
 }
 
 }  // namespace

@@ -5,21 +5,45 @@ namespace assay {
 
 namespace {
 
-constexpr std::string_view kViews[] = {"Reshape",  "Flatten", "Squeeze", "Unsqueeze",
-                                       "Identity", "Dropout"};
+constexpr std::string_view kViews[] = {"Reshape",   "Flatten",  "Squeeze",
+                                       "Unsqueeze", "Identity", "Dropout"};
 
 constexpr std::string_view kPicks[] = {"Gather", "GatherElements", "GatherND", "Slice", "Compress"};
 
-constexpr std::string_view kGenerators[] = {"Shape",    "Size",    "Constant", "ConstantOfShape",
-                                            "Range",    "EyeLike", "OptionalHasElement"};
+constexpr std::string_view kGenerators[] = {
+    "Shape", "Size", "Constant", "ConstantOfShape", "Range", "EyeLike", "OptionalHasElement"};
 
-constexpr std::string_view kCopies[] = {
-    "Cast", "CastLike", "Transpose", "Concat", "Split", "Pad", "Expand", "Tile", "DepthToSpace",
-    "SpaceToDepth", "ReverseSequence", "ScatterElements", "Scatter", "ScatterND", "Trilu",
-    "OneHot", "Col2Im", "CenterCropPad", "ai.onnx.ml:FeatureVectorizer", "ai.onnx.ml:LabelEncoder",
-    "com.microsoft:QLinearConcat", "ConcatFromSequence", "SequenceConstruct", "SequenceAt",
-    "SplitToSequence", "SequenceEmpty", "SequenceInsert", "SequenceErase", "SequenceLength",
-    "Optional", "OptionalGetElement"};
+constexpr std::string_view kCopies[] = {"Cast",
+                                        "CastLike",
+                                        "Transpose",
+                                        "Concat",
+                                        "Split",
+                                        "Pad",
+                                        "Expand",
+                                        "Tile",
+                                        "DepthToSpace",
+                                        "SpaceToDepth",
+                                        "ReverseSequence",
+                                        "ScatterElements",
+                                        "Scatter",
+                                        "ScatterND",
+                                        "Trilu",
+                                        "OneHot",
+                                        "Col2Im",
+                                        "CenterCropPad",
+                                        "ai.onnx.ml:FeatureVectorizer",
+                                        "ai.onnx.ml:LabelEncoder",
+                                        "com.microsoft:QLinearConcat",
+                                        "ConcatFromSequence",
+                                        "SequenceConstruct",
+                                        "SequenceAt",
+                                        "SplitToSequence",
+                                        "SequenceEmpty",
+                                        "SequenceInsert",
+                                        "SequenceErase",
+                                        "SequenceLength",
+                                        "Optional",
+                                        "OptionalGetElement"};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// What a cost function sees of one node: its shapes, its attributes, and what is known of its inputs.
+// What a cost function sees of one node: its shapes, its attributes, and what is known of its
+// inputs.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ struct Sizes {
 };
 
 Sizes sizes_of(const OpView& op) {
-  const auto x = op.input_dims(0);       // [time, batch, inputs] or [batch, time, inputs]
-  const auto r = op.input_dims(2);       // [directions, gates·hidden, hidden]
+  const auto x = op.input_dims(0);  // [time, batch, inputs] or [batch, time, inputs]
+  const auto r = op.input_dims(2);  // [directions, gates·hidden, hidden]
   if (x.size() != 3 || r.size() != 3) {
     fail_bad_input("{} '{}': X and R must have rank 3, they have {} and {}", op.node().op,
                    op.graph().display_name(op.id()), x.size(), r.size());
@@ -32,7 +32,8 @@ Work recurrent(const OpView& op, Cell cell) {
   const Sizes sizes = sizes_of(op);
   const std::int64_t units = saturating_multiply(sizes.steps, sizes.hidden);
   const std::int64_t gate_units = saturating_multiply(cell.gates, units);
-  Work work = macs_only(saturating_multiply(gate_units, saturating_add(sizes.inputs, sizes.hidden)));
+  Work work =
+      macs_only(saturating_multiply(gate_units, saturating_add(sizes.inputs, sizes.hidden)));
   work.other_flops = saturating_multiply(cell.flops_per_unit, units);
   // The two bias vectors of a gate are one: their sum is known before the first step.
   if (op.has_input(3)) work.bias_flops = gate_units;

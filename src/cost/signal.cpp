@@ -25,7 +25,8 @@ Work resize(const OpView& op) {
   for (std::size_t i = 0; i < input.size() && i < output.size(); ++i) {
     if (input[i] != output[i]) ++resized_axes;
   }
-  const std::int64_t per = interpolation_flops(op.node().string_or("mode", "nearest"), resized_axes);
+  const std::int64_t per =
+      interpolation_flops(op.node().string_or("mode", "nearest"), resized_axes);
   return flops_only(saturating_multiply(per, product(output)));
 }
 
@@ -81,7 +82,8 @@ Work stft(const OpView& op) {
   const bool onesided = op.node().int_or("onesided", 1) != 0;
   const std::int64_t length = onesided ? saturating_multiply(2, output[2] - 1) : output[2];
   const std::int64_t windowing = op.has_input(2) ? saturating_multiply(frames, length) : 0;
-  return flops_only(saturating_add(fourier_flops(frames, std::max<std::int64_t>(length, 0)), windowing));
+  return flops_only(
+      saturating_add(fourier_flops(frames, std::max<std::int64_t>(length, 0)), windowing));
 }
 
 Work one_per_output(const OpView& op) {

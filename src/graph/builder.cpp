@@ -14,9 +14,7 @@ GraphBuilder::GraphBuilder(std::string name, std::uint64_t seed, std::int64_t op
 
 std::string GraphBuilder::unique_name(const std::string& wanted) {
   std::string name = wanted;
-  for (int suffix = 1; !names_.insert(name).second; ++suffix) {
-    name = fmt::format("{}_{}", wanted, suffix);
-  }
+  while (!names_.insert(name).second) name = fmt::format("{}_{}", wanted, ++last_suffix_[wanted]);
   return name;
 }
 

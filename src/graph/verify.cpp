@@ -21,9 +21,14 @@ class Verifier {
   }
 
  private:
-  void check_range(ValueId id, std::string_view role) const {
+  static auto as(std::string_view where) {
+    return [where] { return where; };
+  }
+
+  template <typename Where>
+  void check_range(ValueId id, Where where) const {
     if (id.number >= graph_.value_count()) {
-      fail_bad_input("graph '{}': {} refers to a value that does not exist", graph_.name, role);
+      fail_bad_input("graph '{}': {} refers to a value that does not exist", graph_.name, where());
     }
   }
 
@@ -40,16 +45,18 @@ class Verifier {
   }
 
   void check_sources() {
-    for (const ValueId input : graph_.inputs()) define(input, "the graph's inputs");
+    for (const ValueId input : graph_.inputs()) define(input, as("the graph's inputs"));
     for (const auto& initializer : graph_.initializers())
-      define(initializer.value, "the initializers");
-    for (const auto& capture : graph_.captures()) define(capture.inner, "the captures");
+      define(initializer.value, as("the initializers"));
+    for (const auto& capture : graph_.captures()) define(capture.inner, as("the captures"));
   }
 
-  void define(ValueId id, std::string_view where) {
+  // `where` says who defines it; it is asked only when something is wrong.
+  template <typename Where>
+  void define(ValueId id, Where where) {
     check_range(id, where);
     if (defined_[id.number]) {
-      fail_bad_input("tensor '{}' is defined a second time by {}", graph_.value(id).name, where);
+      fail_bad_input("tensor '{}' is defined a second time by {}", graph_.value(id).name, where());
     }
     defined_[id.number] = true;
   }
@@ -65,7 +72,7 @@ class Verifier {
     }
     for_each_subgraph(node, [&](const Graph& subgraph) { check_subgraph(subgraph, id); });
     for (const ValueId output : node.outputs) {
-      if (output.is_valid()) define(output, described(id));
+      if (output.is_valid()) define(output, [&] { return described(id); });
     }
   }
 
@@ -75,7 +82,7 @@ class Verifier {
   }
 
   void check_read(ValueId id, NodeId reader) const {
-    check_range(id, described(reader));
+    check_range(id, [&] { return described(reader); });
     if (defined_[id.number]) return;
     const NodeId producer = graph_.producer(id);
     if (!producer.is_valid()) {
@@ -89,7 +96,7 @@ class Verifier {
   }
 
   void check_output(ValueId id) const {
-    check_range(id, "an output");
+    check_range(id, as("an output"));
     if (!defined_[id.number]) {
       fail_bad_input("graph '{}': nothing defines its output '{}'", graph_.name,
                      graph_.value(id).name);

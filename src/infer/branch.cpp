@@ -21,10 +21,11 @@ Graph with_captures_moved(const Graph& graph, const std::vector<ValueId>& mapped
   return moved;
 }
 
-bool Inference::is_taken_branch_known(const Node& node) const {
-  if (!node.is("If") || !node.has_input(0)) return false;
+std::optional<bool> Inference::known_condition(const Node& node) const {
+  if (!node.is("If") || !node.has_input(0)) return std::nullopt;
   const Tensor* condition = known_value(node.inputs[0]);
-  return condition != nullptr && condition->elements() == 1;
+  if (condition == nullptr || condition->elements() != 1) return std::nullopt;
+  return condition->to_int64().front() != 0;
 }
 
 std::string Inference::unique_name(const std::string& wanted) {
@@ -79,9 +80,10 @@ Node Inference::moved_node(const Node& node, const std::vector<ValueId>& mapped)
   return moved;
 }
 
-void Inference::inline_taken_branch(const Node& node) {
-  const bool is_true = known_value(node.inputs[0])->to_int64().front() != 0;
-  const auto* attribute = node.get<GraphPtr>(is_true ? "then_branch" : "else_branch");
+void Inference::inline_branch(const Node& node, bool condition) {
+  const auto* attribute = node.get<GraphPtr>(condition ? "then_branch" : "else_branch");
+  const auto* other = node.get<GraphPtr>(condition ? "else_branch" : "then_branch");
+  if (other != nullptr && *other != nullptr) limits_.findings.not_run.push_back(*other);
   const std::string described = fmt::format("If '{}'", node_name(result_, node));
   if (attribute == nullptr || *attribute == nullptr)
     fail_bad_input("{}: the branch to take is missing", described);

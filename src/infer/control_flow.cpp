@@ -55,11 +55,44 @@ ValueType either_type(const InferContext& context, const ValueType& a, const Val
   return tensor_type(a.element, std::move(shape));
 }
 
-void infer_if(Inference& inference, Node& node, InferContext& context) {
+namespace {
+
+// Below this depth a branch that does not fit is an error: taking the other infers it once more,
+// and that must not multiply.
+constexpr int kDeepestChoice = 3;
+
+std::optional<std::string> complaint_of(Inference& branch) {
+  try {
+    branch.run();
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// A model may hold a branch for other inputs than those it was given: it cannot be the one taken.
+std::optional<bool> only_branch_that_fits(Inference& inference, const InferContext& context,
+                                          Inference& yes, Inference& no) {
+  const Findings before = inference.limits().findings;
+  const auto wrong_then = complaint_of(yes);
+  const auto wrong_else = complaint_of(no);
+  if (!wrong_then && !wrong_else) return std::nullopt;
+  const bool has_choice = !wrong_then != !wrong_else && inference.depth() <= kDeepestChoice;
+  if (!has_choice) throw Error(ErrorKind::BadInput, wrong_then ? *wrong_then : *wrong_else);
+  inference.limits().findings = before;
+  inference.limits().findings.warnings.push_back(fmt::format(
+      "If '{}': its {} branch does not fit these shapes, so the other is taken ({})",
+      context.node_name(), wrong_then ? "then" : "else", wrong_then ? *wrong_then : *wrong_else));
+  return !wrong_then;
+}
+
+}  // namespace
+
+std::optional<bool> infer_if(Inference& inference, Node& node, InferContext& context) {
   Inference yes = inference.inference_of(subgraph_of(context, "then_branch"));
   Inference no = inference.inference_of(subgraph_of(context, "else_branch"));
-  yes.run();
-  no.run();
+  const auto only = only_branch_that_fits(inference, context, yes, no);
+  if (only) return only;
   const std::size_t count = context.output_count();
   if (yes.graph().outputs().size() < count || no.graph().outputs().size() < count) {
     context.fail("has {} outputs, its branches {} and {}", count, yes.graph().outputs().size(),
@@ -72,6 +105,7 @@ void infer_if(Inference& inference, Node& node, InferContext& context) {
   context.leave_open("its branches give different shapes or one is not known");
   node.set("then_branch", Inference::finished(yes));
   node.set("else_branch", Inference::finished(no));
+  return std::nullopt;
 }
 
 namespace {
@@ -159,7 +193,7 @@ LoopResult settled_loop(Inference& inference, const InferContext& context, const
                         std::vector<ValueType>& carried, bool starts) {
   constexpr int kMostPasses = 3;
   if (is_deep(inference)) return {.body = loop_pass(inference, loop, carried, false)};
-  const auto warnings = inference.limits().warnings;
+  const Findings before = inference.limits().findings;
   LoopResult result{.body = loop_pass(inference, loop, carried, starts), .goes_on = starts};
   for (int pass = 0;; ++pass) {
     bool is_stale = widen(context, *result.body, carried, pass > 0);
@@ -172,7 +206,7 @@ LoopResult settled_loop(Inference& inference, const InferContext& context, const
       for (ValueType& type : carried) type = without_shape(std::move(type));
       result.goes_on = false;
     }
-    inference.limits().warnings = warnings;
+    inference.limits().findings = before;
     result.body.emplace(loop_pass(inference, loop, carried, result.goes_on));
   }
 }

@@ -53,7 +53,8 @@ Inferred infer_shapes(Graph graph, const InferOptions& options) {
   result.graph = inference.take_graph();
   result.known = inference.take_known();
   result.unresolved = std::move(inference.unresolved());
-  result.warnings = std::move(limits.warnings);
+  result.warnings = std::move(limits.findings.warnings);
+  result.not_run = std::move(limits.findings.not_run);
   return result;
 }
 

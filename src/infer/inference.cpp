@@ -132,23 +132,27 @@ GraphPtr Inference::finished(Inference& inference) {
 }
 
 void Inference::visit(Node node) {
-  if (is_taken_branch_known(node)) return inline_taken_branch(node);
+  if (const auto condition = known_condition(node)) return inline_branch(node, *condition);
   InferContext context(result_, known_, node);
   const Rule rule = find_rule(node);
-  if (is_control_flow(node))
-    visit_control_flow(node, context);
-  else if (rule != nullptr)
+  if (is_control_flow(node)) {
+    const auto condition = visit_control_flow(node, context);
+    if (condition) return inline_branch(node, *condition);
+  } else if (rule != nullptr) {
     rule(context);
+  }
   settle_outputs(node, context);
   fold(node, context);
   note_unresolved(node, context, rule != nullptr || is_control_flow(node));
   result_.add_node(std::move(node));
 }
 
-void Inference::visit_control_flow(Node& node, InferContext& context) {
-  if (node.op == "If") infer_if(*this, node, context);
+// For an If of which only one branch fits, the condition that takes it.
+std::optional<bool> Inference::visit_control_flow(Node& node, InferContext& context) {
+  if (node.op == "If") return infer_if(*this, node, context);
   if (node.op == "Loop") infer_loop(*this, node, context);
   if (node.op == "Scan") infer_scan(*this, node, context);
+  return std::nullopt;
 }
 
 void Inference::settle_outputs(const Node& node, InferContext& context) {
@@ -166,9 +170,10 @@ void Inference::settle(ValueId id, ValueType inferred, const InferContext& conte
 void Inference::warn_of_contradiction(ValueId id, const ValueType& inferred,
                                       const InferContext& context) {
   const Value& value = result_.value(id);
-  if (!inferred.shape || !value.type.shape || limits_.warnings.size() >= kMostWarnings) return;
+  if (!inferred.shape || !value.type.shape || limits_.findings.warnings.size() >= kMostWarnings)
+    return;
   if (!contradict(*inferred.shape, *value.type.shape)) return;
-  limits_.warnings.push_back(
+  limits_.findings.warnings.push_back(
       fmt::format("{} '{}': the file declares {} for '{}', its inputs give {}; the latter is used",
                   context.node().op, context.node_name(), value.type.shape->to_string(), value.name,
                   inferred.shape->to_string()));

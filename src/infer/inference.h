@@ -5,6 +5,7 @@
 // of their own, one level deeper.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -14,11 +15,17 @@
 
 namespace assay {
 
+// What inference learned on the way; taken back where a subgraph is inferred again.
+struct Findings {
+  std::vector<std::string> warnings = {};
+  std::vector<GraphPtr> not_run = {};
+};
+
 // What all levels of one `infer_shapes` share.
 struct InferenceLimits {
   // Elements that folding may still read and write: a hostile file must not make us its computer.
   std::int64_t fold_budget = std::int64_t{1} << 24;
-  std::vector<std::string> warnings = {};
+  Findings findings = {};
 };
 
 class Inference {
@@ -48,9 +55,9 @@ class Inference {
   void enter_subgraph();  // counts the depth, which has a limit
   void add_declarations();
   void visit(Node node);
-  void visit_control_flow(Node& node, InferContext& context);
-  bool is_taken_branch_known(const Node& node) const;
-  void inline_taken_branch(const Node& node);
+  std::optional<bool> visit_control_flow(Node& node, InferContext& context);
+  std::optional<bool> known_condition(const Node& node) const;
+  void inline_branch(const Node& node, bool condition);
   std::vector<ValueId> values_of_branch(const Graph& branch, const Node& node);
   Node moved_node(const Node& node, const std::vector<ValueId>& mapped) const;
   std::string unique_name(const std::string& wanted);
@@ -79,8 +86,9 @@ bool is_worth_knowing(DataType type, std::int64_t elements);
 Graph with_captures_moved(const Graph& graph, const std::vector<ValueId>& mapped);
 
 // The rules of If (with an open condition), Loop and Scan; they replace the node's subgraphs by
-// inferred ones.
-void infer_if(Inference& inference, Node& node, InferContext& context);
+// inferred ones. When only one branch of an If fits the shapes, the condition that takes it is
+// returned and nothing else is done.
+std::optional<bool> infer_if(Inference& inference, Node& node, InferContext& context);
 void infer_loop(Inference& inference, Node& node, InferContext& context);
 void infer_scan(Inference& inference, Node& node, InferContext& context);
 

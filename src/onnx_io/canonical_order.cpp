@@ -10,7 +10,7 @@ namespace assay::onnx {
 
 namespace {
 
-// Everything `order` needs to say where each value goes.
+// Gives values new numbers, in the order in which they are shown to it.
 class Numbering {
  public:
   explicit Numbering(std::size_t values) : place_(values) {}
@@ -66,8 +66,8 @@ Node renumbered(Node node, const Numbering& numbering) {
   return node;
 }
 
-// A copy of `graph` without its values' old numbers. `outer` tells how the graph around it, if
-// any, was numbered anew.
+// The graph with its values in their new order, taken from `graph`. `outer` tells how the graph
+// around it, if any, was numbered anew.
 Graph rebuilt(Graph& graph, const Numbering& numbering, const Numbering* outer) {
   Graph fresh;
   fresh.name = std::move(graph.name);

@@ -79,14 +79,26 @@ const Function* FunctionTable::find(const NodeFields& node) const {
   return found == index_.end() ? nullptr : &functions_[found->second];
 }
 
-void InliningBudget::spend(std::size_t nodes, std::size_t bytes) {
-  nodes_ += nodes;
-  bytes_ += bytes;
-  if (nodes_ <= kMostNodes && bytes_ <= kMostBytes) return;
+namespace {
+
+[[noreturn]] void fail_too_much() {
   fail_bad_input(
       "its functions call each other so often that inlining them makes more than {} nodes or {} "
       "MiB; export the model without functions",
-      kMostNodes, kMostBytes >> 20);
+      InliningBudget::kMostNodes, InliningBudget::kMostBytes >> 20);
+}
+
+}  // namespace
+
+void InliningBudget::announce(std::size_t nodes) {
+  announced_ += nodes;
+  if (announced_ > kMostNodes) fail_too_much();
+}
+
+void InliningBudget::spend(std::size_t nodes, std::size_t bytes) {
+  nodes_ += nodes;
+  bytes_ += bytes;
+  if (nodes_ > kMostNodes || bytes_ > kMostBytes) fail_too_much();
 }
 
 std::string_view normalised_domain(std::string_view domain) {

@@ -57,9 +57,11 @@ class InliningBudget {
   static constexpr std::size_t kMostNodes = 1'000'000;
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of nodes, weights aside
 
+  void announce(std::size_t nodes);  // refuses ahead what would be too much
   void spend(std::size_t nodes, std::size_t bytes);
 
  private:
+  std::size_t announced_ = 0;
   std::size_t nodes_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/graph.h"
+#include "onnx_io/expanded_size.h"
 #include "onnx_io/external_data.h"
 #include "onnx_io/functions.h"
 #include "onnx_io/node_fields.h"
@@ -43,7 +44,11 @@ class GraphReader {
   // `opsets` gains what inlined functions import besides.
   GraphReader(const Source& source, ExternalFiles& external, const FunctionTable& functions,
               std::map<std::string, std::int64_t>& opsets)
-      : source_(source), external_(external), functions_(functions), opsets_(opsets) {}
+      : source_(source),
+        external_(external),
+        functions_(functions),
+        opsets_(opsets),
+        sizes_(functions, source) {}
 
   Graph read(std::string_view graph_message);
 
@@ -74,6 +79,7 @@ class GraphReader {
   ExternalFiles& external_;
   const FunctionTable& functions_;
   std::map<std::string, std::int64_t>& opsets_;
+  ExpandedSizes sizes_;
   InliningBudget budget_ = {};
   std::vector<std::string> levels_ = {};          // subgraphs and functions around the place read
   std::vector<const Function*> open_calls_ = {};  // the functions among them

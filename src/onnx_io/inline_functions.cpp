@@ -61,6 +61,7 @@ void add_identities(const std::vector<PassedOn>& passed_on, const Function& func
 
 void GraphReader::inline_call(const NodeFields& fields, const Function& function, Scope& caller) {
   check_call(fields, function);
+  if (caller.call() == nullptr) budget_.announce(sizes_.of(function));
   const Level level(*this, described(fields));
   open_calls_.push_back(&function);
   adopt_opsets(function);

@@ -32,13 +32,19 @@ std::size_t viewed_bytes(const Node& node, const Source& source) {
   return total;
 }
 
-void check_attribute_names(const Node& node) {
-  if (node.attributes.size() < 2) return;
-  std::unordered_set<std::string_view> names;
-  for (const auto& attribute : node.attributes) {
-    if (names.insert(attribute.name).second) continue;
-    fail_bad_input("attribute '{}' is given twice", attribute.name);
+bool has_repeated_name(std::span<const Attribute> attributes) {
+  constexpr std::size_t kFew = 16;  // Comparing all pairs is quicker than a set up to here.
+  if (attributes.size() <= kFew) {
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        if (attributes[i].name == attributes[k].name) return true;
+      }
+    }
+    return false;
   }
+  std::unordered_set<std::string_view> names;
+  return std::ranges::any_of(
+      attributes, [&](const Attribute& attribute) { return !names.insert(attribute.name).second; });
 }
 
 // A Constant that is a graph output itself stays a node, so that the output has a producer.
@@ -116,7 +122,9 @@ void GraphReader::read_attributes(const NodeFields& fields, Scope& scope, Node& 
     }
     node.attributes.push_back({std::string(attribute->name), std::move(value)});
   }
-  naming(fields, [&] { check_attribute_names(node); });
+  if (has_repeated_name(node.attributes)) {
+    fail_bad_input("{}: an attribute is given twice", described(fields));
+  }
 }
 
 // A reference to an attribute of the function being inlined becomes what the call gives for it;

@@ -6,6 +6,7 @@
 // views into the file.
 #pragma once
 
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,7 +60,8 @@ class Scope {
   Scope* around_ = nullptr;  // where names of a subgraph are looked up next
   const FunctionCall* call_ = nullptr;
   std::string prefix_ = {};
-  std::unordered_map<std::string_view, Name> names_ = {};
+  std::pmr::monotonic_buffer_resource pool_ = {};  // names come and never go: one by one is slow
+  std::pmr::unordered_map<std::string_view, Name> names_{&pool_};
 };
 
 }  // namespace assay::onnx

@@ -24,7 +24,6 @@ struct ExternalEntry {
   std::optional<std::string_view> location = std::nullopt;
   std::optional<std::int64_t> offset = std::nullopt;
   std::optional<std::int64_t> length = std::nullopt;
-  bool has_checksum = false;
 };
 
 struct TensorFields {

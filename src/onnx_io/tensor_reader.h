@@ -18,7 +18,7 @@ struct NamedTensor {
 // Throws an Error that names the tensor unless its bytes are exactly those its dimensions need.
 NamedTensor read_tensor(std::string_view message, const Source& source, ExternalFiles& external);
 
-// The type of that number in ONNX; `what` tells where it was met.
+// The type of that number in ONNX; an Error if assay does not know it.
 DataType data_type_or_fail(std::int64_t number);
 
 // Ranks beyond this are refused: no framework knows them, and they make every later step slow.

@@ -49,8 +49,9 @@ std::string uncounted_warning(const CostSheet& cost) {
   std::set<std::string> ops;
   for (const auto& one : cost.uncounted) ops.insert(one.op);
   const std::vector<std::string> names(ops.begin(), ops.end());
-  return fmt::format("{} {} not counted, so the totals are a lower bound: {}", cost.uncounted.size(),
-                     cost.uncounted.size() == 1 ? "node was" : "nodes were", join(names, ", "));
+  return fmt::format("{} {} not counted, so the totals are a lower bound: {}",
+                     cost.uncounted.size(), cost.uncounted.size() == 1 ? "node was" : "nodes were",
+                     join(names, ", "));
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ std::int64_t Profiler::count_flops(const Graph& model,
   if (model.inputs().empty()) fail_bad_input("the model '{}' has no input", model.name);
   Bindings bindings;
   bindings.input_shapes[model.value(model.inputs()[0]).name] = Shape(input_shape);
-  const CostTotals totals =
-      count_costs(infer_shapes(bind_inputs(model, bindings).graph)).totals;
+  const CostTotals totals = count_costs(infer_shapes(bind_inputs(model, bindings).graph)).totals;
   const std::int64_t flops =
       saturating_add(saturating_multiply(2, totals.macs), totals.other_flops);
   const bool has_batch_axis = totals.macs > 0 && input_shape.size() > 1 && input_shape[0] > 0;

@@ -18,7 +18,7 @@ struct CountColumn {
 std::span<const CountColumn> figure_columns();
 
 double share_of(const LayerCost& layer, const CostTotals& totals);  // of the FLOPs, 0..1
-std::string shape_text(const LayerCost& layer);                      // "1x64x112x112", "?" unknown
+std::string shape_text(const LayerCost& layer);                     // "1x64x112x112", "?" unknown
 
 // The layers to show, in the order to show them.
 std::vector<const LayerCost*> chosen_layers(const CountResult& result,

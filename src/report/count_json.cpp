@@ -27,7 +27,9 @@ Json shape_json(const std::optional<Shape>& shape) {
 }
 
 Json value_json(const Value& value) {
-  return {{"name", value.name}, {"type", name(value.type.element)}, {"shape", shape_json(value.type.shape)}};
+  return {{"name", value.name},
+          {"type", name(value.type.element)},
+          {"shape", shape_json(value.type.shape)}};
 }
 
 Json values_json(const std::vector<Value>& values) {
@@ -74,11 +76,12 @@ Json totals_json(const CountResult& result) {
 
 // An unknown cost is null, never 0.
 Json layer_json(const LayerCost& layer, const CostTotals& totals) {
-  Json json = {{"name", layer.name}, {"op", layer.op}, {"output_shape", shape_json(layer.output_shape)}};
+  Json json = {
+      {"name", layer.name}, {"op", layer.op}, {"output_shape", shape_json(layer.output_shape)}};
   const bool unknown = layer.answer == Answer::Unknown;
   for (const auto& column : figure_columns()) {
-    const bool is_stored = column.figure == &LayerCost::parameters ||
-                           column.figure == &LayerCost::parameter_bytes;
+    const bool is_stored =
+        column.figure == &LayerCost::parameters || column.figure == &LayerCost::parameter_bytes;
     if (unknown && !is_stored) {
       json[column.name] = nullptr;
     } else {
@@ -113,10 +116,10 @@ std::string text_of(const Json& json) {
 
 // Layers are written one by one: a tree of 100,000 of them would cost more than counting them.
 std::string count_json(const CountResult& result, const CountTableOptions& options) {
-  std::string text = fmt::format(R"({{"schema":"assay.count/1","provenance":"counted","model":{},"precision":{},"totals":{},"layers":[)",
-                                 text_of(model_json(result)),
-                                 result.stored_as ? text_of(name(*result.stored_as)) : "null",
-                                 text_of(totals_json(result)));
+  std::string text = fmt::format(
+      R"({{"schema":"assay.count/1","provenance":"counted","model":{},"precision":{},"totals":{},"layers":[)",
+      text_of(model_json(result)), result.stored_as ? text_of(name(*result.stored_as)) : "null",
+      text_of(totals_json(result)));
   bool is_first = true;
   for (const LayerCost* layer : chosen_layers(result, options, false)) {
     text += is_first ? "\n" : ",\n";

@@ -56,17 +56,17 @@ TextTable layer_table(const CountResult& result, const std::vector<const LayerCo
                    {.title = "share", .is_number = true}});
   for (const LayerCost* layer : layers) {
     const bool unknown = layer->answer == Answer::Unknown;
-    table.add_row({without_control_characters(layer->name), without_control_characters(layer->op),
-                   shape_text(*layer), compact(layer->parameters),
-                   unknown ? "unknown" : compact(layer->macs),
-                   unknown ? "unknown" : compact_bytes(traffic(layer->bytes_read, layer->bytes_written)),
-                   unknown ? "?" : percent(share_of(*layer, result.cost.totals))});
+    table.add_row(
+        {without_control_characters(layer->name), without_control_characters(layer->op),
+         shape_text(*layer), compact(layer->parameters), unknown ? "unknown" : compact(layer->macs),
+         unknown ? "unknown" : compact_bytes(traffic(layer->bytes_read, layer->bytes_written)),
+         unknown ? "?" : percent(share_of(*layer, result.cost.totals))});
   }
   return table;
 }
 
-void add_rest(TextTable& table, const CountResult& result, const std::vector<const LayerCost*>& shown,
-              std::size_t all) {
+void add_rest(TextTable& table, const CountResult& result,
+              const std::vector<const LayerCost*>& shown, std::size_t all) {
   if (shown.size() == all) return;
   const CostTotals& totals = result.cost.totals;
   const auto hidden = static_cast<std::int64_t>(all - shown.size());
@@ -93,9 +93,9 @@ void add_totals(TextTable& table, const CostTotals& totals) {
 }
 
 std::string line(const char* label, std::int64_t number, const std::string& remark) {
-  return without_control_characters(
-             fmt::format("{:<18}{:>20}{}{}", label, with_thousands(number),
-                         remark.empty() ? "" : "   ", remark)) + "\n";
+  return without_control_characters(fmt::format("{:<18}{:>20}{}{}", label, with_thousands(number),
+                                                remark.empty() ? "" : "   ", remark)) +
+         "\n";
 }
 
 std::string binary(std::int64_t bytes) {
@@ -108,7 +108,8 @@ std::string totals_text(const CountResult& result) {
       result.stored_as ? fmt::format(" as {}", name(*result.stored_as)) : std::string();
   std::string text = line("parameters", totals.parameters, binary(totals.parameter_bytes) + width);
   if (totals.statistics > 0) {
-    text += line("statistics", totals.statistics, binary(totals.statistics_bytes) + ", of batch norms");
+    text +=
+        line("statistics", totals.statistics, binary(totals.statistics_bytes) + ", of batch norms");
   }
   if (totals.constants > 0) {
     text += line("constants", totals.constants, binary(totals.constants_bytes));
@@ -119,10 +120,11 @@ std::string totals_text(const CountResult& result) {
           : fmt::format("{} without padding", with_thousands(totals.effective_macs));
   text += line("MACs", totals.macs, skipped);
   text += line("FLOPs", totals.flops, "");
-  text += line("activation bytes", totals.activation_bytes, binary(totals.activation_bytes) + width);
+  text +=
+      line("activation bytes", totals.activation_bytes, binary(totals.activation_bytes) + width);
   text += line("peak activations", result.memory.peak_activation_bytes,
-               fmt::format("{}{}, lower bound {}", binary(result.memory.peak_activation_bytes), width,
-                           binary(result.memory.lower_bound_bytes)));
+               fmt::format("{}{}, lower bound {}", binary(result.memory.peak_activation_bytes),
+                           width, binary(result.memory.lower_bound_bytes)));
   return text;
 }
 
@@ -130,12 +132,15 @@ std::string uncounted_text(const CountResult& result) {
   constexpr std::size_t kMostNamed = 10;
   const auto& uncounted = result.cost.uncounted;
   if (uncounted.empty()) return "";
-  std::string text = fmt::format("\nNot counted ({}), so the totals are a lower bound:\n", uncounted.size());
+  std::string text =
+      fmt::format("\nNot counted ({}), so the totals are a lower bound:\n", uncounted.size());
   for (std::size_t i = 0; i < std::min(kMostNamed, uncounted.size()); ++i) {
-    text += without_control_characters(
-                fmt::format("  {} '{}': {}", uncounted[i].op, uncounted[i].node, uncounted[i].reason)) + "\n";
+    text += without_control_characters(fmt::format("  {} '{}': {}", uncounted[i].op,
+                                                   uncounted[i].node, uncounted[i].reason)) +
+            "\n";
   }
-  if (uncounted.size() > kMostNamed) text += fmt::format("  and {} more\n", uncounted.size() - kMostNamed);
+  if (uncounted.size() > kMostNamed)
+    text += fmt::format("  and {} more\n", uncounted.size() - kMostNamed);
   return text;
 }
 

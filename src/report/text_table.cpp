@@ -84,8 +84,8 @@ std::vector<std::size_t> TextTable::widths(std::size_t total) const {
 
 std::string TextTable::render(std::size_t width) const {
   const auto column_widths = widths(width);
-  const std::size_t total = std::accumulate(column_widths.begin(), column_widths.end(),
-                                            2 * (columns_.size() - 1));
+  const std::size_t total =
+      std::accumulate(column_widths.begin(), column_widths.end(), 2 * (columns_.size() - 1));
   const auto line_of = [&](const auto& cell_at) {
     std::string line;
     for (std::size_t i = 0; i < columns_.size(); ++i) {

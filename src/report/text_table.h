@@ -10,7 +10,7 @@ namespace assay {
 struct TextColumn {
   std::string title;
   bool is_number = false;
-  bool shrinks = false;         // gives way when the table is too wide
+  bool shrinks = false;  // gives way when the table is too wide
   std::size_t narrowest = 1;
 };
 
@@ -29,7 +29,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
 };
 
-std::size_t display_width(std::string_view text);                      // in characters, not bytes
-std::string shortened(std::string_view text, std::size_t width);       // "layer3.…conv2"
+std::size_t display_width(std::string_view text);                 // in characters, not bytes
+std::string shortened(std::string_view text, std::size_t width);  // "layer3.…conv2"
 
 }  // namespace assay

@@ -29,7 +29,8 @@ CostSheet cost_of(const OneNode& one) {
     inputs.push_back(i < one.first_weight ? builder.input(name, kFloat, one.inputs[i])
                                           : builder.weight(name, one.inputs[i].values(), 1.0));
   }
-  const auto outputs = builder.node_with_outputs(one.op, "node", inputs, one.outputs, one.attributes);
+  const auto outputs =
+      builder.node_with_outputs(one.op, "node", inputs, one.outputs, one.attributes);
   builder.output(outputs[0], "y");
   return count_costs(infer_shapes(builder.finish()));
 }
@@ -39,10 +40,14 @@ const LayerCost& only_layer(const CostSheet& sheet) {
   return sheet.layers.at(0);
 }
 
-std::vector<std::int64_t> two(std::int64_t n) { return {n, n}; }
+std::vector<std::int64_t> two(std::int64_t n) {
+  return {n, n};
+}
 
 TEST(Cost, ConvCountsEveryTapOfEveryOutputElement) {
-  const auto sheet = cost_of({"Conv", {{1, 3, 8, 8}, {16, 3, 3, 3}}, 1,
+  const auto sheet = cost_of({"Conv",
+                              {{1, 3, 8, 8}, {16, 3, 3, 3}},
+                              1,
                               {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
   EXPECT_EQ(only_layer(sheet).macs, 8 * 8 * 16 * 3 * 3 * 3);
   EXPECT_EQ(only_layer(sheet).flops, 2 * 8 * 8 * 16 * 3 * 3 * 3);
@@ -50,15 +55,17 @@ TEST(Cost, ConvCountsEveryTapOfEveryOutputElement) {
 }
 
 TEST(Cost, EffectiveMacsLeaveOutPaddedTaps) {
-  const auto sheet = cost_of({"Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, 1,
-                              {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
+  const auto sheet = cost_of(
+      {"Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, 1, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
   // On each axis the 4 positions have 2, 3, 3 and 2 taps inside.
   EXPECT_EQ(only_layer(sheet).macs, 4 * 4 * 9);
   EXPECT_EQ(only_layer(sheet).effective_macs, (2 + 3 + 3 + 2) * (2 + 3 + 3 + 2));
 }
 
 TEST(Cost, EffectiveMacsFollowStrideAndDilation) {
-  const auto sheet = cost_of({"Conv", {{1, 1, 7}, {1, 1, 3}}, 1,
+  const auto sheet = cost_of({"Conv",
+                              {{1, 1, 7}, {1, 1, 3}},
+                              1,
                               {{"pads", std::vector<std::int64_t>{2, 2}},
                                {"strides", std::vector<std::int64_t>{2}},
                                {"dilations", std::vector<std::int64_t>{2}}}});
@@ -68,15 +75,17 @@ TEST(Cost, EffectiveMacsFollowStrideAndDilation) {
 }
 
 TEST(Cost, EffectiveMacsUnderstandAutomaticPadding) {
-  const auto sheet = cost_of({"Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, 1,
-                              {{"auto_pad", std::string("SAME_UPPER")}}});
+  const auto sheet =
+      cost_of({"Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, 1, {{"auto_pad", std::string("SAME_UPPER")}}});
   EXPECT_EQ(only_layer(sheet).effective_macs, 10 * 10);
 }
 
 TEST(Cost, DepthwiseConvCountsOneInputChannelPerFilter) {
-  const auto sheet = cost_of({"Conv", {{1, 16, 8, 8}, {16, 1, 3, 3}}, 1,
-                              {{"group", std::int64_t{16}},
-                               {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
+  const auto sheet =
+      cost_of({"Conv",
+               {{1, 16, 8, 8}, {16, 1, 3, 3}},
+               1,
+               {{"group", std::int64_t{16}}, {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}});
   EXPECT_EQ(only_layer(sheet).macs, 8 * 8 * 3 * 3 * 16);
 }
 
@@ -86,16 +95,18 @@ TEST(Cost, ConvOfThreeSpatialAxes) {
 }
 
 TEST(Cost, TransposedConvVisitsTheKernelForEveryInputElement) {
-  const auto sheet = cost_of({"ConvTranspose", {{1, 8, 5, 5}, {8, 4, 2, 2}}, 1,
-                              {{"strides", two(2)}}});
+  const auto sheet =
+      cost_of({"ConvTranspose", {{1, 8, 5, 5}, {8, 4, 2, 2}}, 1, {{"strides", two(2)}}});
   EXPECT_EQ(only_layer(sheet).macs, 8 * 5 * 5 * 4 * 2 * 2);
   EXPECT_EQ(only_layer(sheet).effective_macs, 8 * 5 * 5 * 4 * 2 * 2);
 }
 
 TEST(Cost, TransposedConvWithPaddingCropsWhatItWrites) {
-  const auto sheet = cost_of({"ConvTranspose", {{1, 1, 3}, {1, 1, 3}}, 1,
-                              {{"strides", std::vector<std::int64_t>{2}},
-                               {"pads", std::vector<std::int64_t>{1, 1}}}});
+  const auto sheet = cost_of(
+      {"ConvTranspose",
+       {{1, 1, 3}, {1, 1, 3}},
+       1,
+       {{"strides", std::vector<std::int64_t>{2}}, {"pads", std::vector<std::int64_t>{1, 1}}}});
   // Output 5 long; input i writes 2i − 1 + {0, 1, 2}: {-1,0,1}, {1,2,3}, {3,4,5} → 2 + 3 + 2.
   EXPECT_EQ(only_layer(sheet).macs, 9);
   EXPECT_EQ(only_layer(sheet).effective_macs, 7);
@@ -130,27 +141,33 @@ TEST(Cost, MatMulOfVectorsIsADotProduct) {
 }
 
 TEST(Cost, EinsumCountsEveryCombinationOfIndices) {
-  const auto scores = cost_of({"Einsum", {{2, 3, 4, 5}, {2, 3, 6, 5}}, 2,
+  const auto scores = cost_of({"Einsum",
+                               {{2, 3, 4, 5}, {2, 3, 6, 5}},
+                               2,
                                {{"equation", std::string("bhid, bhjd -> bhij")}}});
   EXPECT_EQ(only_layer(scores).macs, 2 * 3 * 4 * 6 * 5);
-  const auto dotted = cost_of({"Einsum", {{2, 3, 4}, {2, 4, 5}}, 2,
-                               {{"equation", std::string("...ij,...jk->...ik")}}});
+  const auto dotted = cost_of(
+      {"Einsum", {{2, 3, 4}, {2, 4, 5}}, 2, {{"equation", std::string("...ij,...jk->...ik")}}});
   EXPECT_EQ(only_layer(dotted).macs, 2 * 3 * 4 * 5);
 }
 
 TEST(Cost, LstmCountsAllTimeStepsAndDirections) {
-  const auto sheet = cost_of({"LSTM", {{64, 1, 128}, {2, 4 * 256, 128}, {2, 4 * 256, 256}}, 1,
-                              {{"hidden_size", std::int64_t{256}},
-                               {"direction", std::string("bidirectional")}}});
+  const auto sheet =
+      cost_of({"LSTM",
+               {{64, 1, 128}, {2, 4 * 256, 128}, {2, 4 * 256, 256}},
+               1,
+               {{"hidden_size", std::int64_t{256}}, {"direction", std::string("bidirectional")}}});
   EXPECT_EQ(only_layer(sheet).macs, std::int64_t{64} * 2 * 4 * 256 * (128 + 256));
 }
 
 TEST(Cost, GruHasThreeGatesAndRnnOne) {
-  const auto gru = cost_of({"GRU", {{10, 2, 8}, {1, 3 * 16, 8}, {1, 3 * 16, 16}}, 1,
+  const auto gru = cost_of({"GRU",
+                            {{10, 2, 8}, {1, 3 * 16, 8}, {1, 3 * 16, 16}},
+                            1,
                             {{"hidden_size", std::int64_t{16}}}});
   EXPECT_EQ(only_layer(gru).macs, 10 * 2 * 3 * 16 * (8 + 16));
-  const auto rnn = cost_of({"RNN", {{10, 2, 8}, {1, 16, 8}, {1, 16, 16}}, 1,
-                            {{"hidden_size", std::int64_t{16}}}});
+  const auto rnn = cost_of(
+      {"RNN", {{10, 2, 8}, {1, 16, 8}, {1, 16, 16}}, 1, {{"hidden_size", std::int64_t{16}}}});
   EXPECT_EQ(only_layer(rnn).macs, 10 * 2 * 16 * (8 + 16));
 }
 
@@ -161,7 +178,8 @@ TEST(Cost, ElementwiseIsOneFlopPerOutputElement) {
 }
 
 TEST(Cost, PoolingIsOneFlopPerElementOfEveryWindow) {
-  const auto sheet = cost_of({"MaxPool", {{1, 2, 4, 4}}, 1, {{"kernel_shape", two(2)}, {"strides", two(2)}}});
+  const auto sheet =
+      cost_of({"MaxPool", {{1, 2, 4, 4}}, 1, {{"kernel_shape", two(2)}, {"strides", two(2)}}});
   EXPECT_EQ(sheet.totals.flops, 2 * (2 * 2) * (2 * 2));
   EXPECT_EQ(cost_of({"GlobalAveragePool", {{1, 2, 4, 4}}}).totals.flops, 2 * 4 * 4);
 }
@@ -231,8 +249,8 @@ TEST(Cost, QuantisedWeightsAreParametersScalesAreNot) {
   GraphBuilder builder("g");
   const ValueId x = builder.input("x", kFloat, Shape{1, 3, 8, 8});
   const std::vector<std::int8_t> weights(16 * 3 * 3 * 3, 1);
-  const ValueId stored = builder.constant(
-      "w", Tensor::of<std::int8_t>(DataType::Int8, {16, 3, 3, 3}, weights));
+  const ValueId stored =
+      builder.constant("w", Tensor::of<std::int8_t>(DataType::Int8, {16, 3, 3, 3}, weights));
   const ValueId scale = builder.filled("scale", {16}, 0.1f);
   const ValueId zero = builder.constant(
       "zero", Tensor::of<std::int8_t>(DataType::Int8, {16}, std::vector<std::int8_t>(16, 0)));
@@ -262,7 +280,8 @@ TEST(Cost, MasksAreConstants) {
 std::int64_t parameters_with_zeros(std::vector<std::int64_t> dims, bool softmax) {
   GraphBuilder builder("g");
   const ValueId x = builder.input("x", kFloat, Shape{1, 2, 2, 2});
-  const ValueId sum = builder.node("Add", "sum", {x, builder.filled("zeros", std::move(dims), 0.0f)});
+  const ValueId sum =
+      builder.node("Add", "sum", {x, builder.filled("zeros", std::move(dims), 0.0f)});
   builder.output(softmax ? builder.node("Softmax", "softmax", {sum}) : sum, "y");
   return count_costs(infer_shapes(builder.finish())).totals.parameters;
 }
@@ -293,6 +312,51 @@ TEST(Cost, TensorsThatNobodyReadsAreAVisibleRow) {
   const auto sheet = count_costs(infer_shapes(builder.finish()));
   EXPECT_EQ(sheet.totals.parameters, 10);
   EXPECT_EQ(sheet.layers.back().name, "(unused)");
+}
+
+GraphPtr adding_branch(ValueId outer, std::vector<std::int64_t> dims) {
+  Graph graph;
+  graph.opsets[""] = 17;
+  const ValueId captured = graph.add_value("captured");
+  graph.add_capture({outer, captured});
+  const ValueId weight = graph.add_value("weight");
+  graph.add_initializer(
+      weight, Tensor::of_float(dims, std::vector<float>(static_cast<std::size_t>(dims[0]), 1.0f)));
+  const ValueId sum = graph.add_value("sum");
+  graph.add_node(Node{
+      .name = "add", .op = "Add", .domain = "", .inputs = {captured, weight}, .outputs = {sum}});
+  graph.add_output(sum);
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+CostSheet cost_of_choice(bool condition_is_known) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{4, 3});
+  const std::uint8_t yes = 1;
+  const ValueId condition =
+      condition_is_known
+          ? builder.constant("c", Tensor::of<std::uint8_t>(DataType::Bool, {}, std::span(&yes, 1)))
+          : builder.input("c", DataType::Bool, Shape{});
+  builder.output(builder.node("If", "choose", {condition},
+                              {{"then_branch", adding_branch(x, {3})},
+                               {"else_branch", adding_branch(x, {3})}}),
+                 "y");
+  return count_costs(infer_shapes(builder.finish()));
+}
+
+TEST(Cost, OfAnOpenChoiceOneBranchRunsAndBothAreStored) {
+  const auto sheet = cost_of_choice(false);
+  EXPECT_EQ(sheet.totals.flops, 4 * 3);
+  EXPECT_EQ(sheet.totals.parameters, 3 + 3);
+  EXPECT_EQ(sheet.warnings.size(), 1u);
+}
+
+TEST(Cost, ABranchNeverTakenIsStoredAllTheSame) {
+  const auto sheet = cost_of_choice(true);
+  EXPECT_EQ(sheet.totals.flops, 4 * 3);
+  EXPECT_EQ(sheet.totals.parameters, 3 + 3);
+  EXPECT_EQ(sheet.layers.back().name, "(unused)");
+  EXPECT_EQ(sheet.layers.back().parameters, 3);
 }
 
 TEST(Cost, ShapeArithmeticIsKnownBeforeRunning) {

@@ -14,6 +14,10 @@ struct Published {
   std::int64_t macs = 0;
 };
 
+void PrintTo(const Published& published, std::ostream* out) {
+  *out << published.network;
+}
+
 class ZooCost : public testing::TestWithParam<Published> {};
 
 TEST_P(ZooCost, HasThePublishedParametersAndMacs) {
@@ -34,16 +38,17 @@ TEST_P(ZooCost, ScalesWithTheBatch) {
 
 INSTANTIATE_TEST_SUITE_P(
     , ZooCost,
-    testing::Values(Published{"resnet18", 11'689'512, 1'814'073'344},
-                    Published{"resnet50", 25'557'032, 4'089'184'256},
-                    Published{"vgg16", 138'357'544, 15'470'264'320},
-                    Published{"mobilenet_v2", 3'504'872, 300'774'272},
-                    Published{"vit_b16", 86'567'656, 17'563'828'224},
-                    Published{"gpt2_small", 124'439'808, 16'114'089'984},
-                    Published{"small_cnn", 20'490, 28 * 28 * 16 * 9 + 14 * 14 * 32 * 16 * 9 + 1568 * 10},
-                    Published{"small_cnn_gap", 5'130, 28 * 28 * 16 * 9 + 14 * 14 * 32 * 16 * 9 + 32 * 10},
-                    Published{"lenet5", 61'706,
-                              28 * 28 * 6 * 25 + 10 * 10 * 16 * 6 * 25 + 400 * 120 + 120 * 84 + 84 * 10}),
+    testing::Values(
+        Published{"resnet18", 11'689'512, 1'814'073'344},
+        Published{"resnet50", 25'557'032, 4'089'184'256},
+        Published{"vgg16", 138'357'544, 15'470'264'320},
+        Published{"mobilenet_v2", 3'504'872, 300'774'272},
+        Published{"vit_b16", 86'567'656, 17'563'828'224},
+        Published{"gpt2_small", 124'439'808, 16'114'089'984},
+        Published{"small_cnn", 20'490, 28 * 28 * 16 * 9 + 14 * 14 * 32 * 16 * 9 + 1568 * 10},
+        Published{"small_cnn_gap", 5'130, 28 * 28 * 16 * 9 + 14 * 14 * 32 * 16 * 9 + 32 * 10},
+        Published{"lenet5", 61'706,
+                  28 * 28 * 6 * 25 + 10 * 10 * 16 * 6 * 25 + 400 * 120 + 120 * 84 + 84 * 10}),
     [](const auto& published) { return std::string(published.param.network); });
 
 TEST(ZooTotals, LayersSumToTheTotalsInEveryNetwork) {

@@ -76,6 +76,36 @@ TEST(If, ABranchThatReturnsWhatItCapturesBecomesAnIdentity) {
   EXPECT_EQ(output_type(inferred).to_string(), "float32[2x3]");
 }
 
+TEST(If, ABranchNeverTakenIsKeptAside) {
+  Choice choice;
+  choice.condition = choice.builder.constant("c", truth(true));
+  const GraphPtr other = branch(choice.x, "Sqrt", "b");
+  const Inferred inferred = choice.infer(branch(choice.x, "Flatten", "a"), other);
+  ASSERT_EQ(inferred.not_run.size(), 1u);
+  EXPECT_EQ(inferred.not_run[0], other);
+}
+
+TEST(If, TheOnlyBranchThatFitsTheShapesIsTaken) {
+  Choice choice;
+  choice.condition = choice.builder.input("c", DataType::Bool, Shape{});
+  // A transposition of three axes cannot be what happens to a matrix.
+  const Inferred inferred = choice.infer(
+      branch(choice.x, "Transpose", "a", {{"perm", Ints{2, 1, 0}}}), branch(choice.x, "Sqrt", "b"));
+  verify(inferred.graph);
+  EXPECT_EQ(inferred.graph.node(NodeId{0}).op, "Sqrt");
+  EXPECT_EQ(output_type(inferred).to_string(), "float32[2x3]");
+  EXPECT_EQ(inferred.not_run.size(), 1u);
+  ASSERT_EQ(inferred.warnings.size(), 1u);
+  EXPECT_NE(inferred.warnings[0].find("then branch does not fit"), std::string::npos);
+}
+
+TEST(If, TwoBranchesThatDoNotFitAreAnError) {
+  Choice choice;
+  choice.condition = choice.builder.input("c", DataType::Bool, Shape{});
+  const auto wrong = [&] { return branch(choice.x, "Transpose", "a", {{"perm", Ints{2, 1, 0}}}); };
+  EXPECT_THROW(choice.infer(wrong(), wrong()), Error);
+}
+
 TEST(If, OpenConditionMergesWhatDiffersToUnknown) {
   Choice choice;
   choice.condition = choice.builder.input("c", DataType::Bool, Shape{});

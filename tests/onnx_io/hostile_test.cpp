@@ -191,7 +191,7 @@ TEST(Hostile, AttributesThatContradictThemselvesAreRefused) {
     return refusal_of(model_with_nodes({node("Foo", {"x"}, {"y"}, attributes, "", "foo")}));
   };
   EXPECT_THAT(with({int_attribute("a", 1), int_attribute("a", 2)}),
-              HasSubstr("Foo 'foo': attribute 'a' is given twice"));
+              HasSubstr("Foo 'foo': an attribute is given twice"));
   EXPECT_THAT(with({attribute("a", 2, [](auto& writer) { writer.add_float(2, 1.0f); })}),
               HasSubstr("states one type and stores another"));
   EXPECT_THAT(with({attribute("a", 99, [](auto&) {})}), HasSubstr("unknown type 99"));

@@ -56,7 +56,8 @@ TEST(LayerEstimates, TakeAnotherActivationWidth) {
 }
 
 TEST(LayerEstimates, IncludeTheTwoProductsOfAttention) {
-  const auto layers = estimate_layerwise_stats(zoo_model("encoder:layers=1,width=64,heads=2,length=16"), 1, {16, 64});
+  const auto layers = estimate_layerwise_stats(
+      zoo_model("encoder:layers=1,width=64,heads=2,length=16"), 1, {16, 64});
   std::int64_t macs = 0;
   for (const auto& layer : layers) macs += layer.macs;
   EXPECT_EQ(macs, 16 * 64 * (4 * 64) + 2 * 16 * 16 * 64 + 2 * 16 * 64 * (4 * 64));

@@ -34,9 +34,15 @@ CountResult small_cnn() {
   return count_model(zoo_model("small_cnn"), "zoo:small_cnn");
 }
 
-TEST(CountReport, TableIsAsPinned) { expect_golden("small_cnn.txt", count_table(small_cnn())); }
-TEST(CountReport, JsonIsAsPinned) { expect_golden("small_cnn.json", count_json(small_cnn())); }
-TEST(CountReport, CsvIsAsPinned) { expect_golden("small_cnn.csv", count_csv(small_cnn())); }
+TEST(CountReport, TableIsAsPinned) {
+  expect_golden("small_cnn.txt", count_table(small_cnn()));
+}
+TEST(CountReport, JsonIsAsPinned) {
+  expect_golden("small_cnn.json", count_json(small_cnn()));
+}
+TEST(CountReport, CsvIsAsPinned) {
+  expect_golden("small_cnn.csv", count_csv(small_cnn()));
+}
 
 TEST(CountReport, TopShowsTheMostExpensiveAndTheRest) {
   expect_golden("small_cnn_top2.txt", count_table(small_cnn(), {.top = 2}));
