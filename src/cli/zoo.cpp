@@ -50,7 +50,8 @@ std::string standard_file_name(const std::string& spec) {
 }
 
 Exit run_export(const Arguments& arguments, bool quiet) {
-  const Graph graph = zoo_model(arguments.spec);
+  // With types and shapes inferred: the checker wants those of the outputs, people those of all.
+  const Graph graph = infer_shapes(zoo_model(arguments.spec)).graph;
   const std::string path =
       arguments.output.empty() ? standard_file_name(arguments.spec) : arguments.output;
   ProgressBar progress(quiet);
