@@ -5,20 +5,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "base/fail.h"
+#include "base/system_error.h"
 
 namespace assay {
 
 namespace {
 
 constexpr std::size_t kBufferedBytes = std::size_t{1} << 16;
-
-std::string reason() {
-  return std::error_code(errno, std::generic_category()).message();
-}
 
 void sync_directory_of(const std::filesystem::path& target) {
   auto folder = target.parent_path();
@@ -31,13 +27,30 @@ void sync_directory_of(const std::filesystem::path& target) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
-  if (std::filesystem::is_directory(target_)) {
+namespace {
+
+// Renaming would replace a link by a file: what the link points to is meant.
+std::filesystem::path behind_links(const std::filesystem::path& target) {
+  std::error_code ignored;
+  if (!std::filesystem::is_symlink(target, ignored)) return target;
+  return std::filesystem::weakly_canonical(target, ignored);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(behind_links(target)) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(target_, ignored);
+  if (std::filesystem::is_directory(status)) {
     fail_bad_input("{}: is a directory, give the name of a file to write", target_.string());
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    fail_bad_input("{}: is not a regular file, and would be replaced by one", target_.string());
   }
   temporary_ = target_.string() + ".XXXXXX";
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-  if (descriptor_ < 0) fail_running("{}: cannot be written: {}", target_.string(), reason());
+  if (descriptor_ < 0)
+    fail_running("{}: cannot be written: {}", target_.string(), last_system_error());
   const auto mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor_, 0666 & ~mask);
@@ -72,7 +85,8 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_running("{}: cannot be written: {}", target_.string(), reason());
+    if (written < 0)
+      fail_running("{}: cannot be written: {}", target_.string(), last_system_error());
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
@@ -80,9 +94,9 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
 void AtomicFile::commit() {
   flush();
   if (::fsync(descriptor_) != 0)
-    fail_running("{}: cannot be synced: {}", target_.string(), reason());
+    fail_running("{}: cannot be synced: {}", target_.string(), last_system_error());
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    fail_running("{}: cannot be put in place: {}", target_.string(), reason());
+    fail_running("{}: cannot be put in place: {}", target_.string(), last_system_error());
   }
   ::close(std::exchange(descriptor_, -1));
   sync_directory_of(target_);

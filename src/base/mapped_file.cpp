@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
-#include <system_error>
 
 #include "base/fail.h"
+#include "base/system_error.h"
 
 namespace assay {
 
@@ -90,10 +90,6 @@ void release_guard(int slot) {
   range.begin = 0;
 }
 
-std::string reason() {
-  return std::error_code(errno, std::generic_category()).message();
-}
-
 struct Descriptor {
   int number = -1;
   ~Descriptor() {
@@ -104,7 +100,7 @@ struct Descriptor {
 std::size_t regular_file_size(int descriptor, const std::string& name) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0)
-    fail_bad_input("{}: cannot be examined: {}", name, reason());
+    fail_bad_input("{}: cannot be examined: {}", name, last_system_error());
   if (S_ISDIR(status.st_mode)) fail_bad_input("{}: is a directory, expected a file", name);
   if (!S_ISREG(status.st_mode)) fail_bad_input("{}: is not a regular file", name);
   return static_cast<std::size_t>(status.st_size);
@@ -115,7 +111,8 @@ std::size_t regular_file_size(int descriptor, const std::string& name) {
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a named pipe must not wait for a writer before it is refused.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) fail_bad_input("{}: cannot be opened: {}", path.string(), reason());
+  if (descriptor < 0)
+    fail_bad_input("{}: cannot be opened: {}", path.string(), last_system_error());
   return adopt(descriptor, path.string());
 }
 
@@ -125,7 +122,8 @@ std::shared_ptr<const MappedFile> MappedFile::adopt(int descriptor, std::string 
   std::span<const std::byte> bytes;
   if (size > 0) {
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
-    if (address == MAP_FAILED) fail_bad_input("{}: cannot be mapped: {}", described_as, reason());
+    if (address == MAP_FAILED)
+      fail_bad_input("{}: cannot be mapped: {}", described_as, last_system_error());
     bytes = {static_cast<const std::byte*>(address), size};
   }
   return std::shared_ptr<const MappedFile>(new MappedFile(bytes, std::move(described_as)));

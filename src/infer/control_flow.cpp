@@ -73,14 +73,14 @@ std::optional<std::string> complaint_of(Inference& branch) {
 // A model may hold a branch for other inputs than those it was given: it cannot be the one taken.
 std::optional<bool> only_branch_that_fits(Inference& inference, const InferContext& context,
                                           Inference& yes, Inference& no) {
-  const Findings before = inference.limits().findings;
+  const Findings::Mark before = inference.limits().findings.mark();
   const auto wrong_then = complaint_of(yes);
   const auto wrong_else = complaint_of(no);
   if (!wrong_then && !wrong_else) return std::nullopt;
   const bool has_choice = !wrong_then != !wrong_else && inference.depth() <= kDeepestChoice;
   if (!has_choice) throw Error(ErrorKind::BadInput, wrong_then ? *wrong_then : *wrong_else);
-  inference.limits().findings = before;
-  inference.limits().findings.warnings.push_back(fmt::format(
+  inference.limits().findings.take_back(before);
+  inference.limits().findings.warn(fmt::format(
       "If '{}': its {} branch does not fit these shapes, so the other is taken ({})",
       context.node_name(), wrong_then ? "then" : "else", wrong_then ? *wrong_then : *wrong_else));
   return !wrong_then;
@@ -193,7 +193,7 @@ LoopResult settled_loop(Inference& inference, const InferContext& context, const
                         std::vector<ValueType>& carried, bool starts) {
   constexpr int kMostPasses = 3;
   if (is_deep(inference)) return {.body = loop_pass(inference, loop, carried, false)};
-  const Findings before = inference.limits().findings;
+  const Findings::Mark before = inference.limits().findings.mark();
   LoopResult result{.body = loop_pass(inference, loop, carried, starts), .goes_on = starts};
   for (int pass = 0;; ++pass) {
     bool is_stale = widen(context, *result.body, carried, pass > 0);
@@ -206,7 +206,7 @@ LoopResult settled_loop(Inference& inference, const InferContext& context, const
       for (ValueType& type : carried) type = without_shape(std::move(type));
       result.goes_on = false;
     }
-    inference.limits().findings = before;
+    inference.limits().findings.take_back(before);
     result.body.emplace(loop_pass(inference, loop, carried, result.goes_on));
   }
 }
@@ -268,12 +268,11 @@ ScanShape scan_shape(const InferContext& context) {
   return scan;
 }
 
-std::int64_t axis_of(const InferContext& context, const char* attribute, std::size_t i,
-                     std::size_t count) {
-  const Dims axes = context.node().ints_or(attribute, Dims(count, 0));
+Dims axes_of(const InferContext& context, const char* attribute, std::size_t count) {
+  Dims axes = context.node().ints_or(attribute, Dims(count, 0));
   if (axes.size() != count)
     context.fail("attribute '{}' has {} numbers, needs {}", attribute, axes.size(), count);
-  return axes[i];
+  return axes;
 }
 
 ValueType without_axes(const InferContext& context, ValueType type, std::size_t leading,
@@ -293,6 +292,8 @@ ValueType without_axes(const InferContext& context, ValueType type, std::size_t 
 void infer_scan(Inference& inference, Node& node, InferContext& context) {
   const ScanShape scan = scan_shape(context);
   Inference body = inference.inference_of(*scan.body);
+  const Dims input_axes = axes_of(context, "scan_input_axes", scan.scanned_inputs);
+  const Dims output_axes = axes_of(context, "scan_output_axes", scan.scanned_outputs);
   Dim length, batch;
   for (std::size_t i = 0; i < scan.body->inputs().size(); ++i) {
     const ValueType& type = context.type(scan.first + i);
@@ -300,8 +301,7 @@ void infer_scan(Inference& inference, Node& node, InferContext& context) {
     if (type.shape && scan.batches == 1 && type.shape->rank() > 0)
       batch = equal_dims(context, batch, (*type.shape)[0], "batches differ");
     if (i >= scan.states && type.shape) {
-      const std::int64_t wanted =
-          axis_of(context, "scan_input_axes", i - scan.states, scan.scanned_inputs);
+      const std::int64_t wanted = input_axes[i - scan.states];
       axis = scan.batches == 1 ? context.axis(1, type.shape->rank())
                                : context.axis(wanted, type.shape->rank());
       length = equal_dims(context, length, (*type.shape)[*axis], "scanned inputs differ in length");
@@ -314,8 +314,7 @@ void infer_scan(Inference& inference, Node& node, InferContext& context) {
     ValueType type = output_type(body, scan.states + i);
     if (type.shape) {
       std::vector<Dim> dims = dims_of(*type.shape);
-      const std::int64_t wanted =
-          scan.batches == 1 ? 0 : axis_of(context, "scan_output_axes", i, scan.scanned_outputs);
+      const std::int64_t wanted = scan.batches == 1 ? 0 : output_axes[i];
       const std::size_t axis = context.axis(wanted, dims.size() + 1);
       dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), length);
       if (scan.batches == 1) dims.insert(dims.begin(), batch);

@@ -11,7 +11,6 @@ namespace {
 constexpr int kDeepestSubgraph = 64;
 constexpr std::int64_t kMostFoldedElements = 65536;
 constexpr std::int64_t kMostFoldedFloats = 256;
-constexpr std::size_t kMostWarnings = 20;
 
 bool is_control_flow(const Node& node) {
   return node.is("If") || node.is("Loop") || node.is("Scan");
@@ -170,10 +169,9 @@ void Inference::settle(ValueId id, ValueType inferred, const InferContext& conte
 void Inference::warn_of_contradiction(ValueId id, const ValueType& inferred,
                                       const InferContext& context) {
   const Value& value = result_.value(id);
-  if (!inferred.shape || !value.type.shape || limits_.findings.warnings.size() >= kMostWarnings)
-    return;
+  if (!inferred.shape || !value.type.shape) return;
   if (!contradict(*inferred.shape, *value.type.shape)) return;
-  limits_.findings.warnings.push_back(
+  limits_.findings.warn(
       fmt::format("{} '{}': the file declares {} for '{}', its inputs give {}; the latter is used",
                   context.node().op, context.node_name(), value.type.shape->to_string(), value.name,
                   inferred.shape->to_string()));
@@ -182,21 +180,32 @@ void Inference::warn_of_contradiction(ValueId id, const ValueType& inferred,
 bool Inference::can_fold(const Node& node) const {
   if (node.is("Constant")) return true;
   const bool reads_only_shape = node.is("Shape") || node.is("Size");
-  std::int64_t work = 0;
   for (const ValueId input : node.inputs) {
     if (!input.is_valid()) continue;
     if (reads_only_shape) return result_.value(input).type.has_known_shape();
     if (known_value(input) == nullptr) return false;
-    work += known_[input.number].elements();
   }
   for (const ValueId output : node.outputs) {
     if (!output.is_valid()) continue;
     const ValueType& type = result_.value(output).type;
     const auto elements = type.shape ? type.shape->elements() : std::nullopt;
     if (!elements || !is_worth_knowing(type.element, *elements)) return false;
-    work += *elements;
   }
-  return work <= limits_.fold_budget;
+  return folding_work(node) <= limits_.fold_budget;
+}
+
+// Elements that a kernel touches at the most: each input may be spread over the largest output.
+std::int64_t Inference::folding_work(const Node& node) const {
+  std::int64_t largest = 1;
+  for (const ValueId output : node.outputs) {
+    if (!output.is_valid()) continue;
+    largest = std::max(largest, result_.value(output).type.shape->elements().value_or(0));
+  }
+  std::int64_t work = largest;
+  for (const ValueId input : node.inputs) {
+    if (input.is_valid()) work += std::max(largest, known_[input.number].elements());
+  }
+  return work;
 }
 
 void Inference::fold(const Node& node, const InferContext& context) {
@@ -209,13 +218,17 @@ void Inference::fold(const Node& node, const InferContext& context) {
   std::vector<Tensor> inputs;
   for (const ValueId input : node.inputs) {
     inputs.push_back(input.is_valid() ? known_[input.number] : Tensor());
-    limits_.fold_budget -= inputs.back().elements();
   }
+  limits_.fold_budget -= folding_work(node);
   const auto outputs = evaluate(node, inputs, context.opset());
   for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
     if (!node.has_output(i)) continue;
-    limits_.fold_budget -= outputs[i].elements();
-    set_known(node.outputs[i], outputs[i]);
+    // Content that is not what the rule promised (a node that states its setting twice) is not
+    // knowledge: whoever relies on it would look outside it.
+    const ValueType& promised = result_.value(node.outputs[i]).type;
+    const bool is_as_promised =
+        promised.element == outputs[i].type() && promised.shape == outputs[i].shape();
+    if (is_as_promised) set_known(node.outputs[i], outputs[i]);
   }
 }
 

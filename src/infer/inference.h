@@ -17,8 +17,25 @@ namespace assay {
 
 // What inference learned on the way; taken back where a subgraph is inferred again.
 struct Findings {
+  static constexpr std::size_t kMostWarnings = 20;
+
   std::vector<std::string> warnings = {};
   std::vector<GraphPtr> not_run = {};
+
+  void warn(std::string warning) {
+    if (warnings.size() < kMostWarnings) warnings.push_back(std::move(warning));
+  }
+
+  // How far the findings had come, and the way back to there.
+  struct Mark {
+    std::size_t warnings = 0;
+    std::size_t not_run = 0;
+  };
+  Mark mark() const { return {warnings.size(), not_run.size()}; }
+  void take_back(const Mark& mark) {
+    warnings.resize(mark.warnings);
+    not_run.resize(mark.not_run);
+  }
 };
 
 // What all levels of one `infer_shapes` share.
@@ -66,6 +83,7 @@ class Inference {
   void warn_of_contradiction(ValueId id, const ValueType& inferred, const InferContext& context);
   void fold(const Node& node, const InferContext& context);
   bool can_fold(const Node& node) const;
+  std::int64_t folding_work(const Node& node) const;
   void note_unresolved(const Node& node, const InferContext& context, bool has_rule);
   ValueId new_value(std::string name, ValueType type);
 

@@ -81,9 +81,9 @@ struct Mod {
       if (b == 0) call.fail("integer division by zero");
       if (is_minus_one(b)) return 0;
       const T rest = static_cast<T>(a % b);
+      if (rest == 0 || (rest < 0) == (b < 0)) return rest;
       const bool follows_divisor = call.node.int_or("fmod", 0) == 0;
-      if (follows_divisor && rest != 0 && (rest < 0) != (b < 0)) return static_cast<T>(rest + b);
-      return rest;
+      return follows_divisor ? static_cast<T>(rest + b) : rest;
     }
   }
 };

@@ -54,6 +54,7 @@ std::vector<Tensor> gather_nd(const KernelCall& call) {
   Dims dims(indices.dims().begin(), indices.dims().end() - 1);
   dims.insert(dims.end(), tuples.slice_dims().begin(), tuples.slice_dims().end());
   ElementWriter result(call, data.type(), dims);
+  if (tuples.slice_elements() == 0) return {result.finish()};  // there may be countless tuples
   std::size_t position = 0;
   for (std::size_t tuple = 0; tuple < tuples.count(); ++tuple) {
     const std::int64_t start = tuples.start(tuple);

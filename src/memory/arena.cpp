@@ -10,9 +10,6 @@ namespace assay {
 
 namespace {
 
-// Placing one block costs about one unit for each block it conflicts with; a unit is some 50 ns.
-// A search that does not reach the bound ends here.
-constexpr std::int64_t kWorkLimit = 1'000'000;
 constexpr int kRepairs = 100;
 // So many are packed by time alone, which takes some 0.5 µs a block.
 constexpr std::size_t kManyBlocks = 20'000;
@@ -98,8 +95,12 @@ std::vector<Block> reversed(std::span<const Block> blocks, std::size_t steps) {
 
 class Search {
  public:
-  Search(std::span<const Block> blocks, std::span<const std::int64_t> by_step)
-      : blocks_(blocks), by_step_(by_step), bound_(std::ranges::max(by_step)) {}
+  Search(std::span<const Block> blocks, std::span<const std::int64_t> by_step,
+         std::int64_t work_limit)
+      : blocks_(blocks),
+        by_step_(by_step),
+        bound_(std::ranges::max(by_step)),
+        work_limit_(work_limit) {}
 
   Packing run() {
     keep(pack_by_time(blocks_, bound_));
@@ -119,7 +120,7 @@ class Search {
 
   void try_orders() {
     const auto work = Conflicts::count(blocks_) + static_cast<std::int64_t>(blocks_.size());
-    tries_left_ = kWorkLimit / work;
+    tries_left_ = work_limit_ / work;
     if (tries_left_ == 0) return;
     const Conflicts conflicts(blocks_);
     const RangeMaximum busiest(by_step_);
@@ -153,6 +154,7 @@ class Search {
   std::span<const Block> blocks_;
   std::span<const std::int64_t> by_step_;
   std::int64_t bound_ = 0;
+  std::int64_t work_limit_ = 0;
   std::int64_t tries_left_ = 0;
   Packing best_;
 };
@@ -170,9 +172,10 @@ std::vector<std::int64_t> bytes_by_step(std::span<const Block> blocks, std::size
   return bytes;
 }
 
-Packing pack(std::span<const Block> blocks, std::span<const std::int64_t> by_step) {
+Packing pack(std::span<const Block> blocks, std::span<const std::int64_t> by_step,
+             std::int64_t work_limit) {
   if (blocks.empty()) return {};
-  return Search(blocks, by_step).run();
+  return Search(blocks, by_step, work_limit).run();
 }
 
 }  // namespace assay

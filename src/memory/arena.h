@@ -24,8 +24,14 @@ struct Packing {
 // The bytes needed at every step. All blocks together must be less than 2⁶² bytes.
 std::vector<std::int64_t> bytes_by_step(std::span<const Block> blocks, std::size_t steps);
 
+// What a search that does not reach the bound may cost: placing one block is about one unit for
+// each block it conflicts with, and a unit is some 50 ns.
+constexpr std::int64_t kThoroughSearch = 1'000'000;
+constexpr std::int64_t kBriefSearch = 10'000;
+
 // `by_step` are the blocks' own.
-Packing pack(std::span<const Block> blocks, std::span<const std::int64_t> by_step);
+Packing pack(std::span<const Block> blocks, std::span<const std::int64_t> by_step,
+             std::int64_t work_limit = kThoroughSearch);
 
 // The two ways to pack, for `pack` and for tests.
 // In order of time, each block into the smallest hole that holds it: n·log n. With a capacity, the

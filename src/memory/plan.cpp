@@ -53,12 +53,12 @@ std::vector<Block> blocks_of(const std::vector<Buffer>& buffers) {
   return blocks;
 }
 
-void lay_out(MemoryPlan& plan, std::size_t steps) {
+void lay_out(MemoryPlan& plan, std::size_t steps, std::int64_t work_limit) {
   const auto blocks = blocks_of(plan.buffers);
   // A graph without nodes still holds what it passes on.
   plan.live_bytes = bytes_by_step(blocks, std::max<std::size_t>(steps, 1));
   plan.lower_bound_bytes = std::ranges::max(plan.live_bytes);
-  const Packing packing = pack(blocks, plan.live_bytes);
+  const Packing packing = pack(blocks, plan.live_bytes, work_limit);
   for (std::size_t i = 0; i < blocks.size(); ++i) plan.buffers[i].offset = packing.offsets[i];
   plan.arena_bytes = packing.bytes;
   plan.live_bytes.resize(steps);
@@ -79,7 +79,8 @@ MemoryPlan plan_scope(const Scope& scope, const MemoryOptions& options) {
   plan.unplanned = std::move(liveness.unplanned);
   plan.unplanned_bodies = std::move(liveness.unplanned_bodies);
   plan.folded_bytes = liveness.folded_bytes;
-  lay_out(plan, scope.graph.node_count());
+  // A model may hold thousands of bodies: only the whole is worth a long search.
+  lay_out(plan, scope.graph.node_count(), scope.depth == 0 ? kThoroughSearch : kBriefSearch);
   return plan;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/fail.h"
+#include "base/system_error.h"
 #include "base/text.h"
 
 namespace assay::onnx {
@@ -90,8 +91,7 @@ int open_by_component(int folder, const std::string& location) {
     fail_bad_input("external data '{}' is reached through a link, copy the file there instead",
                    location);
   }
-  fail_bad_input("external data '{}' cannot be opened: {}", location,
-                 std::error_code(errno, std::generic_category()).message());
+  fail_bad_input("external data '{}' cannot be opened: {}", location, last_system_error());
 }
 
 Descriptor open_in_folder(const std::filesystem::path& folder, const std::string& location) {

@@ -40,8 +40,8 @@ void WrittenNames::take_own(const Graph& graph) {
   }
   for (const std::uint32_t i : hiding) {
     const std::string& own = graph.value(ValueId{i}).name;
-    for (int suffix = 1; names_[i].empty(); ++suffix) {
-      const std::string candidate = fmt::format("{}_{}", own, suffix);
+    while (names_[i].empty()) {
+      const std::string candidate = fmt::format("{}_{}", own, ++last_suffix_[own]);
       if (is_visible(candidate)) continue;
       names_[i] = candidate;
       taken_.insert(candidate);

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -32,6 +33,7 @@ class WrittenNames {
   const WrittenNames* around_ = nullptr;
   std::vector<std::string> names_;
   std::unordered_set<std::string> taken_ = {};
+  std::unordered_map<std::string, int> last_suffix_ = {};  // by the name wanted
 };
 
 }  // namespace assay::onnx

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -94,6 +95,23 @@ TEST_F(AtomicFileTest, LeavesTheOldFileWhenAbandoned) {
   std::ifstream kept(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "old");
   EXPECT_EQ(file_count(), 1u);
+}
+
+TEST_F(AtomicFileTest, WritesThroughALink) {
+  std::ofstream(folder_ / "file") << "old";
+  std::filesystem::create_symlink("file", folder_ / "link");
+  AtomicFile file(folder_ / "link");
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  std::ifstream written(folder_ / "file");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), "new");
+}
+
+TEST_F(AtomicFileTest, RefusesToReplaceWhatIsNotAFile) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(AtomicFile(folder_ / "pipe"), Error);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
 }
 
 TEST_F(AtomicFileTest, NamesAFolderThatDoesNotExist) {

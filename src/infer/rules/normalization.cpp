@@ -36,7 +36,9 @@ void check_channels(InferContext& context, std::size_t first, std::size_t last) 
 
 // Outputs after the first are statistics, one per channel, of the scale's or the mean's type.
 void batch_normalization(InferContext& context) {
-  check_channels(context, 1, 4);
+  // Before opset 9, parameters could be given for every position instead of every channel.
+  const bool is_per_channel = context.node().int_or("spatial", 1) != 0;
+  if (is_per_channel) check_channels(context, 1, 4);
   same_as_input(context);
   for (std::size_t i = 1; i < context.output_count(); ++i) {
     const std::size_t parameter = i <= 2 ? 2 + i : i;  // saved mean and variance repeat them

@@ -42,6 +42,9 @@ void max_unpool(InferContext& context) {
   if (const auto wanted = context.ints(2)) {
     if (wanted->size() != input->rank())
       context.fail("output_shape has {} numbers for rank {}", wanted->size(), input->rank());
+    for (const std::int64_t dim : *wanted) {
+      if (dim < 0) context.fail("output_shape holds {}", dim);
+    }
     return context.set(0, context.element(0), Shape(*wanted));
   }
   if (context.has(2)) return context.set(0, context.element(0), unknown_shape(input->rank()));

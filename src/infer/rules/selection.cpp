@@ -41,6 +41,7 @@ std::optional<std::int64_t> distinct(const std::vector<double>& values, const Di
                                      std::optional<std::size_t> axis) {
   if (!axis)
     return static_cast<std::int64_t>(std::set<double>(values.begin(), values.end()).size());
+  if (values.empty()) return dims[*axis] == 0 ? 0 : 1;
   std::vector<std::vector<double>> slices(static_cast<std::size_t>(dims[*axis]));
   for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
     slices[static_cast<std::size_t>(index[*axis])].push_back(values[i]);

@@ -1,4 +1,5 @@
 // Sequences and optionals: the type of what they hold, and shapes where one is taken out.
+#include "base/fail.h"
 #include "infer/dims.h"
 #include "infer/inference.h"
 #include "infer/rules.h"
@@ -7,7 +8,19 @@ namespace assay {
 
 namespace {
 
+// Types are walked recursively, so what holds what has to end somewhere.
+constexpr int kDeepestType = 16;
+
+int depth_of(const ValueType& type) {
+  int depth = 0;
+  for (const ValueType* at = type.inner.get(); at != nullptr; at = at->inner.get()) ++depth;
+  return depth;
+}
+
 ValueType holder(ValueType::Kind kind, ValueType inner) {
+  if (depth_of(inner) >= kDeepestType) {
+    fail_bad_input("sequences and optionals are nested more than {} deep", kDeepestType);
+  }
   ValueType type;
   type.kind = kind;
   type.inner = std::make_shared<const ValueType>(std::move(inner));
