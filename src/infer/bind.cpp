@@ -15,10 +15,14 @@ bool is_open(const Dim& dim) {
   return !dim.is_known();
 }
 
+bool is_called_batch(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find("batch") != std::string::npos;
+}
+
 // What stands for an open dimension in the shape we suggest: H for "height".
-std::string placeholder(const Dim& dim, bool is_first) {
+std::string placeholder(const Dim& dim) {
   if (dim.is_known()) return dim.to_string();
-  if (is_first) return "1";
   const char initial = dim.is_symbol() ? dim.symbol_name().front() : 'N';
   const auto letter = static_cast<unsigned char>(initial);
   return std::isalpha(letter) != 0 ? std::string(1, static_cast<char>(std::toupper(letter))) : "N";
@@ -151,6 +155,9 @@ class Binder {
   }
 
   void apply_batch(std::int64_t batch) {
+    const auto named = batch_symbols();
+    for (const auto& symbol : named) bind_symbol(symbol, batch, "--batch");
+    if (!named.empty()) return;
     bool found_open = false;
     for (const ValueId id : graph_.inputs()) {
       Dim* dim = leading_dim(id);
@@ -162,6 +169,22 @@ class Binder {
     if (!found_open) replace_fixed_batch(batch);
   }
 
+  // Dimensions that the model itself calls a batch, on whichever axis; they were symbols in the
+  // file.
+  std::vector<std::string> batch_symbols() const {
+    std::vector<std::string> found;
+    for (const auto& [id, type] : declared_) {
+      if (!type.shape) continue;
+      for (const Dim& dim : *type.shape) {
+        if (!dim.is_symbol() || !is_called_batch(dim.symbol_name())) continue;
+        if (std::ranges::find(found, dim.symbol_name()) == found.end()) {
+          found.push_back(dim.symbol_name());
+        }
+      }
+    }
+    return found;
+  }
+
   // Every input that leads with the same number as the first is taken to lead with the batch.
   void replace_fixed_batch(std::int64_t batch) {
     std::optional<std::int64_t> old;
@@ -171,9 +194,19 @@ class Binder {
       if (!old) old = dim->value();
       if (dim->value() == *old) replace(*dim, batch);
     }
+    if (!old) {
+      fail_bad_input("--batch {}: there is no input left whose first axis it could set", batch);
+    }
+    if (*old != 1 && *old != batch) {
+      assumptions_.push_back(fmt::format(
+          "--batch {} replaces the fixed first axis, which is {}; if that is no batch, use --input",
+          batch, *old));
+    }
   }
 
   void assume_batch() {
+    const auto named = batch_symbols();
+    if (!named.empty()) return assume_named_batch(named);
     std::vector<std::string> inputs;
     for (const ValueId id : graph_.inputs()) {
       Dim* dim = leading_dim(id);
@@ -192,6 +225,15 @@ class Binder {
     assumptions_.push_back(
         fmt::format("the batch is taken as 1: axis 0 of input {} is open; --batch N sets it",
                     join(inputs, ", ")));
+  }
+
+  void assume_named_batch(const std::vector<std::string>& named) {
+    for (const auto& symbol : named) {
+      const bool is_new = symbols_.emplace(symbol, 1).second;
+      if (!is_new) continue;
+      assumptions_.push_back(fmt::format(
+          "the batch is taken as 1: dimension '{}' is open; --batch N sets it", symbol));
+    }
   }
 
   void substitute_in_inputs() {
@@ -213,7 +255,7 @@ class Binder {
     for (const Dim& dim : *input.type.shape) {
       const std::string flag = dim.is_symbol() ? fmt::format("--dim {}=N", dim.symbol_name()) : "";
       if (!flag.empty() && std::ranges::find(flags, flag) == flags.end()) flags.push_back(flag);
-      dims.push_back(placeholder(dim, dims.empty()));
+      dims.push_back(placeholder(dim));
     }
     const std::string by_name = flags.empty() ? "" : join(flags, ", ") + " or ";
     return fmt::format("input '{}' ({}) has open dimensions: set {}--input {}={}", input.name,

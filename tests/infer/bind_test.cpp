@@ -123,5 +123,36 @@ TEST(Bind, AnInputWithoutAnyShapeNeedsOne) {
   EXPECT_EQ(bound_shape(bind_inputs(graph, {.input_shapes = {{"x", Shape{1, 4}}}})), "1x4");
 }
 
+TEST(Bind, TheBatchIsWhatTheModelCallsOne) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", DataType::Float32,
+                                  Shape{Dim::symbol("sequence"), Dim::symbol("batch"), 5});
+  builder.output(builder.node("Relu", "relu", {x}), "y");
+  const Graph graph = builder.finish();
+  const auto bound = bind_inputs(graph, {.dims = {{"sequence", 7}}, .batch = 4});
+  EXPECT_EQ(bound.graph.value(bound.graph.inputs()[0]).type.shape->to_string(), "7x4x5");
+  const auto assumed = bind_inputs(graph, {.dims = {{"sequence", 7}}});
+  EXPECT_EQ(assumed.graph.value(assumed.graph.inputs()[0]).type.shape->to_string(), "7x1x5");
+  EXPECT_THROW(bind_inputs(graph, {.batch = 4}), Error);  // how long the sequence is stays open
+}
+
+TEST(Bind, ReplacingAFixedFirstAxisOtherThanOneIsSaid) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{7, 1, 5});
+  builder.output(builder.node("Relu", "relu", {x}), "y");
+  const auto bound = bind_inputs(builder.finish(), {.batch = 4});
+  ASSERT_EQ(bound.assumptions.size(), 1u);
+  EXPECT_NE(bound.assumptions[0].find("which is 7"), std::string::npos);
+}
+
+TEST(Bind, ABatchThatHasNothingToSetIsRefused) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 5});
+  builder.output(builder.node("Relu", "relu", {x}), "y");
+  Bindings bindings{.batch = 4};
+  bindings.input_shapes["x"] = Shape{2, 5};
+  EXPECT_THROW(bind_inputs(builder.finish(), bindings), Error);
+}
+
 }  // namespace
 }  // namespace assay
