@@ -25,7 +25,8 @@ struct LayerCost {
   std::string op;
   std::optional<Shape> output_shape = {};
   Answer answer = Answer::Free;
-  std::string note = "";  // why it is unknown, or how often a loop body runs
+  std::string note = "";     // why it is unknown, free or not run
+  std::int64_t repeats = 1;  // how often it runs: more than once inside a loop
   std::int64_t parameters = 0;
   std::int64_t macs = 0;
   std::int64_t effective_macs = 0;

@@ -30,6 +30,7 @@ struct MemorySummary {
   std::int64_t stored_bytes = 0;           // every stored tensor: parameters, statistics, constants
   std::int64_t peak_activation_bytes = 0;  // the planned arena
   std::int64_t lower_bound_bytes = 0;      // the most that is alive at once
+  std::int64_t computed_weight_bytes = 0;  // made from constants alone, so not in the arena
   std::vector<std::int64_t> live_bytes;    // by step
   std::vector<std::string> steps;          // the nodes' names
   std::vector<std::string> unplanned;      // tensors whose size is not known

@@ -42,8 +42,8 @@ std::int64_t positions_inside(const Axis& axis, std::int64_t tap) {
 }
 
 std::int64_t pairs_inside(const Axis& axis) {
-  // A kernel this long is not a real one; the closed sum below is linear in it.
-  constexpr std::int64_t kLongestKernel = 1 << 20;
+  // A kernel this long is hardly a real one, and the sum below is linear in it.
+  constexpr std::int64_t kLongestKernel = 8192;
   if (axis.kernel > kLongestKernel) return saturating_multiply(axis.small, axis.kernel);
   std::int64_t pairs = 0;
   for (std::int64_t tap = 0; tap < axis.kernel; ++tap) {
@@ -57,7 +57,9 @@ std::int64_t pad_before(const Node& node, std::size_t axis, std::size_t spatial,
                         const Axis& geometry) {
   const std::string automatic = node.string_or("auto_pad", "NOTSET");
   if (automatic == "VALID") return 0;
-  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+  // A transposed convolution that states its output's shape derives the padding from it.
+  const bool is_derived = node.find("output_shape") != nullptr;
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER" || is_derived) {
     const std::int64_t span =
         saturating_add(saturating_multiply(geometry.small - 1, geometry.stride),
                        saturating_multiply(geometry.kernel - 1, geometry.dilation));

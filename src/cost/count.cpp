@@ -1,11 +1,13 @@
 // Walks the graph, subgraphs included, and makes a row for every node.
 #include <algorithm>
+#include <limits>
 
 #include "assay/cost.h"
 #include "base/checked.h"
 #include "base/fail.h"
 #include "cost/ledger.h"
 #include "cost/table.h"
+#include "cost/trips.h"
 
 namespace assay {
 
@@ -21,6 +23,7 @@ std::int64_t flops_of(const LayerCost& layer) {
 }
 
 void multiply(LayerCost& layer, std::int64_t times) {
+  layer.repeats = times;
   for (auto* figure :
        {&layer.macs, &layer.effective_macs, &layer.bias_flops, &layer.other_flops, &layer.flops,
         &layer.bytes_read, &layer.bytes_written, &layer.activation_bytes}) {
@@ -35,7 +38,7 @@ class Counter {
 
   CostSheet run() {
     sheet_.layers.reserve(model_.graph.node_count());
-    count_graph(model_.graph, "", 1);
+    count_graph({.graph = model_.graph, .root = &model_}, "", 1);
     add_unowned();
     sum_up();
     return std::move(sheet_);
@@ -51,7 +54,8 @@ class Counter {
     });
   }
 
-  void count_graph(const Graph& graph, const std::string& path, std::int64_t times) {
+  void count_graph(const GraphScope& scope, const std::string& path, std::int64_t times) {
+    const Graph& graph = scope.graph;
     for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
       const NodeId id{i};
       LayerCost layer = describe(graph, id, path);
@@ -60,8 +64,8 @@ class Counter {
         sheet_.layers.push_back(std::move(layer));
         continue;
       }
-      if (count_bodies(graph, id, path, times)) continue;
-      count_work(OpView(graph, id, is_root(graph) ? &model_ : nullptr), layer);
+      if (count_bodies(OpView(scope, id), scope, path, times)) continue;
+      count_work(OpView(scope, id), layer);
       multiply(layer, times);
       sheet_.layers.push_back(std::move(layer));
     }
@@ -130,12 +134,13 @@ class Counter {
 
   // An input named twice is read once.
   std::int64_t input_bytes(const OpView& op, std::size_t from) const {
-    const auto& inputs = op.node().inputs;
+    std::vector<ValueId> inputs(op.node().inputs);
+    inputs.erase(inputs.begin(), inputs.begin() + static_cast<long>(std::min(from, inputs.size())));
+    std::ranges::sort(inputs);
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
     std::int64_t bytes = 0;
-    for (std::size_t i = from; i < inputs.size(); ++i) {
-      const bool repeated = std::find(inputs.begin(), inputs.begin() + static_cast<long>(i),
-                                      inputs[i]) != inputs.begin() + static_cast<long>(i);
-      if (inputs[i].is_valid() && !repeated) add_to(bytes, bytes_of(op.graph(), inputs[i]));
+    for (const ValueId input : inputs) {
+      if (input.is_valid()) add_to(bytes, bytes_of(op.graph(), input));
     }
     return bytes;
   }
@@ -144,66 +149,56 @@ class Counter {
     return saturating_add(written, input_bytes(op, 1));
   }
 
+  // A name in front of every node of a body must not be as long as a hostile file likes.
+  static std::string path_into(const std::string& path, const std::string& name) {
+    constexpr std::size_t kLongestSegment = 100;
+    return path + name.substr(0, kLongestSegment) + "/";
+  }
+
   // True when the node holds subgraphs, whose nodes were counted instead of it.
-  bool count_bodies(const Graph& graph, NodeId id, const std::string& path, std::int64_t times) {
-    const Node& node = graph.node(id);
-    const std::string inner_path = path + graph.display_name(id) + "/";
+  bool count_bodies(const OpView& op, const GraphScope& scope, const std::string& path,
+                    std::int64_t times) {
+    const Node& node = op.node();
+    if (!node.is("If") && !node.is("Loop") && !node.is("Scan")) return false;
+    const std::string name = op.graph().display_name(op.id());
     if (node.is("If")) {
-      count_branches(node, inner_path, times);
+      count_branches(node, scope, path_into(path, name), times);
       return true;
     }
-    if (!node.is("Loop") && !node.is("Scan")) return false;
     const auto* body = node.get<GraphPtr>("body");
     if (body == nullptr) return false;
-    count_graph(**body, inner_path, saturating_multiply(times, repetitions(graph, id, path)));
+    const std::int64_t repeats = repetitions(op, scope, path + name);
+    count_graph({.graph = **body, .around = &scope}, path_into(path, name),
+                saturating_multiply(times, repeats));
     return true;
   }
 
-  std::int64_t repetitions(const Graph& graph, NodeId id, const std::string& path) {
-    const OpView op(graph, id, is_root(graph) ? &model_ : nullptr);
-    const auto known = op.node().is("Loop") ? loop_trips(op) : scan_trips(op);
+  std::int64_t repetitions(const OpView& op, const GraphScope& scope, const std::string& name) {
+    const auto known = op.node().is("Loop") ? loop_trips(op, scope) : scan_trips(op);
     if (known) return *known;
-    const std::string reason = "how often it repeats is known only at run time; counted once";
-    sheet_.uncounted.push_back({op.node().op, path + graph.display_name(id), reason});
+    sheet_.uncounted.push_back(
+        {op.node().op, name, "how often it repeats is known only at run time; counted once"});
     return 1;
   }
 
-  static std::optional<std::int64_t> loop_trips(const OpView& op) {
-    const Tensor* trips = op.known_input(0);
-    if (trips == nullptr || trips->elements() != 1) return std::nullopt;
-    return std::max<std::int64_t>(0, trips->to_int64().front());
-  }
-
-  static std::optional<std::int64_t> scan_trips(const OpView& op) {
-    const std::int64_t scanned = op.node().int_or("num_scan_inputs", 0);
-    const auto inputs = static_cast<std::int64_t>(op.node().inputs.size());
-    if (scanned < 1 || scanned > inputs) return std::nullopt;
-    const auto first = static_cast<std::size_t>(inputs - scanned);
-    const ValueType& type = op.graph().value(op.node().inputs[first]).type;
-    const auto axes = op.node().ints_or("scan_input_axes", {});
-    if (!type.has_known_shape() || type.shape->rank() == 0) return std::nullopt;
-    const auto rank = static_cast<std::int64_t>(type.shape->rank());
-    std::int64_t axis = axes.empty() ? 0 : axes.front();
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) return std::nullopt;
-    return (*type.shape)[static_cast<std::size_t>(axis)].value();
-  }
-
   // Which branch runs is not known: the costlier one is counted, the other keeps its parameters.
-  void count_branches(const Node& node, const std::string& path, std::int64_t times) {
+  // What could not be counted is named, in whichever branch it stands.
+  void count_branches(const Node& node, const GraphScope& scope, const std::string& path,
+                      std::int64_t times) {
     std::vector<CostSheet> branches;
     for_each_subgraph(node, [&](const Graph& body) {
       CostSheet outer = std::exchange(sheet_, {});
-      count_graph(body, path, times);
+      count_graph({.graph = body, .around = &scope}, path, times);
       branches.push_back(std::exchange(sheet_, std::move(outer)));
     });
     if (branches.empty()) return;
     const auto costlier = std::ranges::max_element(branches, {}, branch_weight);
     for (auto& branch : branches) {
       if (&branch != &*costlier) keep_parameters(branch, path);
+      std::ranges::move(branch.uncounted, std::back_inserter(sheet_.uncounted));
+      std::ranges::move(branch.warnings, std::back_inserter(sheet_.warnings));
     }
     std::ranges::move(costlier->layers, std::back_inserter(sheet_.layers));
-    std::ranges::move(costlier->uncounted, std::back_inserter(sheet_.uncounted));
     sheet_.warnings.push_back(fmt::format(
         "If '{}': which branch runs is known only at run time; the costlier one is counted",
         path.substr(0, path.size() - 1)));
@@ -255,6 +250,17 @@ class Counter {
     totals.statistics_bytes = ledger_.statistics_bytes;
     totals.constants = ledger_.constants;
     totals.constants_bytes = ledger_.constants_bytes;
+    refuse_overflow(totals);
+  }
+
+  // A sum that stopped at the largest number is not a count.
+  static void refuse_overflow(const CostTotals& totals) {
+    constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+    for (const auto total : {totals.parameters, totals.macs, totals.flops, totals.bytes_read,
+                             totals.bytes_written, totals.parameter_bytes}) {
+      if (total != kLargest) continue;
+      fail_bad_input("its cost exceeds 64 bits: some dimension, or the batch, is far too large");
+    }
   }
 
   const Inferred& model_;

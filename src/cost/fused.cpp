@@ -9,13 +9,8 @@ namespace assay {
 
 namespace {
 
-std::int64_t last_axis(const OpView& op, std::size_t input) {
-  const auto dims = op.input_dims(input);
-  return dims.empty() ? 1 : dims.back();
-}
-
 Work product_with_bias(const OpView& op, std::size_t bias_input) {
-  Work work = macs_only(saturating_multiply(op.output_elements(), last_axis(op, 0)));
+  Work work = macs_only(saturating_multiply(op.output_elements(), op.last_axis(0)));
   if (op.has_input(bias_input)) work.bias_flops = op.output_elements();
   return work;
 }
@@ -23,7 +18,7 @@ Work product_with_bias(const OpView& op, std::size_t bias_input) {
 Work fused_matmul(const OpView& op) {
   const auto a = op.input_dims(0);
   const bool transposed = op.node().int_or("transA", 0) != 0 && a.size() >= 2;
-  const std::int64_t depth = transposed ? a[a.size() - 2] : last_axis(op, 0);
+  const std::int64_t depth = transposed ? a[a.size() - 2] : op.last_axis(0);
   return macs_only(saturating_multiply(op.output_elements(), depth));
 }
 

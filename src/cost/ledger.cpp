@@ -21,10 +21,16 @@ using Carried = std::vector<std::vector<Travelling>>;  // by value
 // More than this on one value, and the node that gathers them owns them all.
 constexpr std::size_t kMostCarried = 64;
 
+using Owner = std::pair<const Graph*, NodeId>;
+
 struct Entry {
+  explicit Entry(Tensor stored) : tensor(std::move(stored)), elements(tensor.elements()) {}
+
   Tensor tensor;
-  std::optional<Role> role;
-  std::optional<std::pair<const Graph*, NodeId>> owner;
+  std::int64_t elements = 0;  // more than the tensor's where several are packed into one
+  std::optional<Role> role = {};
+  std::optional<Owner> owner = {};
+  std::optional<Content> content = {};  // looked at once
 };
 
 class Bookkeeper {
@@ -43,15 +49,14 @@ class Bookkeeper {
   void follow(const Graph& graph, Carried carried) {
     for (const auto& [value, tensor] : graph.initializers()) {
       carried[value.number].push_back({entries_.size(), false});
-      entries_.push_back({tensor, std::nullopt, std::nullopt});
+      entries_.emplace_back(tensor);
     }
     for (std::uint32_t i = 0; i < graph.node_count(); ++i) visit(graph, NodeId{i}, carried);
   }
 
   void visit(const Graph& graph, NodeId id, Carried& carried) {
     const Node& node = graph.node(id);
-    for_each_subgraph(node, [&](const Graph& body) { enter(node, body, carried); });
-    if (holds_subgraph(node)) return;
+    if (holds_subgraph(node)) return enter_bodies(graph, id, carried);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid()) continue;
       const auto travelling = carried[node.inputs[i].number];
@@ -59,7 +64,7 @@ class Bookkeeper {
     }
     if (const auto* stored = node.get<Tensor>("value"); stored != nullptr && node.is("Constant")) {
       carried[node.outputs.at(0).number].push_back({entries_.size(), false});
-      entries_.push_back({*stored, std::nullopt, std::nullopt});
+      entries_.emplace_back(*stored);
     }
   }
 
@@ -67,6 +72,16 @@ class Bookkeeper {
     bool found = false;
     for_each_subgraph(node, [&](const Graph&) { found = true; });
     return found;
+  }
+
+  // The bodies of ops whose cost nobody taught us get no rows: what they use belongs to the op.
+  void enter_bodies(const Graph& graph, NodeId id, const Carried& carried) {
+    const Node& node = graph.node(id);
+    const bool has_rows = node.is("If") || node.is("Loop") || node.is("Scan");
+    const auto outer = owner_of_all_;
+    if (!has_rows && !owner_of_all_) owner_of_all_ = Owner{&graph, id};
+    for_each_subgraph(node, [&](const Graph& body) { enter(node, body, carried); });
+    owner_of_all_ = outer;
   }
 
   // A body sees what it captures, and the inputs of its node under its own inputs' names.
@@ -88,7 +103,8 @@ class Bookkeeper {
     const bool has_room =
         node.has_output(0) &&
         carried[node.outputs[0].number].size() + travelling.size() <= kMostCarried;
-    if (has_room && passes_on(node, input, others_are_known(graph, node, input))) {
+    const DataType type = entries_[travelling.front().entry].tensor.type();
+    if (has_room && passes_on(node, input, type, others_are_known(graph, node, input))) {
       for (const ValueId output : node.outputs) {
         if (output.is_valid()) hand_on(node, travelling, carried[output.number]);
       }
@@ -120,14 +136,30 @@ class Bookkeeper {
   // weight.
   void settle(const Graph& graph, NodeId id, std::size_t input, const Travelling& one) {
     Entry& entry = entries_[one.entry];
-    const Role role = role_of({graph, id, input, entry.tensor, one.is_quantised});
-    const bool stronger = !entry.role || role > *entry.role;
-    if (stronger) entry.owner = {&graph, id};
-    if (stronger) entry.role = role;
+    const Node& node = graph.node(id);
+    if (!entry.content && needs_content(node, input, entry.tensor)) {
+      entry.content = content_of(entry.tensor);
+    }
+    const Role role = role_of({graph, id, input, entry.tensor, one.is_quantised,
+                               entry.content.value_or(Content::Ordinary)});
+    if (entry.role && role <= *entry.role) return;
+    entry.owner = owner_of_all_.value_or(Owner{&graph, id});
+    entry.role = role;
+    if (node.op == "MatMulNBits" && input == 1) entry.elements = unpacked_elements(node, entry);
+  }
+
+  // Several weights share a byte: the attributes tell how many there are.
+  static std::int64_t unpacked_elements(const Node& node, const Entry& entry) {
+    const std::int64_t weights = saturating_multiply(node.int_or("N", 0), node.int_or("K", 0));
+    constexpr std::int64_t kMostInAByte = 8;
+    const bool is_plausible =
+        weights > 0 && weights <= saturating_multiply(kMostInAByte, entry.tensor.elements());
+    return is_plausible ? weights : entry.tensor.elements();
   }
 
   const Inferred& model_;
   std::vector<Entry> entries_;
+  std::optional<Owner> owner_of_all_;  // set inside bodies that get no rows
 };
 
 // Nobody uses it: judged by its type alone.
@@ -136,8 +168,8 @@ Role role_of_unused(const Tensor& tensor) {
 }
 
 void enter_in(Ledger& ledger, const Entry& entry, std::optional<DataType> stored_as) {
-  const std::int64_t elements = entry.tensor.elements();
-  const std::int64_t bytes = counted_bytes(entry.tensor.type(), elements, stored_as);
+  const std::int64_t elements = entry.elements;
+  const std::int64_t bytes = counted_bytes(entry.tensor.type(), entry.tensor.elements(), stored_as);
   const auto add = [](std::int64_t& total, std::int64_t more) {
     total = saturating_add(total, more);
   };
@@ -154,7 +186,7 @@ void enter_in(Ledger& ledger, const Entry& entry, std::optional<DataType> stored
       return;
     case Role::Constant:
       add(ledger.constants, elements);
-      add(ledger.constants_bytes, counted_bytes(entry.tensor.type(), elements, std::nullopt));
+      add(ledger.constants_bytes, bytes);
       return;
   }
 }

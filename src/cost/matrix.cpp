@@ -16,11 +16,6 @@ Work contraction(std::int64_t output_elements, std::int64_t depth) {
   return macs_only(saturating_multiply(output_elements, depth));
 }
 
-std::int64_t last_axis(const OpView& op, std::size_t input) {
-  const auto dims = op.input_dims(input);
-  return dims.empty() ? 1 : dims.back();
-}
-
 Work gemm(const OpView& op) {
   const auto a = op.input_dims(0);
   if (a.size() != 2) {
@@ -34,7 +29,7 @@ Work gemm(const OpView& op) {
 }
 
 Work matmul(const OpView& op) {
-  return contraction(op.output_elements(), last_axis(op, 0));
+  return contraction(op.output_elements(), op.last_axis(0));
 }
 
 Work qlinear_matmul(const OpView& op) {
@@ -95,7 +90,7 @@ Work einsum(const OpView& op) {
 }
 
 Work det(const OpView& op) {
-  const std::int64_t n = last_axis(op, 0);  // LU: 2/3·n³ for each matrix
+  const std::int64_t n = op.last_axis(0);  // LU: 2/3·n³ for each matrix
   const std::int64_t cube = saturating_multiply(n, saturating_multiply(n, n));
   return flops_only(saturating_multiply(op.output_elements(), saturating_multiply(2, cube) / 3));
 }

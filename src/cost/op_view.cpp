@@ -37,15 +37,26 @@ std::int64_t OpView::input_elements(std::size_t i) const {
   return product(input_dims(i));
 }
 
+std::int64_t OpView::last_axis(std::size_t input) const {
+  const auto dims = input_dims(input);
+  return dims.empty() ? 1 : dims.back();
+}
+
 std::int64_t OpView::output_elements(std::size_t i) const {
   return product(output_dims(i));
 }
 
 const Tensor* OpView::known_input(std::size_t i) const {
-  if (!has_input(i)) return nullptr;
-  const ValueId input = node().inputs[i];
-  if (const Tensor* stored = graph_->initializer(input)) return stored;
-  return root_ != nullptr ? root_->known_value(input) : nullptr;
+  return has_input(i) ? scope_->known(node().inputs[i]) : nullptr;
+}
+
+const Tensor* GraphScope::known(ValueId value) const {
+  if (const Tensor* stored = graph.initializer(value)) return stored;
+  if (root != nullptr) return root->known_value(value);
+  for (const Capture& capture : graph.captures()) {
+    if (capture.inner == value && around != nullptr) return around->known(capture.outer);
+  }
+  return nullptr;
 }
 
 std::int64_t product(std::span<const std::int64_t> dims) {

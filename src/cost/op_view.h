@@ -26,10 +26,18 @@ struct ShapeNotKnown {
   std::string tensor;
 };
 
+// A graph and the graphs around it, for looking up content that is known without running.
+struct GraphScope {
+  const Graph& graph;
+  const Inferred* root = nullptr;      // set for the root graph only
+  const GraphScope* around = nullptr;  // set for subgraphs only
+
+  const Tensor* known(ValueId value) const;
+};
+
 class OpView {
  public:
-  OpView(const Graph& graph, NodeId id, const Inferred* root)
-      : graph_(&graph), id_(id), root_(root) {}
+  OpView(const GraphScope& scope, NodeId id) : scope_(&scope), graph_(&scope.graph), id_(id) {}
 
   const Graph& graph() const { return *graph_; }
   NodeId id() const { return id_; }
@@ -41,6 +49,7 @@ class OpView {
   std::vector<std::int64_t> input_dims(std::size_t i) const;
   std::vector<std::int64_t> output_dims(std::size_t i) const;
   std::int64_t input_elements(std::size_t i) const;
+  std::int64_t last_axis(std::size_t input) const;  // its length; 1 for a scalar
   std::int64_t output_elements(std::size_t i = 0) const;
   // The content of an input, where it is known without running.
   const Tensor* known_input(std::size_t i) const;
@@ -48,9 +57,9 @@ class OpView {
  private:
   std::vector<std::int64_t> dims_of(ValueId value) const;
 
+  const GraphScope* scope_ = nullptr;
   const Graph* graph_ = nullptr;
   NodeId id_;
-  const Inferred* root_ = nullptr;  // null inside a subgraph, where values are not tracked
 };
 
 std::int64_t product(std::span<const std::int64_t> dims);  // saturates

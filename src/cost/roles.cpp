@@ -70,9 +70,9 @@ bool is_running_statistic(const Node& node, std::size_t input) {
 }
 
 bool takes_quantised_weights(const Node& node) {
-  static constexpr std::array<std::string_view, 8> kOps = {
-      "QLinearConv", "QLinearMatMul",        "MatMulInteger",         "ConvInteger",
-      "QGemm",       "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "MatMulNBits"};
+  static constexpr std::array<std::string_view, 10> kOps = {
+      "QLinearConv", "QLinearMatMul",        "MatMulInteger",         "ConvInteger", "QLinearAdd",
+      "QGemm",       "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "MatMulNBits", "QLinearMul"};
   return std::ranges::find(kOps, node.op) != kOps.end();
 }
 
@@ -80,25 +80,13 @@ bool is_initial_state(const Node& node, std::size_t input) {
   return (node.is("LSTM") || node.is("GRU") || node.is("RNN")) && (input == 5 || input == 6);
 }
 
-// Trained tensors differ at their first elements, so this looks at few of them.
-template <typename Predicate>
-bool every_value(const Tensor& tensor, Predicate holds) {
-  if (tensor.type() != DataType::Float32) return std::ranges::all_of(tensor.to_double(), holds);
-  const auto bytes = tensor.bytes();
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
-    float value = 0;
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    if (!holds(static_cast<double>(value))) return false;
-  }
-  return true;
-}
-
 // True when the sum is a score: nothing but further sums and views between it and a softmax.
 bool reaches_softmax(const Graph& graph, NodeId sum) {
   constexpr int kMostSteps = 4;
   constexpr std::uint32_t kFarthestReader = 1000;  // a bound on the search, not a rule
   constexpr std::array<std::string_view, 4> kBetween = {"Add", "Reshape", "Where", "Cast"};
-  ValueId value = graph.node(sum).outputs.at(0);
+  if (!graph.node(sum).has_output(0)) return false;
+  ValueId value = graph.node(sum).outputs[0];
   std::uint32_t next = sum.number + 1;
   for (int step = 0; step < kMostSteps; ++step) {
     const auto reads = [&](const Node& node) { return std::ranges::count(node.inputs, value) > 0; };
@@ -108,32 +96,48 @@ bool reaches_softmax(const Graph& graph, NodeId sum) {
     const Node& reader = graph.node(NodeId{next});
     if (reader.is("Softmax")) return true;
     if (std::ranges::find(kBetween, reader.op) == kBetween.end()) return false;
-    value = reader.outputs.at(0);
+    if (!reader.has_output(0)) return false;
+    value = reader.outputs[0];
     ++next;
   }
   return false;
 }
 
-// An attention mask adds nothing or forbids: every value is 0 or hugely negative. One that forbids
-// nothing is a mask only where scores are made, since a fresh bias is all zeros too.
+// A mask that forbids nothing is one only where scores are made: a fresh bias is all zeros too.
 bool is_additive_mask(const TensorUse& use) {
-  if (!use.graph.node(use.node).is("Add") || use.tensor.dims().size() < 2) return false;
-  constexpr double kForbidden = -1e4;
-  bool forbids = false;
-  const bool is_mask = every_value(use.tensor, [&](double value) {
-    forbids = forbids || value <= kForbidden;
-    return value == 0.0 || value <= kForbidden;
-  });
-  return is_mask && (forbids || reaches_softmax(use.graph, use.node));
+  if (!use.graph.node(use.node).is("Add")) return false;
+  if (use.content == Content::Mask) return true;
+  return use.content == Content::Zeros && reaches_softmax(use.graph, use.node);
 }
 
 }  // namespace
 
-bool passes_on(const Node& node, std::size_t input, bool other_inputs_are_known) {
+Content content_of(const Tensor& tensor) {
+  constexpr double kForbidden = -1e4;
+  const auto bytes = tensor.bytes();
+  if (tensor.type() != DataType::Float32) return Content::Ordinary;
+  bool forbids = false;
+  // Trained tensors end this loop at their first element.
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    if (value != 0.0f && !(value <= kForbidden)) return Content::Ordinary;
+    forbids = forbids || value != 0.0f;
+  }
+  return forbids ? Content::Mask : Content::Zeros;
+}
+
+bool needs_content(const Node& node, std::size_t input, const Tensor& tensor) {
+  if (!is_floating(tensor.type())) return false;
+  return (node.is("Add") && tensor.dims().size() >= 2) || is_initial_state(node, input);
+}
+
+bool passes_on(const Node& node, std::size_t input, DataType type, bool other_inputs_are_known) {
   if (!node.is_standard()) return node.op == "DequantizeLinear" && input == 0;
   if (node.op == "Concat") return true;
   // Looking up rows chosen at run time is an embedding; chosen before, it is a rearrangement.
-  if (node.op == "Gather") return input == 0 && other_inputs_are_known;
+  // A quantised table is judged behind its DequantizeLinear, so integers are handed on as well.
+  if (node.op == "Gather") return input == 0 && (other_inputs_are_known || is_integer(type));
   return input == 0 && std::ranges::find(kHandsOn, node.op) != kHandsOn.end();
 }
 
@@ -146,8 +150,7 @@ Role role_of(const TensorUse& use) {
     return use.is_quantised || takes_quantised_weights(node) ? Role::Parameter : Role::Constant;
   }
   if (!is_floating(tensor.type()) || is_additive_mask(use)) return Role::Constant;
-  const bool is_zero_state = is_initial_state(node, use.input) &&
-                             every_value(tensor, [](double value) { return value == 0.0; });
+  const bool is_zero_state = is_initial_state(node, use.input) && use.content == Content::Zeros;
   return is_zero_state ? Role::Constant : Role::Parameter;
 }
 

@@ -7,7 +7,15 @@
 namespace assay {
 
 // True when the op only hands the tensor on under another shape, type or order.
-bool passes_on(const Node& node, std::size_t input, bool other_inputs_are_known);
+bool passes_on(const Node& node, std::size_t input, DataType type, bool other_inputs_are_known);
+
+// What a tensor's values say of it: an attention mask adds nothing or forbids, so that every value
+// is 0 or hugely negative.
+enum class Content { Ordinary, Zeros, Mask };
+Content content_of(const Tensor& tensor);
+
+// True when it takes `content_of` to tell what a tensor of this kind is there for.
+bool needs_content(const Node& node, std::size_t input, const Tensor& tensor);
 
 // One input of one node, and a stored tensor that arrives there.
 struct TensorUse {
@@ -16,6 +24,7 @@ struct TensorUse {
   std::size_t input = 0;
   const Tensor& tensor;
   bool is_quantised = false;  // it came through DequantizeLinear, where integers are weights
+  Content content = Content::Ordinary;  // looked at only where `needs_content` says so
 };
 
 Role role_of(const TensorUse& use);

@@ -62,12 +62,17 @@ Work dft(const OpView& op) {
   const auto output = op.output_dims(0);
   const auto input = op.input_dims(0);
   const auto rank = static_cast<std::int64_t>(input.size());
-  std::int64_t axis = op.node().int_or("axis", 1);
-  if (const Tensor* given = op.known_input(2)) axis = given->to_int64().at(0);
+  const bool takes_axis_as_input = op.opset() >= 20;
+  std::int64_t axis = takes_axis_as_input ? -2 : op.node().int_or("axis", 1);
+  const Tensor* given_axis = takes_axis_as_input ? op.known_input(2) : nullptr;
+  if (given_axis != nullptr && given_axis->elements() == 1) axis = given_axis->to_int64()[0];
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank || output.size() != input.size()) return flops_only(0);
   std::int64_t length = input[static_cast<std::size_t>(axis)];
-  if (const Tensor* given = op.known_input(1)) length = given->to_int64().at(0);
+  const Tensor* given_length = op.known_input(1);
+  if (given_length != nullptr && given_length->elements() == 1) {
+    length = given_length->to_int64()[0];
+  }
   if (length <= 0) return flops_only(0);
   const std::int64_t components = std::max<std::int64_t>(1, input.back());
   const std::int64_t per_line = saturating_multiply(

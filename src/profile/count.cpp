@@ -21,6 +21,7 @@ MemorySummary summarize(const Graph& graph, const MemoryPlan& plan) {
   MemorySummary summary;
   summary.peak_activation_bytes = plan.arena_bytes;
   summary.lower_bound_bytes = plan.lower_bound_bytes;
+  summary.computed_weight_bytes = plan.folded_bytes;
   summary.live_bytes = plan.live_bytes;
   for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
     summary.steps.push_back(graph.display_name(NodeId{i}));

@@ -4,6 +4,7 @@
 
 #include "assay/bind.h"
 #include "assay/builder.h"
+#include "assay/error.h"
 #include "assay/layers.h"
 
 namespace assay {
@@ -357,6 +358,81 @@ TEST(Cost, ABranchNeverTakenIsStoredAllTheSame) {
   EXPECT_EQ(sheet.totals.parameters, 3 + 3);
   EXPECT_EQ(sheet.layers.back().name, "(unused)");
   EXPECT_EQ(sheet.layers.back().parameters, 3);
+}
+
+Tensor truth(bool value) {
+  const std::uint8_t byte = value ? 1 : 0;
+  return Tensor::of<std::uint8_t>(DataType::Bool, {}, std::span(&byte, 1));
+}
+
+enum class Condition { GivenAgain, Constant, FromData };
+
+// for i in 0..10: x = Relu(x), x of four elements
+CostSheet cost_of_loop(bool enters, Condition condition, bool goes_on = true) {
+  Graph body;
+  body.opsets[""] = 17;
+  const ValueId round = body.add_value("round", tensor_type(DataType::Int64, Shape{}));
+  const ValueId given = body.add_value("given", tensor_type(DataType::Bool, Shape{}));
+  const ValueId state = body.add_value("state", tensor_type(kFloat, Shape{4}));
+  for (const ValueId input : {round, given, state}) body.add_input(input);
+  const ValueId next = body.add_value("next");
+  body.add_node(
+      Node{.name = "relu", .op = "Relu", .domain = "", .inputs = {state}, .outputs = {next}});
+  ValueId again = given;
+  if (condition == Condition::Constant) {
+    again = body.add_value("again");
+    body.add_initializer(again, truth(goes_on));
+  }
+  if (condition == Condition::FromData) {
+    again = body.add_value("again");
+    body.add_node(Node{.name = "cast",
+                       .op = "Cast",
+                       .domain = "",
+                       .inputs = {round},
+                       .outputs = {again},
+                       .attributes = {{"to", static_cast<std::int64_t>(DataType::Bool)}}});
+  }
+  body.add_output(again);
+  body.add_output(next);
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{4});
+  const ValueId trips = builder.constant("trips", Tensor::of_int64({}, {10}));
+  const ValueId start = builder.constant("start", truth(enters));
+  builder.output(builder.node("Loop", "loop", {trips, start, x},
+                              {{"body", std::make_shared<const Graph>(std::move(body))}}),
+                 "y");
+  return count_costs(infer_shapes(builder.finish()));
+}
+
+TEST(Cost, ALoopCountsEveryRoundThatIsSureToRun) {
+  EXPECT_EQ(cost_of_loop(true, Condition::GivenAgain).totals.flops, 10 * 4);
+  EXPECT_EQ(cost_of_loop(true, Condition::Constant, true).totals.flops, 10 * 4);
+  EXPECT_EQ(cost_of_loop(true, Condition::Constant, false).totals.flops, 1 * 4);
+  EXPECT_EQ(cost_of_loop(false, Condition::GivenAgain).totals.flops, 0);
+}
+
+TEST(Cost, ALoopThatDataMayEndIsNotCounted) {
+  const auto sheet = cost_of_loop(true, Condition::FromData);
+  ASSERT_EQ(sheet.uncounted.size(), 1u);
+  EXPECT_EQ(sheet.uncounted[0].op, "Loop");
+}
+
+TEST(Cost, ACostBeyondSixtyFourBitsIsAnError) {
+  const std::int64_t huge = std::int64_t{1} << 31;
+  EXPECT_THROW(cost_of({"Relu", {{huge, huge}}}), Error);
+}
+
+TEST(Cost, AQuantisedEmbeddingIsAParameter) {
+  GraphBuilder builder("g");
+  const ValueId ids = builder.input("ids", DataType::Int64, Shape{1, 7});
+  const std::vector<std::uint8_t> table(1000 * 16, 1);
+  const ValueId stored =
+      builder.constant("table", Tensor::of<std::uint8_t>(DataType::UInt8, {1000, 16}, table));
+  const ValueId rows = builder.node("Gather", "embed", {stored, ids});
+  const ValueId scale = builder.scalar("scale", 0.1f);
+  const ValueId real = builder.node("DequantizeLinear", "dequantize", {rows, scale});
+  builder.output(builder.node("Relu", "relu", {real}), "y");
+  EXPECT_EQ(count_costs(infer_shapes(builder.finish())).totals.parameters, 1000 * 16);
 }
 
 TEST(Cost, ShapeArithmeticIsKnownBeforeRunning) {

@@ -31,6 +31,12 @@ TEST(Profiler, FlopsOfABareElementwiseOpAreItsElements) {
   EXPECT_EQ(Profiler().count_flops(Relu(), {4, 8}), 32);
 }
 
+TEST(Profiler, FlopsOfAnyOtherOpAreOnePerOutputElement) {
+  EXPECT_EQ(Profiler().count_flops(Softmax(), {4, 8}), 32);
+  EXPECT_EQ(Profiler().count_flops(MaxPool2d(2), {1, 3, 8, 8}), 3 * 4 * 4);
+  EXPECT_EQ(Profiler().count_flops(Flatten(), {4, 8}), 0);
+}
+
 TEST(Profiler, FlopsOfASequenceAreTheSum) {
   const Layer sequence = Sequential({Linear(128, 64), Relu(), Linear(64, 10)});
   EXPECT_EQ(Profiler().count_flops(sequence, {1, 128}), 2 * 128 * 64 + 64 + 2 * 64 * 10);
