@@ -25,8 +25,8 @@ struct WriteOptions {
   // end at 2 GiB, so a larger limit is taken as 2 GiB.
   std::uint64_t largest_file = std::uint64_t{2} << 30;
 };
-// The file appears whole or not at all. Other tools want the types of the outputs to be known: write
-// what `infer_shapes` gave.
+// The file appears whole or not at all. Other tools want the types of the outputs to be known:
+// write what `infer_shapes` gave.
 void write_onnx(const Graph& graph, const std::filesystem::path& path,
                 const WriteOptions& options = {}, Progress* progress = nullptr);
 

@@ -3,12 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/fail.h"
+#include "base/system_error.h"
 #include "base/text.h"
 
 namespace assay::cli {
@@ -42,7 +41,7 @@ void print_labelled(std::string_view label, std::string_view color, std::string_
 void print_data(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) {
-    fail_running("standard output cannot be written: {}", std::strerror(errno));
+    fail_running("standard output cannot be written: {}", last_system_error());
   }
 }
 
@@ -61,6 +60,7 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGHUP, &action, nullptr);
 }
 
 bool interrupted() {

@@ -16,7 +16,8 @@ void print_data(std::string_view text);
 void print_error(std::string_view message);
 void print_warnings(const std::vector<std::string>& warnings, bool quiet);
 
-// Makes Ctrl-C and SIGTERM set a flag that long work asks for, instead of ending the process.
+// Makes Ctrl-C, SIGTERM and a closed terminal set a flag that long work asks for, instead of ending
+// the process.
 void catch_interrupts();
 bool interrupted();
 

@@ -15,13 +15,13 @@ namespace {
 
 struct Arguments {
   std::string model;
-  std::int64_t batch = 0;
+  std::string batch;
   std::vector<std::string> dims;
   std::vector<std::string> shapes;
   std::vector<std::string> values;
   std::string precision;
   std::string sort;
-  std::int64_t top = -1;
+  std::string top;
   bool strict = false;
   bool json = false;
   bool csv = false;
@@ -41,7 +41,9 @@ CountOptions count_options(const Arguments& arguments, const Graph& graph) {
   CountOptions options;
   options.bindings.dims = parse_dims(arguments.dims);
   options.bindings.input_shapes = parse_shapes(arguments.shapes);
-  if (arguments.batch > 0) options.bindings.batch = arguments.batch;
+  if (!arguments.batch.empty()) {
+    options.bindings.batch = parse_count("--batch", arguments.batch, 1);
+  }
   options.input_values = parse_values(arguments.values, graph);
   if (!arguments.precision.empty()) options.stored_as = parse_precision(arguments.precision);
   return options;
@@ -49,25 +51,37 @@ CountOptions count_options(const Arguments& arguments, const Graph& graph) {
 
 CountTableOptions table_options(const Arguments& arguments) {
   CountTableOptions options;
-  if (arguments.top >= 0) options.top = static_cast<std::size_t>(arguments.top);
+  if (!arguments.top.empty()) {
+    options.top = static_cast<std::size_t>(parse_count("--top", arguments.top, 0));
+  }
   if (!arguments.sort.empty()) options.sort = arguments.sort;
   return options;
 }
 
-std::string rendered(const Arguments& arguments, const CountResult& result) {
-  const CountTableOptions options = table_options(arguments);
+std::string rendered(const Arguments& arguments, const CountTableOptions& options,
+                     const CountResult& result) {
   if (arguments.json) return count_json(result, options);
   if (arguments.csv) return count_csv(result, options);
   return count_table(result, options);
 }
 
-Exit run_count(const Arguments& arguments, bool quiet) {
+// What is wrong with a model says which; the reader's complaints do already.
+CountResult counted(const Arguments& arguments) {
   Graph graph = load_model(arguments.model);
   const CountOptions options = count_options(arguments, graph);
-  CountResult result = count_model(std::move(graph), arguments.model, options);
+  try {
+    return count_model(std::move(graph), arguments.model, options);
+  } catch (const Error& error) {
+    throw Error(error.kind(), arguments.model + ": " + error.what());
+  }
+}
+
+Exit run_count(const Arguments& arguments, bool quiet) {
+  const CountTableOptions table = table_options(arguments);
   if (arguments.hash && is_zoo(arguments.model)) fail_usage("--hash needs a file, not a zoo model");
+  CountResult result = counted(arguments);
   if (arguments.hash) result.model.sha256 = sha256_of_file(arguments.model);
-  print_data(rendered(arguments, result));
+  print_data(rendered(arguments, table, result));
   print_warnings(result.warnings, quiet);
   if (!arguments.strict || result.cost.uncounted.empty()) return Exit::Fine;
   const auto& first = result.cost.uncounted.front();
@@ -83,7 +97,7 @@ void add_count(Program& program) {
   CLI::App* count = program.app.add_subcommand(
       "count", "Parameters, MACs, FLOPs, bytes and peak memory, without running the model");
   count->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
-  count->add_option("--batch", arguments->batch, "samples at once")->check(CLI::PositiveNumber);
+  count->add_option("--batch", arguments->batch, "samples at once");
   count->add_option("--dim", arguments->dims, "bind a symbolic dimension, NAME=N (repeatable)");
   count->add_option("--input", arguments->shapes,
                     "give an input its shape, NAME=1x3x224x224 (repeatable)");
@@ -92,12 +106,11 @@ void add_count(Program& program) {
   count->add_option("--precision", arguments->precision,
                     "count bytes as if stored in fp64, fp32, fp16, bf16, fp8, int8 or int4");
   count->add_option("--sort", arguments->sort, "order layers by a column, largest first");
-  count->add_option("--top", arguments->top, "show only the N most expensive layers; 0 shows all")
-      ->check(CLI::NonNegativeNumber);
+  count->add_option("--top", arguments->top, "show only the N most expensive layers; 0 shows all");
   count->add_flag("--strict", arguments->strict, "exit code 1 if any op could not be counted");
   auto* json = count->add_flag("--json", arguments->json, "print one JSON object");
-  count->add_flag("--csv", arguments->csv, "print the layers as CSV")->excludes(json);
-  count->add_flag("--hash", arguments->hash, "add the file's SHA-256 to the JSON");
+  auto* csv = count->add_flag("--csv", arguments->csv, "print the layers as CSV")->excludes(json);
+  count->add_flag("--hash", arguments->hash, "tell the file's SHA-256 too")->excludes(csv);
   count->footer(kExamples);
   count->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_count(*arguments, program.quiet); };

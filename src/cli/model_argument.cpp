@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <string_view>
+#include <type_traits>
 
 #include "assay/onnx.h"
 #include "assay/zoo.h"
@@ -32,7 +34,7 @@ std::vector<std::int64_t> parse_shape(const std::string& argument, const std::st
   std::vector<std::int64_t> dims;
   for (const auto& part : split(text, separator)) {
     const auto dim = parse_integer(part);
-    if (!dim || *dim < 0) {
+    if (!dim || *dim < 1) {
       fail_usage("--input {}: '{}' is not a dimension; write NAME=1x3x224x224", argument, part);
     }
     dims.push_back(*dim);
@@ -41,6 +43,8 @@ std::vector<std::int64_t> parse_shape(const std::string& argument, const std::st
 }
 
 double parse_number(const std::string& argument, const std::string& text) {
+  if (text == "true") return 1;
+  if (text == "false") return 0;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) {
@@ -53,7 +57,13 @@ template <typename T>
 Tensor tensor_of(DataType type, const std::vector<std::int64_t>& dims,
                  const std::vector<double>& numbers) {
   std::vector<T> values;
-  for (const double number : numbers) values.push_back(static_cast<T>(number));
+  for (const double number : numbers) {
+    const bool fits = std::is_floating_point_v<T> ||
+                      (number >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                       number < static_cast<double>(std::numeric_limits<T>::max()));
+    if (!fits) fail_usage("--value: {} does not fit the input's type, {}", number, name(type));
+    values.push_back(static_cast<T>(number));
+  }
   return Tensor::of<T>(type, dims, values);
 }
 
@@ -134,7 +144,7 @@ std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& a
       fail_usage("--dim {}: '{}' is not a dimension, expected a whole number from 1 on", argument,
                  text);
     }
-    dims[name] = *number;
+    if (!dims.emplace(name, *number).second) fail_usage("--dim {} is given twice", name);
   }
   return dims;
 }
@@ -143,7 +153,8 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& argume
   std::map<std::string, Shape> shapes;
   for (const auto& argument : arguments) {
     const auto [name, text] = name_and_rest(argument, "--input", "x=1x3x224x224");
-    shapes[name] = Shape(parse_shape(argument, text));
+    const bool is_new = shapes.emplace(name, Shape(parse_shape(argument, text))).second;
+    if (!is_new) fail_usage("--input {} is given twice", name);
   }
   return shapes;
 }
@@ -156,6 +167,12 @@ std::map<std::string, Tensor> parse_values(const std::vector<std::string>& argum
     values[name] = parse_value(argument, input_named(graph, name), text);
   }
   return values;
+}
+
+std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest) {
+  const auto number = parse_integer(text);
+  if (number && *number >= smallest) return *number;
+  fail_usage("{} {}: expected a whole number from {} on", flag, text, smallest);
 }
 
 std::vector<std::string> precision_names() {

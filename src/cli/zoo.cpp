@@ -59,7 +59,8 @@ Exit run_export(const Arguments& arguments, bool quiet) {
   WriteOptions options;
   if (arguments.external) options.largest_file = 0;
   write_onnx(graph, path, options, &progress);
-  if (!quiet) fmt::print(stderr, "wrote {}\n", path);
+  if (!quiet)
+    fmt::print(stderr, "wrote {}{}\n", path, arguments.external ? " and " + path + ".data" : "");
   return Exit::Fine;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "assay/count_report.h"
+#include "base/text.h"
 #include "report/count_columns.h"
 #include "report/csv.h"
 
@@ -17,14 +18,15 @@ std::vector<std::string> header() {
 
 std::vector<std::string> cells_of(const LayerCost& layer, const CostTotals& totals) {
   const bool unknown = layer.answer == Answer::Unknown;
-  std::vector<std::string> cells = {layer.name, layer.op, shape_text(layer)};
+  std::vector<std::string> cells = {without_control_characters(layer.name),
+                                    without_control_characters(layer.op), shape_text(layer)};
   for (const auto& column : figure_columns()) {
     const std::int64_t figure = layer.*column.figure;
     cells.push_back(unknown && figure == 0 ? "" : std::to_string(figure));
   }
   cells.push_back(unknown ? "" : fmt::format("{:.6f}", share_of(layer, totals)));
   cells.emplace_back(name(layer.answer));
-  cells.push_back(layer.note);
+  cells.push_back(without_control_characters(layer.note));
   return cells;
 }
 

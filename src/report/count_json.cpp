@@ -102,6 +102,7 @@ Json memory_json(const MemorySummary& memory) {
   return {{"stored_bytes", memory.stored_bytes},
           {"peak_activation_bytes", memory.peak_activation_bytes},
           {"lower_bound_bytes", memory.lower_bound_bytes},
+          {"computed_weight_bytes", memory.computed_weight_bytes},
           {"steps", memory.steps},
           {"live_bytes", memory.live_bytes},
           {"unplanned", memory.unplanned}};

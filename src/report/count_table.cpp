@@ -38,6 +38,7 @@ std::string headline(const CountResult& result) {
   const std::string opset = fmt::format("  opset {}", result.model.opset);
   const std::string name = without_control_characters(result.model.name);
   std::string text = shortened(name, kWidth - opset.size()) + opset + "\n";
+  if (result.model.sha256) text += "sha256 " + *result.model.sha256 + "\n";
   for (const Value& input : result.model.inputs) {
     const std::string type = "  " + without_control_characters(input.type.to_string());
     const std::size_t room = kWidth - 7 - std::min(kWidth - 17, display_width(type));
@@ -122,6 +123,10 @@ std::string totals_text(const CountResult& result) {
   text += line("FLOPs", totals.flops, "");
   text +=
       line("activation bytes", totals.activation_bytes, binary(totals.activation_bytes) + width);
+  if (result.memory.computed_weight_bytes > 0) {
+    text += line("computed weights", result.memory.computed_weight_bytes,
+                 binary(result.memory.computed_weight_bytes) + ", made from constants");
+  }
   text += line("peak activations", result.memory.peak_activation_bytes,
                fmt::format("{}{}, lower bound {}", binary(result.memory.peak_activation_bytes),
                            width, binary(result.memory.lower_bound_bytes)));
@@ -135,9 +140,9 @@ std::string uncounted_text(const CountResult& result) {
   std::string text =
       fmt::format("\nNot counted ({}), so the totals are a lower bound:\n", uncounted.size());
   for (std::size_t i = 0; i < std::min(kMostNamed, uncounted.size()); ++i) {
-    text += without_control_characters(fmt::format("  {} '{}': {}", uncounted[i].op,
-                                                   uncounted[i].node, uncounted[i].reason)) +
-            "\n";
+    const auto& [op, node, reason] = uncounted[i];
+    const std::string said = fmt::format("  {} '{}': {}", op, node, reason);
+    text += shortened(without_control_characters(said), kWidth) + "\n";
   }
   if (uncounted.size() > kMostNamed)
     text += fmt::format("  and {} more\n", uncounted.size() - kMostNamed);

@@ -46,7 +46,7 @@ Graph build_encoder(const ZooSettings& settings) {
 // With all parameters at their largest, one run is 2⁶¹ FLOPs: no count overflows.
 std::vector<ZooFamily> encoder_family() {
   return {{.entry = {.name = "encoder",
-                     .summary = "transformer encoder, post-norm, feed-forward of 4 × width",
+                     .summary = "transformer encoder, feed-forward of 4 × width",
                      .parameters = {batch_parameter(1024),
                                     size_parameter("layers", 4, 64, "encoder layers"),
                                     size_parameter("width", 256, 8192, "features of a token"),

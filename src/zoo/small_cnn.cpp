@@ -38,11 +38,11 @@ Graph build_small_cnn_gap(const ZooSettings& settings) {
 
 std::vector<ZooFamily> small_cnn_family() {
   return {{.entry = {.name = "small_cnn",
-                     .summary = "two convolutions and a linear layer, 28×28 grey images",
+                     .summary = "two convolutions and a linear layer, 28×28",
                      .parameters = {batch_parameter()}},
            .build = build_small_cnn},
           {.entry = {.name = "small_cnn_gap",
-                     .summary = "small_cnn with a global average pool before its linear layer",
+                     .summary = "small_cnn with a global average pool",
                      .parameters = {batch_parameter()}},
            .build = build_small_cnn_gap}};
 }

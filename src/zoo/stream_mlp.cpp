@@ -37,7 +37,7 @@ Graph build_stream_mlp(const ZooSettings& settings) {
 
 std::vector<ZooFamily> stream_mlp_family() {
   return {{.entry = {.name = "stream_mlp",
-                     .summary = "normalise, project, activate, decide: a model for data streams",
+                     .summary = "normalise, project, activate, decide: streaming",
                      .parameters = {batch_parameter(),
                                     size_parameter("features", 64, 16384, "features of a sample")}},
            .build = build_stream_mlp}};

@@ -81,7 +81,7 @@ Graph build_vit_b16(const ZooSettings& settings) {
 
 std::vector<ZooFamily> vit_family() {
   return {{.entry = {.name = "vit_b16",
-                     .summary = "ViT-B/16 vision transformer, 224×224 images, 1000 classes",
+                     .summary = "ViT-B/16, 224×224 images, 1000 classes",
                      .parameters = {batch_parameter()}},
            .build = build_vit_b16}};
 }

@@ -64,6 +64,7 @@ class Usage(Case):
     def test_bad_numbers(self):
         for words in (["--batch", "0"], ["--batch", "many"], ["--top", "-1"], ["--dim", "batch"],
                       ["--dim", "batch=0"], ["--dim", "=3"], ["--input", "input=1xax3"],
+                      ["--batch", "99999999999999999999999"], ["--input", "input=1x0"],
                       ["--precision", "fp12"], ["--sort", "mcas"]):
             result = assay("count", "zoo:mlp", *words)
             self.assertEqual(result.returncode, 2, (words, result.stderr))
@@ -104,6 +105,14 @@ class BadInput(Case):
 
     def test_unknown_dimension(self):
         self.expect(3, "sequence", "count", "zoo:mlp", "--dim", "sequence=8")
+
+    def test_a_batch_beyond_reason(self):
+        self.expect(3, "exceeds 64 bits", "count", "zoo:resnet18", "--batch", "100000000000000")
+
+    def test_a_pipe_is_not_replaced(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.expect(3, "not a regular file", "zoo", "export", "mlp", "-o", pipe)
 
     def test_unknown_input(self):
         self.expect(3, "nothing", "count", "zoo:mlp", "--input", "nothing=1x3")
