@@ -47,6 +47,12 @@ std::string headline(const CountResult& result) {
   return text;
 }
 
+// Ops are told apart by how they begin: "BatchNormali…".
+std::string op_text(const LayerCost& layer) {
+  constexpr std::size_t kWidest = 13;
+  return cut_off(without_control_characters(layer.op), kWidest);
+}
+
 TextTable layer_table(const CountResult& result, const std::vector<const LayerCost*>& layers) {
   TextTable table({{.title = "layer", .shrinks = true, .narrowest = 14},
                    {.title = "op", .shrinks = true, .narrowest = 8},
@@ -58,8 +64,8 @@ TextTable layer_table(const CountResult& result, const std::vector<const LayerCo
   for (const LayerCost* layer : layers) {
     const bool unknown = layer->answer == Answer::Unknown;
     table.add_row(
-        {without_control_characters(layer->name), without_control_characters(layer->op),
-         shape_text(*layer), compact(layer->parameters), unknown ? "unknown" : compact(layer->macs),
+        {without_control_characters(layer->name), op_text(*layer), shape_text(*layer),
+         compact(layer->parameters), unknown ? "unknown" : compact(layer->macs),
          unknown ? "unknown" : compact_bytes(traffic(layer->bytes_read, layer->bytes_written)),
          unknown ? "?" : percent(share_of(*layer, result.cost.totals))});
   }

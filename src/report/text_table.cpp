@@ -49,6 +49,11 @@ std::string shortened(std::string_view text, std::size_t width) {
   return std::string(first_characters(text, head)) + "…" + std::string(last_characters(text, tail));
 }
 
+std::string cut_off(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  return std::string(first_characters(text, width - 1)) + "…";
+}
+
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
   rows_.push_back(std::move(cells));

@@ -31,5 +31,6 @@ class TextTable {
 
 std::size_t display_width(std::string_view text);                 // in characters, not bytes
 std::string shortened(std::string_view text, std::size_t width);  // "layer3.…conv2"
+std::string cut_off(std::string_view text, std::size_t width);    // "BatchNormali…"; width ≥ 1
 
 }  // namespace assay

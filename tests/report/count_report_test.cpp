@@ -96,6 +96,8 @@ TEST(Csv, QuotesWhatNeedsQuoting) {
 TEST(TextTable, ShortensNamesInTheMiddle) {
   EXPECT_EQ(shortened("layer3.block2.conv1", 12), "laye…2.conv1");
   EXPECT_EQ(shortened("short", 12), "short");
+  EXPECT_EQ(cut_off("BatchNormalization", 13), "BatchNormali…");
+  EXPECT_EQ(cut_off("Conv", 13), "Conv");
   EXPECT_EQ(display_width(shortened("ééééééééééééééé", 7)), 7u);
 }
 
