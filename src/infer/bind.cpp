@@ -21,7 +21,7 @@ bool is_called_batch(std::string name) {
 }
 
 // What stands for an open dimension in the shape we suggest: H for "height".
-std::string placeholder(const Dim& dim) {
+std::string suggested_dim(const Dim& dim) {
   if (dim.is_known()) return dim.to_string();
   const char initial = dim.is_symbol() ? dim.symbol_name().front() : 'N';
   const auto letter = static_cast<unsigned char>(initial);
@@ -255,7 +255,7 @@ class Binder {
     for (const Dim& dim : *input.type.shape) {
       const std::string flag = dim.is_symbol() ? fmt::format("--dim {}=N", dim.symbol_name()) : "";
       if (!flag.empty() && std::ranges::find(flags, flag) == flags.end()) flags.push_back(flag);
-      dims.push_back(placeholder(dim));
+      dims.push_back(suggested_dim(dim));
     }
     const std::string by_name = flags.empty() ? "" : join(flags, ", ") + " or ";
     return fmt::format("input '{}' ({}) has open dimensions: set {}--input {}={}", input.name,

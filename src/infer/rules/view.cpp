@@ -201,10 +201,15 @@ void tile(InferContext& context) {
   context.set(0, context.element(0), result);
 }
 
-void depth_to_space(InferContext& context) {
-  const Shape* input = context.shape_of_rank(0, 4);
+std::int64_t block_size(const InferContext& context) {
   const std::int64_t block = context.node().int_or("blocksize", 0);
   if (block < 1) context.fail("blocksize {} is not positive", block);
+  return block;
+}
+
+void depth_to_space(InferContext& context) {
+  const Shape* input = context.shape_of_rank(0, 4);
+  const std::int64_t block = block_size(context);
   if (input == nullptr) return context.set(0, context.element(0), unknown_shape(4));
   const Dim area = multiplied(context, Dim(block), Dim(block));
   context.set(0, context.element(0),
@@ -215,8 +220,7 @@ void depth_to_space(InferContext& context) {
 
 void space_to_depth(InferContext& context) {
   const Shape* input = context.shape_of_rank(0, 4);
-  const std::int64_t block = context.node().int_or("blocksize", 0);
-  if (block < 1) context.fail("blocksize {} is not positive", block);
+  const std::int64_t block = block_size(context);
   if (input == nullptr) return context.set(0, context.element(0), unknown_shape(4));
   const Dim area = multiplied(context, Dim(block), Dim(block));
   context.set(0, context.element(0),
