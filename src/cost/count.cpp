@@ -109,7 +109,7 @@ class Counter {
 
   void mark_unknown(LayerCost& layer, std::string reason) {
     layer.answer = Answer::Unknown;
-    layer.macs = layer.effective_macs = layer.bias_flops = layer.other_flops = layer.flops = 0;
+    multiply(layer, 0);  // nothing of what was found so far, its stored parameters apart
     sheet_.uncounted.push_back({layer.op, layer.name, reason});
     layer.note = std::move(reason);
   }

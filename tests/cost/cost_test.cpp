@@ -211,6 +211,20 @@ TEST(Cost, AnUnknownOpIsANamedRowAndNotAZero) {
   EXPECT_EQ(sheet.uncounted[0].node, "node");
 }
 
+TEST(Cost, WhatIsUnknownAddsNothingToTheTotals) {
+  GraphBuilder builder("g");
+  const ValueId x = builder.input("x", kFloat, Shape{2, 3});
+  const ValueId odd = builder.node("Frobnicate", "odd", {x});
+  builder.output(builder.node("Transpose", "turn", {odd}), "y");
+  Graph graph = builder.finish();
+  // The file declares what comes out, but nobody knows what goes in.
+  graph.value(graph.outputs()[0]).type = tensor_type(kFloat, Shape{3, 2});
+  const auto sheet = count_costs(infer_shapes(std::move(graph)));
+  EXPECT_EQ(sheet.uncounted.size(), 2u);
+  EXPECT_EQ(sheet.totals.bytes_written, 0);
+  EXPECT_EQ(sheet.totals.activation_bytes, 0);
+}
+
 TEST(Cost, GatherReadsTheRowsItPicksAndOwnsTheTable) {
   GraphBuilder builder("g");
   const ValueId ids = builder.input("ids", DataType::Int64, Shape{1, 7});
