@@ -1,7 +1,7 @@
 # make demo and make test work on a fresh Debian machine: they install what is missing first.
 .PHONY: demo build test asan tsan fuzz bench format setup clean
 demo: build
-	@build/release/assay count zoo:resnet50
+	@build/release/assay profile zoo:resnet18
 
 build: setup
 	@cmake --preset release > /dev/null

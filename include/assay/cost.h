@@ -23,6 +23,7 @@ std::string_view name(Answer answer);
 struct LayerCost {
   std::string name;
   std::string op;
+  NodeId node = {};  // of the root graph; in a body, the node that holds it; none for "(unused)"
   std::optional<Shape> output_shape = {};
   Answer answer = Answer::Free;
   std::string note = "";     // why it is unknown, free or not run

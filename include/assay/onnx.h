@@ -1,9 +1,10 @@
 // ONNX files in and out.
 //
 // Reading maps the file and views its weights in place: nothing is copied, and a file is hostile
-// until verified. Supported: opsets 7 to 21 of the standard domain, every dense tensor encoding,
-// external data beneath the model's folder, model-local functions (inlined), subgraphs.
-// `Constant` nodes become initializers. Refused by name: sparse tensors, training information.
+// until verified. Supported: opsets 1 to 21 of the standard domain (those before 7 are rewritten as
+// 7, or refused by the name of the op), every dense tensor encoding, external data beneath the
+// model's folder, model-local functions (inlined), subgraphs. `Constant` nodes become initializers.
+// Refused by name: sparse tensors, training information.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,9 @@ namespace assay {
 Graph read_onnx(const std::filesystem::path& path);
 // Reads a model from memory; `bytes` is copied. External data is refused.
 Graph read_onnx(std::span<const std::byte> bytes, const std::string& described_as);
+
+// Reads a file that holds one tensor (a TensorProto, usually named .pb), without external data.
+Tensor read_onnx_tensor(const std::filesystem::path& path);
 
 struct WriteOptions {
   // Weights go to FILE.data beside FILE once the file would be larger than this. Protocol buffers

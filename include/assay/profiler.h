@@ -1,15 +1,50 @@
-// Counts and, on machines, measurements of one model.
+// Counts and measurements of one model, under the names that everybody's profiler has.
+//
+// A model is compiled for the inputs given and really run. Times are in milliseconds, sizes in
+// units of 1024² bytes, and figures are for the whole batch unless they say otherwise.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "assay/graph.h"
+#include "assay/model_inputs.h"
+#include "assay/program.h"
 
 namespace assay {
 
+// What the model needs, if every tensor is stored once, and what was really allocated.
+struct MemoryFigures {
+  double parameter_memory_mb = 0;                 // stored tensors
+  double activation_memory_mb = 0;                // the planned arena
+  double peak_memory_mb = 0;                      // weights and arena as the engine holds them
+  double memory_efficiency = 0;                   // needed / peak, 0..1
+  std::optional<double> peak_rss_growth_mb = {};  // of the process; missing where not told
+};
+
+// The memory figures, and these.
+struct ForwardPass : MemoryFigures {
+  std::int64_t parameters = 0;
+  std::int64_t flops = 0;           // of the batch
+  double latency_ms = 0;            // the median
+  double gflops_per_second = 0;     // flops / latency
+  double memory_bandwidth_mbs = 0;  // peak_memory_mb / latency in seconds
+  double counted_traffic_mbs = 0;   // bytes that the steps read and write, over the same time
+  std::int64_t executed_flops = 0;  // what the chosen algorithms really do
+  // Against ceilings that are estimated by short probes; missing where a probe could not tell.
+  std::optional<double> computational_efficiency = {};  // executed work / peak, 0..1
+  std::optional<bool> is_memory_bound = {};
+  std::optional<bool> is_compute_bound = {};
+  std::optional<std::string> bottleneck = {};  // "memory" or "compute"
+};
+
 class Profiler {
  public:
+  Profiler() = default;
+  explicit Profiler(ProgramOptions options) : options_(options) {}
+
   // What training would change: Linear(128, 64) has 8,256. Each stored tensor counts once.
   std::int64_t count_parameters(const Graph& model) const;
 
@@ -18,6 +53,23 @@ class Profiler {
   // axis of `input_shape` is the batch wherever the model has MACs; a model that has none knows no
   // batch, and its whole input is the sample.
   std::int64_t count_flops(const Graph& model, const std::vector<std::int64_t>& input_shape) const;
+
+  // Compiles the model for this shape of its first input, and runs it once.
+  MemoryFigures measure_memory(const Graph& model,
+                               const std::vector<std::int64_t>& input_shape) const;
+
+  // The median of exactly so many runs, ms.
+  double measure_latency(const Graph& model, const ModelInputs& input, std::size_t warmup = 10,
+                         std::size_t iterations = 100) const;
+
+  // Everything at once, over at least 5 runs to warm up and 20 that count.
+  ForwardPass profile_forward_pass(const Graph& model, const ModelInputs& input) const;
+
+ private:
+  ProgramOptions options_ = {};
 };
+
+ForwardPass profile_forward_pass(const Graph& model, const ModelInputs& input,
+                                 const ProgramOptions& options = {});
 
 }  // namespace assay

@@ -24,6 +24,9 @@ class Storage {
   virtual ~Storage() = default;
   virtual std::size_t size() const = 0;
   virtual std::span<const std::byte> bytes() const = 0;
+  // Nobody needs these bytes soon: memory may be given back, and is filled again when they are
+  // asked for. Spans handed out before are no longer valid.
+  virtual void release(std::size_t /*offset*/, std::size_t /*size*/) const {}
 };
 
 // Owns a buffer.
@@ -62,6 +65,8 @@ class Tensor {
   std::vector<double> to_double() const;
   // The same bytes under other dimensions of equal product.
   Tensor reshaped(std::vector<std::int64_t> dims) const;
+  // Gives memory back until the bytes are asked for again, where the storage can make them anew.
+  void release() const;
   // True when both view the very same bytes.
   bool same_storage(const Tensor& other) const;
 

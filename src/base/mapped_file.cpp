@@ -139,6 +139,15 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::release(std::size_t offset, std::size_t size) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t first = (offset + page - 1) / page * page;
+  const std::size_t last = (offset + size) / page * page;
+  if (first >= last || last > bytes_.size()) return;
+  // Advice: where the system does not take it, memory stays in use and nothing else changes.
+  (void)madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);
+}
+
 void MappedFile::check_intact() const {
   if (guard_slot_ < 0) return;
   if (guarded_ranges[static_cast<std::size_t>(guard_slot_)].damaged.load()) {

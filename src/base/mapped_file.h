@@ -27,6 +27,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
+  // The pages wholly inside this stretch need not stay in memory; reading them brings them back.
+  void release(std::size_t offset, std::size_t size) const;
   void check_intact() const;  // throws if the file shrank since it was mapped
 
  private:

@@ -15,13 +15,16 @@ enum class Exit : int {
   Interrupted = 130,
 };
 
-struct Program {
+struct CommandLine {
   CLI::App app;
   bool quiet = false;
   std::function<Exit()> chosen;  // what the command line asked for
 };
 
-void add_count(Program& program);
-void add_zoo(Program& program);
+void add_count(CommandLine& program);
+void add_profile(CommandLine& program);
+void add_run(CommandLine& program);
+void add_compare(CommandLine& program);
+void add_zoo(CommandLine& program);
 
 }  // namespace assay::cli

@@ -8,17 +8,14 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/model_argument.h"
+#include "cli/model_options.h"
 
 namespace assay::cli {
 
 namespace {
 
 struct Arguments {
-  std::string model;
-  std::string batch;
-  std::vector<std::string> dims;
-  std::vector<std::string> shapes;
-  std::vector<std::string> values;
+  ModelArguments model;
   std::string precision;
   std::string sort;
   std::string top;
@@ -37,18 +34,6 @@ constexpr const char* kExamples = R"(Examples:
   assay count model.onnx --json | jq .totals  for programs
   assay count model.onnx --strict             exit code 1 if any op was not counted)";
 
-CountOptions count_options(const Arguments& arguments, const Graph& graph) {
-  CountOptions options;
-  options.bindings.dims = parse_dims(arguments.dims);
-  options.bindings.input_shapes = parse_shapes(arguments.shapes);
-  if (!arguments.batch.empty()) {
-    options.bindings.batch = parse_count("--batch", arguments.batch, 1);
-  }
-  options.input_values = parse_values(arguments.values, graph);
-  if (!arguments.precision.empty()) options.stored_as = parse_precision(arguments.precision);
-  return options;
-}
-
 CountTableOptions table_options(const Arguments& arguments) {
   CountTableOptions options;
   if (!arguments.top.empty()) {
@@ -65,22 +50,23 @@ std::string rendered(const Arguments& arguments, const CountTableOptions& option
   return count_table(result, options);
 }
 
-// What is wrong with a model says which; the reader's complaints do already.
 CountResult counted(const Arguments& arguments) {
-  Graph graph = load_model(arguments.model);
-  const CountOptions options = count_options(arguments, graph);
-  try {
-    return count_model(std::move(graph), arguments.model, options);
-  } catch (const Error& error) {
-    throw Error(error.kind(), arguments.model + ": " + error.what());
-  }
+  RequestedModel request = requested_model(arguments.model);
+  CountOptions options;
+  options.bindings = std::move(request.run.bindings);
+  options.input_values = std::move(request.run.known_values);
+  if (!arguments.precision.empty()) options.stored_as = parse_precision(arguments.precision);
+  return blaming(arguments.model.model, [&] {
+    return count_model(std::move(request.graph), arguments.model.model, options);
+  });
 }
 
 Exit run_count(const Arguments& arguments, bool quiet) {
   const CountTableOptions table = table_options(arguments);
-  if (arguments.hash && is_zoo(arguments.model)) fail_usage("--hash needs a file, not a zoo model");
+  if (arguments.hash && is_zoo(arguments.model.model))
+    fail_usage("--hash needs a file, not a zoo model");
   CountResult result = counted(arguments);
-  if (arguments.hash) result.model.sha256 = sha256_of_file(arguments.model);
+  if (arguments.hash) result.model.sha256 = sha256_of_file(arguments.model.model);
   print_data(rendered(arguments, table, result));
   print_warnings(result.warnings, quiet);
   if (!arguments.strict || result.cost.uncounted.empty()) return Exit::Fine;
@@ -92,17 +78,11 @@ Exit run_count(const Arguments& arguments, bool quiet) {
 
 }  // namespace
 
-void add_count(Program& program) {
+void add_count(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* count = program.app.add_subcommand(
       "count", "Parameters, MACs, FLOPs, bytes and peak memory, without running the model");
-  count->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
-  count->add_option("--batch", arguments->batch, "samples at once");
-  count->add_option("--dim", arguments->dims, "bind a symbolic dimension, NAME=N (repeatable)");
-  count->add_option("--input", arguments->shapes,
-                    "give an input its shape, NAME=1x3x224x224 (repeatable)");
-  count->add_option("--value", arguments->values,
-                    "give a small input its content, NAME=16000 (repeatable)");
+  add_model_options(*count, arguments->model);
   count->add_option("--precision", arguments->precision,
                     "count bytes as if stored in fp64, fp32, fp16, bf16, fp8, int8 or int4");
   count->add_option("--sort", arguments->sort, "order layers by a column, largest first");

@@ -13,13 +13,16 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   assay count model.onnx              what a model costs, layer by layer
+  assay profile zoo:resnet50          run it: latency, slowest layers, memory
+  assay run model.onnx --input x=x.npy  run it once, look at the outputs
+  assay compare old.onnx new.onnx     which is faster, and is that sure
   assay count zoo:resnet50 --json     a built-in network, for programs
   assay zoo                           the built-in networks
 
 MODEL is a path to an .onnx file, or zoo:NAME. 'assay COMMAND --help' tells more.
 Exit codes: 0 fine, 1 a gate failed, 2 usage, 3 bad input, 4 failed, 130 interrupted.)";
 
-void describe(Program& program) {
+void describe(CommandLine& program) {
   program.app.description("assay tells what a neural network costs on a machine.");
   program.app.name("assay");
   program.app.footer(kExamples);
@@ -28,6 +31,9 @@ void describe(Program& program) {
   program.app.add_flag("-q,--quiet", program.quiet, "no warnings, no progress");
   program.app.fallthrough();
   add_count(program);
+  add_profile(program);
+  add_run(program);
+  add_compare(program);
   add_zoo(program);
 }
 
@@ -45,21 +51,21 @@ Exit exit_code(ErrorKind kind) {
   return Exit::Failed;
 }
 
-std::vector<std::string> command_names(const Program& program) {
+std::vector<std::string> command_names(const CommandLine& program) {
   std::vector<std::string> names;
   for (const auto* command : program.app.get_subcommands({})) names.push_back(command->get_name());
   return names;
 }
 
 // CLI11 only says that a word was not expected; people want to know which was meant.
-std::string unknown_command(const Program& program, const std::string& word) {
+std::string unknown_command(const CommandLine& program, const std::string& word) {
   const auto known = command_names(program);
   const auto near = nearest(word, known);
   return "there is no command '" + word + "'" +
          (near ? "; did you mean '" + *near + "'?" : "; there are: " + join(known, ", "));
 }
 
-Exit report_usage(Program& program, const CLI::ParseError& error, int count, char** words) {
+Exit report_usage(CommandLine& program, const CLI::ParseError& error, int count, char** words) {
   if (error.get_exit_code() == 0) {  // --help and --version
     program.app.exit(error);
     return Exit::Fine;
@@ -79,7 +85,7 @@ Exit report_usage(Program& program, const CLI::ParseError& error, int count, cha
 }
 
 Exit run(int count, char** words) {
-  Program program;
+  CommandLine program;
   describe(program);
   try {
     program.app.parse(count, words);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <string_view>
 #include <type_traits>
 
+#include "assay/npy.h"
 #include "assay/onnx.h"
 #include "assay/zoo.h"
 #include "base/fail.h"
@@ -28,6 +30,15 @@ std::pair<std::string, std::string> name_and_rest(const std::string& argument, c
   return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
+// Paths may hold '=' too: before one, the first separates.
+std::pair<std::string, std::string> input_and_rest(const std::string& argument) {
+  const auto equals = argument.find('=');
+  if (!is_tensor_file(argument) || equals == std::string::npos || equals == 0) {
+    return name_and_rest(argument, "--input", "x=1x3x224x224");
+  }
+  return {argument.substr(0, equals), argument.substr(equals + 1)};
+}
+
 std::vector<std::int64_t> parse_shape(const std::string& argument, const std::string& text) {
   if (text == "scalar") return {};
   const char separator = text.find('x') != std::string::npos ? 'x' : ',';
@@ -35,7 +46,8 @@ std::vector<std::int64_t> parse_shape(const std::string& argument, const std::st
   for (const auto& part : split(text, separator)) {
     const auto dim = parse_integer(part);
     if (!dim || *dim < 1) {
-      fail_usage("--input {}: '{}' is not a dimension; write NAME=1x3x224x224", argument, part);
+      fail_usage("--input {}: '{}' is not a dimension; write NAME=1x3x224x224 or NAME=file.npy",
+                 argument, part);
     }
     dims.push_back(*dim);
   }
@@ -149,14 +161,30 @@ std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& a
   return dims;
 }
 
-std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& arguments) {
-  std::map<std::string, Shape> shapes;
+bool is_tensor_file(const std::string& path) {
+  return path.ends_with(".npy") || path.ends_with(".pb");
+}
+
+Tensor read_tensor(const std::string& path) {
+  return path.ends_with(".npy") ? read_npy(path) : read_onnx_tensor(path);
+}
+
+InputArguments parse_inputs(const std::vector<std::string>& arguments) {
+  InputArguments inputs;
   for (const auto& argument : arguments) {
-    const auto [name, text] = name_and_rest(argument, "--input", "x=1x3x224x224");
-    const bool is_new = shapes.emplace(name, Shape(parse_shape(argument, text))).second;
+    const auto [name, text] = input_and_rest(argument);
+    Shape shape;
+    if (is_tensor_file(text)) {
+      const Tensor content = read_tensor(text);
+      shape = content.shape();
+      inputs.contents.emplace(name, content);
+    } else {
+      shape = Shape(parse_shape(argument, text));
+    }
+    const bool is_new = inputs.shapes.emplace(name, std::move(shape)).second;
     if (!is_new) fail_usage("--input {} is given twice", name);
   }
-  return shapes;
+  return inputs;
 }
 
 std::map<std::string, Tensor> parse_values(const std::vector<std::string>& arguments,
@@ -173,6 +201,14 @@ std::int64_t parse_count(const std::string& flag, const std::string& text, std::
   const auto number = parse_integer(text);
   if (number && *number >= smallest) return *number;
   fail_usage("{} {}: expected a whole number from {} on", flag, text, smallest);
+}
+
+double parse_decimal(const std::string& flag, const std::string& text, double smallest) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (is_number && std::isfinite(number) && number >= smallest) return number;
+  fail_usage("{} {}: expected a number from {:g} on", flag, text, smallest);
 }
 
 std::vector<std::string> precision_names() {

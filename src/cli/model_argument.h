@@ -16,13 +16,22 @@ bool is_zoo(const std::string& argument);
 
 // "NAME=N" each.
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& arguments);
-// "NAME=1x3x224x224" each.
-std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& arguments);
+// "NAME=1x3x224x224", "NAME=x.npy" or "NAME=x.pb" each; a content also gives the shape.
+struct InputArguments {
+  std::map<std::string, Shape> shapes;
+  std::map<std::string, Tensor> contents;
+};
+InputArguments parse_inputs(const std::vector<std::string>& arguments);
+// A tensor from a .npy file or an ONNX .pb file.
+bool is_tensor_file(const std::string& path);
+Tensor read_tensor(const std::string& path);
 // "NAME=16000" or "NAME=1,2,3" each, in the type that the model's input has.
 std::map<std::string, Tensor> parse_values(const std::vector<std::string>& arguments,
                                            const Graph& graph);
 // A whole number not below `smallest`, for the flag named.
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest);
+// A finite number not below `smallest`, for the flag named.
+double parse_decimal(const std::string& flag, const std::string& text, double smallest);
 // fp32, fp16, bf16, int8 and friends.
 DataType parse_precision(const std::string& text);
 std::vector<std::string> precision_names();

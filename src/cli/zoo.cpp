@@ -66,7 +66,7 @@ Exit run_export(const Arguments& arguments, bool quiet) {
 
 }  // namespace
 
-void add_zoo(Program& program) {
+void add_zoo(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* zoo = program.app.add_subcommand("zoo", "List the built-in networks, or export one");
   zoo->add_flag("--json", arguments->json, "print one JSON object");

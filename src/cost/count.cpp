@@ -74,7 +74,8 @@ class Counter {
   LayerCost describe(const Graph& graph, NodeId id, const std::string& path) const {
     const Node& node = graph.node(id);
     LayerCost layer{.name = path + graph.display_name(id),
-                    .op = node.is_standard() ? node.op : node.domain + "." + node.op};
+                    .op = node.is_standard() ? node.op : node.domain + "." + node.op,
+                    .node = is_root(graph) ? id : holder_};
     if (node.has_output(0)) layer.output_shape = graph.value(node.outputs[0]).type.shape;
     const auto held = ledger_.holdings.find({&graph, id});
     if (held != ledger_.holdings.end()) {
@@ -160,6 +161,7 @@ class Counter {
                     std::int64_t times) {
     const Node& node = op.node();
     if (!node.is("If") && !node.is("Loop") && !node.is("Scan")) return false;
+    if (is_root(op.graph())) holder_ = op.id();
     const std::string name = op.graph().display_name(op.id());
     if (node.is("If")) {
       count_branches(node, scope, path_into(path, name), times);
@@ -214,7 +216,7 @@ class Counter {
   }
 
   void keep_parameters(const CostSheet& branch, const std::string& path) {
-    LayerCost row{.name = path + "(other branch)", .op = "If"};
+    LayerCost row{.name = path + "(other branch)", .op = "If", .node = holder_};
     for (const auto& layer : branch.layers) {
       add_to(row.parameters, layer.parameters);
       add_to(row.parameter_bytes, layer.parameter_bytes);
@@ -267,6 +269,7 @@ class Counter {
   const CostOptions& options_;
   Ledger ledger_;
   CostSheet sheet_;
+  NodeId holder_;  // the root's node whose body is being counted
 };
 
 }  // namespace

@@ -1,13 +1,11 @@
 #include "assay/tensor.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <mutex>
-#include <type_traits>
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/number_cast.h"
 #include "base/text.h"
 #include "graph/half.h"
 
@@ -32,17 +30,23 @@ class GeneratedStorage : public Storage {
 
   std::size_t size() const override { return byte_count_; }
   std::span<const std::byte> bytes() const override {
-    std::call_once(made_, [this] {
-      bytes_.resize(byte_count_);
-      fill_(bytes_);
-    });
+    const std::lock_guard lock(mutex_);
+    if (bytes_.empty() && byte_count_ > 0) {
+      std::vector<std::byte> made(byte_count_);
+      fill_(made);
+      bytes_ = std::move(made);
+    }
     return bytes_;
+  }
+  void release(std::size_t, std::size_t) const override {
+    const std::lock_guard lock(mutex_);
+    bytes_ = {};
   }
 
  private:
   std::size_t byte_count_ = 0;
   std::function<void(std::span<std::byte>)> fill_;
-  mutable std::once_flag made_;
+  mutable std::mutex mutex_;
   mutable std::vector<std::byte> bytes_;
 };
 
@@ -71,26 +75,11 @@ std::vector<Wanted> nibbles(const Tensor& tensor, bool is_signed) {
   return values;
 }
 
-// A float outside the range of the wanted integer becomes the nearest one, NaN becomes 0.
-template <typename Wanted, typename Stored>
-Wanted clamped_cast(Stored value) {
-  if constexpr (std::is_floating_point_v<Stored> && std::is_integral_v<Wanted>) {
-    if (std::isnan(value)) return 0;
-    if (value <= static_cast<Stored>(std::numeric_limits<Wanted>::min())) {
-      return std::numeric_limits<Wanted>::min();
-    }
-    if (value >= static_cast<Stored>(std::numeric_limits<Wanted>::max())) {
-      return std::numeric_limits<Wanted>::max();
-    }
-  }
-  return static_cast<Wanted>(value);
-}
-
 template <typename Wanted>
 std::vector<Wanted> converted_from_any(const Tensor& tensor) {
-  const auto cast = [](auto value) { return clamped_cast<Wanted>(value); };
-  const auto from_half = [](auto value) { return clamped_cast<Wanted>(half_to_float(value)); };
-  const auto from_bf16 = [](auto value) { return clamped_cast<Wanted>(bfloat16_to_float(value)); };
+  const auto cast = [](auto value) { return number_cast<Wanted>(value); };
+  const auto from_half = [](auto value) { return number_cast<Wanted>(half_to_float(value)); };
+  const auto from_bf16 = [](auto value) { return number_cast<Wanted>(bfloat16_to_float(value)); };
   switch (tensor.type()) {
     case DataType::Float32:
       return converted<float, Wanted>(tensor, cast);
@@ -173,6 +162,10 @@ Tensor Tensor::of_float(std::vector<std::int64_t> dims, const std::vector<float>
 std::span<const std::byte> Tensor::bytes() const {
   if (byte_size_ == 0) return {};
   return storage_->bytes().subspan(offset_, byte_size_);
+}
+
+void Tensor::release() const {
+  if (storage_ && byte_size_ > 0) storage_->release(offset_, byte_size_);
 }
 
 const std::vector<std::string>& Tensor::strings() const {

@@ -209,7 +209,7 @@ std::int64_t Inference::folding_work(const Node& node) const {
 }
 
 void Inference::fold(const Node& node, const InferContext& context) {
-  if (!has_kernel(node) || !can_fold(node)) return;
+  if (!works_in_proportion(node) || !can_fold(node)) return;
   if (node.op == "Shape" || node.op == "Size") {
     const auto content = folded_shape(node, *context.shape(0));
     if (content && node.has_output(0)) set_known(node.outputs[0], *content);

@@ -1,52 +1,43 @@
 // Add, Sub, Mul, Div, Mod, Pow, and the variadic Min, Max, Sum, Mean, all with broadcasting.
 #include <cmath>
-#include <limits>
 
 #include "kernels/broadcast.h"
 #include "kernels/families.h"
+#include "kernels/numbers.h"
 
 namespace assay {
 
+Dims operand_dims(const KernelCall& call, const Dims& first, const Dims& second) {
+  const auto* given = call.node.get<std::int64_t>("axis");
+  if (call.opset >= 7 || given == nullptr || second.size() >= first.size()) return second;
+  const auto axis = normalized_axis(*given, first.size());
+  if (!axis || *axis + second.size() > first.size())
+    call.fail("axis {} does not fit {} and {}", *given, join_dims(first), join_dims(second));
+  Dims dims = second;
+  dims.resize(first.size() - *axis, 1);
+  return dims;
+}
+
 namespace {
-
-// Integers wrap: the sum is formed without sign, where wrapping is defined.
-template <typename T>
-T wrapping(std::uint64_t number) {
-  return static_cast<T>(number);
-}
-
-template <typename T>
-std::uint64_t unsigned_of(T number) {
-  return static_cast<std::uint64_t>(number);
-}
 
 struct Add {
   template <typename T>
   T operator()(const KernelCall&, T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return wrapping<T>(unsigned_of(a) + unsigned_of(b));
-    else
-      return a + b;
+    return wrapping_sum(a, b);
   }
 };
 
 struct Sub {
   template <typename T>
   T operator()(const KernelCall&, T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return wrapping<T>(unsigned_of(a) - unsigned_of(b));
-    else
-      return a - b;
+    return wrapping_difference(a, b);
   }
 };
 
 struct Mul {
   template <typename T>
   T operator()(const KernelCall&, T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return wrapping<T>(unsigned_of(a) * unsigned_of(b));
-    else
-      return a * b;
+    return wrapping_product(a, b);
   }
 };
 
@@ -64,7 +55,7 @@ struct Div {
   T operator()(const KernelCall& call, T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) call.fail("integer division by zero");
-      if (is_minus_one(b)) return wrapping<T>(0 - unsigned_of(a));
+      if (is_minus_one(b)) return wrapping_difference(T{0}, a);
       return static_cast<T>(a / b);
     } else {
       return a / b;
@@ -96,33 +87,20 @@ T integer_power(const KernelCall& call, T base, std::int64_t exponent) {
     if (is_minus_one(base)) return static_cast<T>(exponent % 2 == 0 ? 1 : base);
     return 0;
   }
-  std::uint64_t result = 1;
-  std::uint64_t square = unsigned_of(base);
+  T result = 1;
+  T square = base;
   for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) result *= square;
-    square *= square;
+    if (exponent % 2 == 1) result = wrapping_product(result, square);
+    square = wrapping_product(square, square);
   }
-  return wrapping<T>(result);
-}
-
-// The nearest T to a real number; NaN becomes 0.
-template <typename T>
-T from_real(double number) {
-  if constexpr (std::is_integral_v<T>) {
-    if (std::isnan(number)) return 0;
-    if (number <= static_cast<double>(std::numeric_limits<T>::min()))
-      return std::numeric_limits<T>::min();
-    if (number >= static_cast<double>(std::numeric_limits<T>::max()))
-      return std::numeric_limits<T>::max();
-  }
-  return static_cast<T>(number);
+  return result;
 }
 
 // The exponent may have another type than the base; the result has the base's.
 std::vector<Tensor> power(const KernelCall& call) {
   const Tensor& base = call.input(0);
   const Tensor& exponent = call.input(1);
-  const Broadcast pairs(call, base.dims(), exponent.dims());
+  const Broadcast pairs(call, base.dims(), operand_dims(call, base.dims(), exponent.dims()));
   return with_number_type(base.type(), [&](auto zero) {
     using T = decltype(zero);
     const auto bases = load<T>(base);
@@ -160,23 +138,6 @@ struct Greatest {
     return b > a || b != b ? b : a;
   }
 };
-
-template <typename Op>
-Tensor combined(const KernelCall& call, const Tensor& a, const Tensor& b) {
-  if (a.type() != b.type())
-    call.fail("inputs have types {} and {}", name(a.type()), name(b.type()));
-  const Broadcast pairs(call, a.dims(), b.dims());
-  return with_number_type(a.type(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto left = load<T>(a);
-    const auto right = load<T>(b);
-    std::vector<T> results(pairs.elements());
-    pairs.for_each([&](std::size_t i, std::size_t l, std::size_t r) {
-      results[i] = Op{}(call, left[l], right[r]);
-    });
-    return store<T>(a.type(), pairs.dims(), results);
-  });
-}
 
 template <typename Op>
 std::vector<Tensor> binary(const KernelCall& call) {

@@ -1,8 +1,9 @@
-// Cast and CastLike between numbers. A float beyond the integer's range becomes the nearest one,
-// NaN becomes 0; integers wrap; anything but zero is true.
-#include <cmath>
-#include <limits>
+// Cast and CastLike. A float beyond the integer's range becomes the nearest one, NaN becomes 0;
+// integers wrap; anything but zero is true. Numbers are written to strings as briefly as they can
+// be read back, and read with all their digits.
+#include <charconv>
 
+#include "base/number_cast.h"
 #include "kernels/elements.h"
 #include "kernels/families.h"
 
@@ -10,20 +11,46 @@ namespace assay {
 
 namespace {
 
-template <typename To, typename From>
-To converted(From value) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (std::isnan(value)) return 0;
-    if (value <= static_cast<From>(std::numeric_limits<To>::min()))
-      return std::numeric_limits<To>::min();
-    if (value >= static_cast<From>(std::numeric_limits<To>::max()))
-      return std::numeric_limits<To>::max();
+std::string written(auto number) {
+  if constexpr (std::is_floating_point_v<decltype(number)>) {
+    if (number != number) return "NaN";
+    if (number - number != 0) return number > 0 ? "INF" : "-INF";
   }
-  return static_cast<To>(value);
+  return fmt::format("{}", number);
 }
 
-Tensor cast_to(const Tensor& input, DataType wanted) {
-  if (input.type() == wanted) return input;
+template <typename T>
+T read(const KernelCall& call, const std::string& text) {
+  T number{};
+  const char* first = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* last = text.data() + text.size();
+  const auto result = std::from_chars(first, last, number);
+  if (result.ec != std::errc() || result.ptr != last)
+    call.fail("'{}' is no {}", text.substr(0, 40), std::is_integral_v<T> ? "integer" : "number");
+  return number;
+}
+
+Tensor cast_to_strings(const Tensor& input) {
+  return with_number_type(input.type(), [&](auto zero) {
+    std::vector<std::string> texts;
+    for (const auto number : load<decltype(zero)>(input)) {
+      const bool is_truth = input.type() == DataType::Bool;
+      texts.push_back(is_truth ? (number != 0 ? "True" : "False") : written(number));
+    }
+    return Tensor(input.dims(), std::move(texts));
+  });
+}
+
+Tensor cast_from_strings(const KernelCall& call, const Tensor& input, DataType wanted) {
+  return with_number_type(wanted, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> numbers;
+    for (const std::string& text : input.strings()) numbers.push_back(read<T>(call, text));
+    return store<T>(wanted, input.dims(), numbers);
+  });
+}
+
+Tensor cast_numbers(const Tensor& input, DataType wanted) {
   return with_number_type(input.type(), [&](auto from_zero) {
     using From = decltype(from_zero);
     const auto values = load<From>(input);
@@ -33,21 +60,29 @@ Tensor cast_to(const Tensor& input, DataType wanted) {
       const bool is_truth = wanted == DataType::Bool;
       for (std::size_t i = 0; i < values.size(); ++i) {
         results[i] =
-            is_truth ? static_cast<To>(values[i] != From{0} ? 1 : 0) : converted<To>(values[i]);
+            is_truth ? static_cast<To>(values[i] != From{0} ? 1 : 0) : number_cast<To>(values[i]);
       }
       return store<To>(wanted, input.dims(), results);
     });
   });
 }
 
+Tensor cast_to(const KernelCall& call, DataType wanted) {
+  const Tensor& input = call.input(0);
+  if (input.type() == wanted) return input;
+  if (wanted == DataType::String) return cast_to_strings(input);
+  if (input.type() == DataType::String) return cast_from_strings(call, input, wanted);
+  return cast_numbers(input, wanted);
+}
+
 std::vector<Tensor> cast(const KernelCall& call) {
   const auto wanted = data_type_from_onnx(call.node.int_or("to", 0));
   if (!wanted) call.fail("attribute 'to' names no element type");
-  return {cast_to(call.input(0), *wanted)};
+  return {cast_to(call, *wanted)};
 }
 
 std::vector<Tensor> cast_like(const KernelCall& call) {
-  return {cast_to(call.input(0), call.input(1).type())};
+  return {cast_to(call, call.input(1).type())};
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ std::vector<Tensor> compare(const KernelCall& call) {
   const Tensor& b = call.input(1);
   if (a.type() != b.type())
     call.fail("inputs have types {} and {}", name(a.type()), name(b.type()));
-  const Broadcast pairs(call, a.dims(), b.dims());
+  const Broadcast pairs(call, a.dims(), operand_dims(call, a.dims(), b.dims()));
   std::vector<std::uint8_t> truths(pairs.elements());
   with_number_type(a.type(), [&](auto zero) {
     using T = decltype(zero);
@@ -72,6 +72,18 @@ std::vector<Tensor> compare(const KernelCall& call) {
     pairs.for_each([&](std::size_t i, std::size_t l, std::size_t r) {
       truths[i] = Op{}(left[l], right[r]) ? 1 : 0;
     });
+  });
+  return {Tensor::of<std::uint8_t>(DataType::Bool, pairs.dims(), truths)};
+}
+
+std::vector<Tensor> equal(const KernelCall& call) {
+  const Tensor& a = call.input(0);
+  const Tensor& b = call.input(1);
+  if (a.type() != DataType::String || b.type() != DataType::String) return compare<Equal>(call);
+  const Broadcast pairs(call, a.dims(), b.dims());
+  std::vector<std::uint8_t> truths(pairs.elements());
+  pairs.for_each([&](std::size_t i, std::size_t l, std::size_t r) {
+    truths[i] = a.strings()[l] == b.strings()[r] ? 1 : 0;
   });
   return {Tensor::of<std::uint8_t>(DataType::Bool, pairs.dims(), truths)};
 }
@@ -85,15 +97,13 @@ std::vector<Tensor> where(const KernelCall& call) {
   const Broadcast choices(call, yes.dims(), no.dims());
   const Broadcast all(call, condition.dims(), choices.dims());
   const auto truths = condition.to_int64();
-  const Dims yes_strides = broadcast_strides(yes.dims(), all.dims());
-  const Dims no_strides = broadcast_strides(no.dims(), all.dims());
-  const Dims condition_strides = broadcast_strides(condition.dims(), all.dims());
+  const StridedWalk<3> walk(all.dims(), {broadcast_strides(condition.dims(), all.dims()),
+                                         broadcast_strides(yes.dims(), all.dims()),
+                                         broadcast_strides(no.dims(), all.dims())});
   ElementWriter result(call, yes.type(), all.dims());
-  for_each_index(all.dims(), [&](std::span<const std::int64_t> index, std::size_t position) {
-    const bool takes_yes =
-        truths[static_cast<std::size_t>(offset_of(index, condition_strides))] != 0;
-    result.copy(position, takes_yes ? yes : no,
-                offset_of(index, takes_yes ? yes_strides : no_strides));
+  walk.for_each([&](std::size_t position, const StridedWalk<3>::Offsets& at) {
+    const bool takes_yes = truths[static_cast<std::size_t>(at[0])] != 0;
+    result.copy(position, takes_yes ? yes : no, takes_yes ? at[1] : at[2]);
   });
   return {result.finish()};
 }
@@ -101,7 +111,7 @@ std::vector<Tensor> where(const KernelCall& call) {
 }  // namespace
 
 void add_comparison_kernels(KernelTable& table) {
-  table["Equal"] = compare<Equal>;
+  table["Equal"] = equal;
   table["Less"] = compare<Less>;
   table["LessOrEqual"] = compare<LessOrEqual>;
   table["Greater"] = compare<Greater>;

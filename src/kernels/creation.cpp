@@ -1,5 +1,6 @@
 // Tensors made from shapes and numbers: Shape, Size, Constant, ConstantOfShape, Range, EyeLike,
 // OneHot.
+#include "graph/constant_node.h"
 #include "kernels/elements.h"
 #include "kernels/families.h"
 #include "kernels/movement.h"
@@ -22,22 +23,7 @@ std::vector<Tensor> size(const KernelCall& call) {
 }
 
 std::vector<Tensor> constant(const KernelCall& call) {
-  const Node& node = call.node;
-  if (const auto* tensor = node.get<Tensor>("value")) return {*tensor};
-  if (const auto* number = node.get<std::int64_t>("value_int"))
-    return {Tensor::of_int64({}, {*number})};
-  if (const auto* number = node.get<float>("value_float")) return {Tensor::of_float({}, {*number})};
-  if (const auto* list = node.get<Dims>("value_ints")) {
-    return {Tensor::of_int64({static_cast<std::int64_t>(list->size())}, *list)};
-  }
-  if (const auto* list = node.get<std::vector<float>>("value_floats")) {
-    return {Tensor::of_float({static_cast<std::int64_t>(list->size())}, *list)};
-  }
-  if (const auto* text = node.get<std::string>("value_string")) return {Tensor({}, {*text})};
-  if (const auto* list = node.get<std::vector<std::string>>("value_strings")) {
-    return {Tensor({static_cast<std::int64_t>(list->size())}, *list)};
-  }
-  call.fail("has none of the attributes that give a value");
+  return {constant_tensor(call.node)};
 }
 
 std::vector<Tensor> constant_of_shape(const KernelCall& call) {
@@ -65,6 +51,7 @@ std::vector<Tensor> range(const KernelCall& call) {
     const auto count = range_count(static_cast<Wide>(start), static_cast<Wide>(number(1)),
                                    static_cast<Wide>(delta));
     if (!count) call.fail("delta is 0 or the range has no end");
+    call.need_memory(saturating_multiply(*count, sizeof(T)));
     std::vector<T> values(static_cast<std::size_t>(*count));
     for (std::size_t i = 0; i < values.size(); ++i) {
       if constexpr (std::is_integral_v<T>) {

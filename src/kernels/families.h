@@ -16,5 +16,45 @@ void add_gather_kernels(KernelTable& table);
 void add_scatter_kernels(KernelTable& table);
 void add_reduction_kernels(KernelTable& table);
 void add_selection_kernels(KernelTable& table);
+void add_bitwise_kernels(KernelTable& table);
+void add_padding_kernels(KernelTable& table);
+void add_picking_kernels(KernelTable& table);
+
+// Neither shape arithmetic nor neural networks.
+void add_unique_kernels(KernelTable& table);
+void add_non_max_suppression_kernels(KernelTable& table);
+void add_text_kernels(KernelTable& table);
+void add_n_gram_kernels(KernelTable& table);
+void add_random_kernels(KernelTable& table);
+void add_determinant_kernels(KernelTable& table);
+void add_fourier_kernels(KernelTable& table);
+void add_window_function_kernels(KernelTable& table);
+void add_loss_kernels(KernelTable& table);
+void add_col2im_kernels(KernelTable& table);
+
+// Neural networks.
+void add_activation_kernels(KernelTable& table);
+void add_real_function_kernels(KernelTable& table);
+void add_softmax_kernels(KernelTable& table);
+void add_convolution_kernels(KernelTable& table);
+void add_transposed_convolution_kernels(KernelTable& table);
+void add_matmul_kernels(KernelTable& table);
+void add_integer_product_kernels(KernelTable& table);
+void add_einsum_kernels(KernelTable& table);
+void add_pooling_kernels(KernelTable& table);
+void add_global_pooling_kernels(KernelTable& table);
+void add_region_kernels(KernelTable& table);
+void add_batch_normalization_kernels(KernelTable& table);
+void add_layer_normalization_kernels(KernelTable& table);
+void add_norm_kernels(KernelTable& table);
+void add_recurrent_kernels(KernelTable& table);
+void add_resize_kernels(KernelTable& table);
+void add_grid_kernels(KernelTable& table);
+void add_block_kernels(KernelTable& table);
+void add_quantization_kernels(KernelTable& table);
+
+// Other domains.
+void add_optimizer_kernels(KernelTable& table);
+void add_microsoft_kernels(KernelTable& table);
 
 }  // namespace assay

@@ -1,12 +1,14 @@
 #include "kernels/kernel.h"
 
+#include "base/free_memory.h"
 #include "kernels/families.h"
 
 namespace assay {
 
 namespace {
 
-KernelTable all_kernels() {
+// Kernels that shape arithmetic may use: their work is in proportion to their tensors.
+KernelTable element_kernels() {
   KernelTable table;
   add_arithmetic_kernels(table);
   add_comparison_kernels(table);
@@ -19,14 +21,89 @@ KernelTable all_kernels() {
   add_scatter_kernels(table);
   add_reduction_kernels(table);
   add_selection_kernels(table);
+  add_bitwise_kernels(table);
+  add_padding_kernels(table);
+  add_picking_kernels(table);
   return table;
 }
 
-Kernel find_kernel(const Node& node) {
-  static const KernelTable table = all_kernels();
-  if (!node.is_standard()) return nullptr;
+KernelTable other_kernels() {
+  KernelTable table;
+  add_unique_kernels(table);
+  add_non_max_suppression_kernels(table);
+  add_text_kernels(table);
+  add_n_gram_kernels(table);
+  add_random_kernels(table);
+  add_determinant_kernels(table);
+  add_fourier_kernels(table);
+  add_window_function_kernels(table);
+  add_loss_kernels(table);
+  add_col2im_kernels(table);
+  return table;
+}
+
+KernelTable training_kernels() {
+  KernelTable table;
+  add_optimizer_kernels(table);
+  return table;
+}
+
+// Kernels of neural networks, whose work may be far more than their tensors' elements.
+KernelTable neural_kernels() {
+  KernelTable table;
+  add_activation_kernels(table);
+  add_real_function_kernels(table);
+  add_convolution_kernels(table);
+  add_transposed_convolution_kernels(table);
+  add_matmul_kernels(table);
+  add_integer_product_kernels(table);
+  add_einsum_kernels(table);
+  add_softmax_kernels(table);
+  add_pooling_kernels(table);
+  add_global_pooling_kernels(table);
+  add_batch_normalization_kernels(table);
+  add_layer_normalization_kernels(table);
+  add_norm_kernels(table);
+  add_recurrent_kernels(table);
+  add_quantization_kernels(table);
+  add_resize_kernels(table);
+  add_block_kernels(table);
+  add_grid_kernels(table);
+  add_region_kernels(table);
+  return table;
+}
+
+KernelTable microsoft_kernels() {
+  KernelTable table;
+  add_microsoft_kernels(table);
+  return table;
+}
+
+bool is_in_standard_domain(const Node& node) {
+  return node.is_standard() || node.domain == "ai.onnx";
+}
+
+Kernel found_in(const KernelTable& table, const Node& node) {
   const auto found = table.find(node.op);
   return found == table.end() ? nullptr : found->second;
+}
+
+Kernel find_element_kernel(const Node& node) {
+  static const KernelTable table = element_kernels();
+  return is_in_standard_domain(node) ? found_in(table, node) : nullptr;
+}
+
+Kernel find_kernel(const Node& node) {
+  static const KernelTable neural = neural_kernels();
+  static const KernelTable other = other_kernels();
+  static const KernelTable microsoft = microsoft_kernels();
+  static const KernelTable training = training_kernels();
+  if (node.domain == "com.microsoft") return found_in(microsoft, node);
+  if (node.domain == "ai.onnx.preview.training") return found_in(training, node);
+  if (!is_in_standard_domain(node)) return nullptr;
+  if (const Kernel kernel = find_element_kernel(node)) return kernel;
+  const Kernel kernel = found_in(neural, node);
+  return kernel != nullptr ? kernel : found_in(other, node);
 }
 
 }  // namespace
@@ -36,8 +113,16 @@ const Tensor& KernelCall::input(std::size_t i) const {
   return inputs[i];
 }
 
+void KernelCall::need_memory(std::int64_t bytes) const {
+  check_memory_for(bytes, [&] { return fmt::format("{} '{}'", node.op, node.name); });
+}
+
 bool has_kernel(const Node& node) {
   return find_kernel(node) != nullptr;
+}
+
+bool works_in_proportion(const Node& node) {
+  return find_element_kernel(node) != nullptr;
 }
 
 std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, std::int64_t opset) {

@@ -22,7 +22,8 @@ struct KernelCall {
   std::int64_t opset = 0;
 
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
-  const Tensor& input(std::size_t i) const;  // fails when it is left out
+  const Tensor& input(std::size_t i) const;    // fails when it is left out
+  void need_memory(std::int64_t bytes) const;  // fails when that much is not free
 
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
@@ -35,6 +36,10 @@ using Kernel = std::vector<Tensor> (*)(const KernelCall&);
 using KernelTable = std::unordered_map<std::string_view, Kernel>;
 
 bool has_kernel(const Node& node);
+
+// Whether the kernel's work is in proportion to the elements it reads and writes. That of Conv,
+// MatMul and their kin is not: whoever folds constants should leave those alone.
+bool works_in_proportion(const Node& node);
 
 // One tensor for each output of the op; `opset` is the version of the node's domain.
 std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, std::int64_t opset);

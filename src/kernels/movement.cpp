@@ -1,21 +1,34 @@
-// Elements moved to other places: Transpose, Expand, Tile, Concat, Slice, Split, Pad.
+// Elements moved to other places: Transpose, Expand, Tile, Concat, Slice, Split.
 #include "kernels/movement.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "kernels/families.h"
+#include "kernels/strided_walk.h"
 
 namespace assay {
 
 namespace {
 
-std::vector<Tensor> transpose(const KernelCall& call) {
-  const Tensor& input = call.input(0);
+// The elements of `input` that `strides` lead to, as a tensor of `dims`.
+Tensor strided_copy(const KernelCall& call, const Tensor& input, const Dims& dims,
+                    const Dims& strides) {
+  ElementWriter result(call, input.type(), dims);
+  const StridedWalk<1> walk(dims, {strides});
+  if (walk.run_steps()[0] == 1) {
+    const auto length = static_cast<std::size_t>(walk.run_length());
+    walk.for_each_run([&](std::size_t i, auto at) { result.copy(i, input, at[0], length); });
+  } else {
+    walk.for_each([&](std::size_t i, auto at) { result.copy(i, input, at[0]); });
+  }
+  return result.finish();
+}
+
+}  // namespace
+
+Tensor transposed(const KernelCall& call, const Tensor& input, const Dims& order) {
   const std::size_t rank = input.dims().size();
-  Dims reversed(rank);
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  const Dims order = call.node.ints_or("perm", reversed);
   if (order.size() != rank || !normalized_axes(order, rank)) {
     call.fail("perm {} is no permutation of {} axes", join_dims(order), rank);
   }
@@ -26,11 +39,16 @@ std::vector<Tensor> transpose(const KernelCall& call) {
     dims[axis] = input.dims()[from];
     strides[axis] = own[from];
   }
-  ElementWriter result(call, input.type(), dims);
-  for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
-    result.copy(i, input, offset_of(index, strides));
-  });
-  return {result.finish()};
+  return strided_copy(call, input, dims, strides);
+}
+
+namespace {
+
+std::vector<Tensor> transpose(const KernelCall& call) {
+  const Tensor& input = call.input(0);
+  Dims reversed(input.dims().size());
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  return {transposed(call, input, call.node.ints_or("perm", reversed))};
 }
 
 std::vector<Tensor> expand(const KernelCall& call) {
@@ -38,12 +56,7 @@ std::vector<Tensor> expand(const KernelCall& call) {
   const auto wanted = call.input(1).to_int64();
   const auto dims = broadcast_dims(input.dims(), wanted);
   if (!dims) call.fail("cannot expand {} to {}", join_dims(input.dims()), join_dims(wanted));
-  const Dims strides = broadcast_strides(input.dims(), *dims);
-  ElementWriter result(call, input.type(), *dims);
-  for_each_index(*dims, [&](std::span<const std::int64_t> index, std::size_t i) {
-    result.copy(i, input, offset_of(index, strides));
-  });
-  return {result.finish()};
+  return {strided_copy(call, input, *dims, broadcast_strides(input.dims(), *dims))};
 }
 
 std::vector<Tensor> tile(const KernelCall& call) {
@@ -189,74 +202,6 @@ std::vector<Tensor> split(const KernelCall& call) {
   return parts;
 }
 
-// The pads of every axis, begins first: attribute before opset 11, input since, `axes` since 18.
-Dims pads_of(const KernelCall& call, std::size_t rank) {
-  const Dims given = call.has(1) ? call.input(1).to_int64() : call.node.ints_or("pads", {});
-  if (!call.has(3)) return given;
-  const auto axes = call.input(3).to_int64();
-  if (given.size() != 2 * axes.size() || !normalized_axes(axes, rank))
-    call.fail("pads and axes do not fit");
-  Dims pads(2 * rank, 0);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::size_t axis = *normalized_axis(axes[i], rank);
-    pads[axis] = given[i];
-    pads[rank + axis] = given[axes.size() + i];
-  }
-  return pads;
-}
-
-// The position in the input along one axis, or nothing where the constant stands.
-std::optional<std::int64_t> unpadded(const KernelCall& call, std::int64_t at, std::int64_t dim,
-                                     const std::string& mode) {
-  if (at >= 0 && at < dim) return at;
-  if (mode == "constant") return std::nullopt;
-  if (dim <= 0) call.fail("cannot pad an empty axis with mode {}", mode);
-  if (mode == "edge") return std::clamp<std::int64_t>(at, 0, dim - 1);
-  if (mode == "wrap") return (at % dim + dim) % dim;
-  if (mode != "reflect") call.fail("mode '{}' is not known", mode);
-  if (dim == 1) return 0;
-  const std::int64_t period = 2 * (dim - 1);
-  const std::int64_t phase = (at % period + period) % period;
-  return phase < dim ? phase : period - phase;
-}
-
-std::vector<Tensor> pad(const KernelCall& call) {
-  const Tensor& input = call.input(0);
-  const std::size_t rank = input.dims().size();
-  const Dims pads = pads_of(call, rank);
-  if (pads.size() != 2 * rank) call.fail("{} pads for rank {}", pads.size(), rank);
-  Dims dims = input.dims();
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    const auto both = checked_add(pads[axis], pads[rank + axis]);
-    const std::int64_t sum = both ? checked_add(*both, dims[axis]).value_or(-1) : -1;
-    const bool crops_too_much = pads[axis] < -dims[axis] || pads[rank + axis] < -dims[axis];
-    if (sum < 0 || crops_too_much) {
-      call.fail("pads {} and {} do not fit dimension {}", pads[axis], pads[rank + axis],
-                dims[axis]);
-    }
-    dims[axis] = sum;
-  }
-  const std::string mode = call.node.string_or("mode", "constant");
-  const Tensor fill = call.has(2) ? call.input(2) : Tensor();
-  if (fill.has_value() && (fill.elements() != 1 || fill.type() != input.type()))
-    call.fail("the constant does not fit");
-  const Dims strides = row_major_strides(input.dims());
-  ElementWriter result(call, input.type(), dims);
-  for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
-    std::int64_t from = 0;
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-      const auto at = unpadded(call, index[axis] - pads[axis], input.dims()[axis], mode);
-      if (!at) {
-        if (fill.has_value()) result.copy(i, fill, 0);
-        return;
-      }
-      from += *at * strides[axis];
-    }
-    result.copy(i, input, from);
-  });
-  return {result.finish()};
-}
-
 }  // namespace
 
 void add_movement_kernels(KernelTable& table) {
@@ -266,7 +211,6 @@ void add_movement_kernels(KernelTable& table) {
   table["Concat"] = concat;
   table["Slice"] = slice;
   table["Split"] = split;
-  table["Pad"] = pad;
 }
 
 }  // namespace assay

@@ -1,25 +1,21 @@
-// Axes folded into one: ReduceSum, Prod, Max, Min, Mean; ArgMax, ArgMin; and CumSum along one.
+// Axes folded into one: ReduceSum, Prod, Max, Min, Mean, the norms and logarithms; ArgMax, ArgMin;
+// and CumSum along one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "kernels/elements.h"
 #include "kernels/families.h"
-#include "kernels/movement.h"
+#include "kernels/folding.h"
+#include "kernels/numbers.h"
 
 namespace assay {
 
 namespace {
 
+// Floating numbers are folded in double and rounded once; integers wrap.
 template <typename T>
-T sum_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  } else {
-    return a + b;
-  }
-}
+using Wide = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
 struct Sum {
   template <typename T>
@@ -28,7 +24,19 @@ struct Sum {
   }
   template <typename T>
   T operator()(T a, T b) const {
-    return sum_of(a, b);
+    return wrapping_sum(a, b);
+  }
+};
+struct SumOfMagnitudes : Sum {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return wrapping_sum(a, b < T{0} ? wrapping_difference(T{0}, b) : b);
+  }
+};
+struct SumOfSquares : Sum {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return wrapping_sum(a, wrapping_product(b, b));
   }
 };
 struct Product {
@@ -38,10 +46,7 @@ struct Product {
   }
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    else
-      return a * b;
+    return wrapping_product(a, b);
   }
 };
 template <typename T>
@@ -79,62 +84,76 @@ struct Least {
   }
 };
 
-// The axes to fold; nothing when the op is to do nothing.
-std::optional<std::vector<std::size_t>> folded_axes(const KernelCall& call, std::size_t rank) {
-  const auto axes = axes_of(call, 1);
-  if (axes && !axes->empty()) {
-    auto chosen = normalized_axes(*axes, rank);
-    if (!chosen) call.fail("axes {} do not fit rank {}", join_dims(*axes), rank);
-    return chosen;
-  }
-  if (call.node.int_or("noop_with_empty_axes", 0) != 0) return std::nullopt;
-  std::vector<std::size_t> all(rank);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
-Dims without_axes(const Dims& dims, const std::vector<std::size_t>& axes, bool keeps) {
-  Dims result;
-  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    const bool is_folded = std::ranges::find(axes, axis) != axes.end();
-    if (!is_folded)
-      result.push_back(dims[axis]);
-    else if (keeps)
-      result.push_back(1);
-  }
-  return result;
-}
-
-// Strides into the result with the folded axes kept as 1: those repeat.
-Dims folded_strides(const Dims& dims, const std::vector<std::size_t>& axes) {
-  return broadcast_strides(without_axes(dims, axes, true), dims);
-}
-
 template <typename Op, bool Averages>
 std::vector<Tensor> reduce(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  const auto axes = folded_axes(call, input.dims().size());
-  if (!axes) return {input};
-  const Dims dims = without_axes(input.dims(), *axes, call.node.int_or("keepdims", 1) != 0);
-  const auto count = checked_product(dims);
-  if (!count) call.fail("the result is too large");
-  // Folding no axis takes every element as it is; a size-1 axis among the folded repeats as well.
-  const Dims strides = folded_strides(input.dims(), *axes);
+  const auto folding = folding_of(call);
+  if (!folding) return {input};
   return with_number_type(input.type(), [&](auto zero) {
     using T = decltype(zero);
     const auto values = load<T>(input);
-    std::vector<T> results(static_cast<std::size_t>(*count), Op::template first<T>());
-    for_each_index(input.dims(), [&](std::span<const std::int64_t> index, std::size_t i) {
-      T& result = results[static_cast<std::size_t>(offset_of(index, strides))];
-      result = Op{}(result, values[i]);
+    std::vector<Wide<T>> results(folding->results, Op::template first<Wide<T>>());
+    folding->for_each(input.dims(), [&](std::size_t to, std::size_t from) {
+      results[to] = Op{}(results[to], static_cast<Wide<T>>(values[from]));
     });
     if (Averages && !results.empty()) {
       const auto each = values.size() / results.size();
       if (each == 0 && std::is_integral_v<T>) call.fail("the mean of no integers");
-      for (T& result : results) result = static_cast<T>(result / static_cast<T>(each));
+      for (auto& result : results) {
+        result = static_cast<Wide<T>>(result / static_cast<Wide<T>>(each));
+      }
     }
-    return std::vector<Tensor>{store<T>(input.type(), dims, results)};
+    const std::vector<T> rounded(results.begin(), results.end());
+    return std::vector<Tensor>{store<T>(input.type(), folding->dims, rounded)};
   });
+}
+
+// Folds in double, whatever the type: `map` before adding, `finish` after.
+template <typename Map, typename Finish>
+std::vector<Tensor> reduce_real(const KernelCall& call, Map map, Finish finish) {
+  const Tensor& input = call.input(0);
+  const auto folding = folding_of(call);
+  if (!folding) return {input};
+  const auto values = input.to_double();
+  std::vector<double> results(folding->results, 0.0);
+  folding->for_each(input.dims(), [&](std::size_t to, std::size_t from) {
+    results[to] += map(values[from], to);
+  });
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = finish(results[i], i);
+  return with_number_type(input.type(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> rounded(results.size());
+    std::ranges::transform(results, rounded.begin(), from_real<T>);
+    return std::vector<Tensor>{store<T>(input.type(), folding->dims, rounded)};
+  });
+}
+
+std::vector<Tensor> euclidean_norm(const KernelCall& call) {
+  return reduce_real(
+      call, [](double value, std::size_t) { return value * value; },
+      [](double sum, std::size_t) { return std::sqrt(sum); });
+}
+
+std::vector<Tensor> log_of_sum(const KernelCall& call) {
+  return reduce_real(
+      call, [](double value, std::size_t) { return value; },
+      [](double sum, std::size_t) { return std::log(sum); });
+}
+
+// The largest term is taken out first, so that no exponential overflows.
+std::vector<Tensor> log_of_sum_of_exponentials(const KernelCall& call) {
+  const auto folding = folding_of(call);
+  if (!folding) return {call.input(0)};
+  const auto values = call.input(0).to_double();
+  constexpr double kLowest = -std::numeric_limits<double>::infinity();
+  std::vector<double> largest(folding->results, kLowest);
+  folding->for_each(call.input(0).dims(), [&](std::size_t to, std::size_t from) {
+    largest[to] = std::max(largest[to], values[from]);
+  });
+  for (double& number : largest) number = std::isinf(number) ? 0.0 : number;
+  return reduce_real(
+      call, [&](double value, std::size_t to) { return std::exp(value - largest[to]); },
+      [&](double sum, std::size_t to) { return largest[to] + std::log(sum); });
 }
 
 struct Greater {
@@ -157,17 +176,15 @@ std::vector<Tensor> position_of_best(const KernelCall& call) {
   if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", 0));
   if (input.dims()[*axis] == 0) call.fail("axis {} is empty", *axis);
   const bool takes_last = call.node.int_or("select_last_index", 0) != 0;
-  const Dims dims = without_axes(input.dims(), {*axis}, call.node.int_or("keepdims", 1) != 0);
-  const auto count = checked_product(dims);
-  if (!count) call.fail("the result is too large");
-  const Dims strides = folded_strides(input.dims(), {*axis});
-  std::vector<std::int64_t> places(static_cast<std::size_t>(*count), 0);
+  const bool keeps_axis = call.node.int_or("keepdims", 1) != 0;
+  const Folding folding = folding_along(call, input.dims(), {*axis}, keeps_axis);
+  std::vector<std::int64_t> places(folding.results, 0);
   with_number_type(input.type(), [&](auto zero) {
     using T = decltype(zero);
     const auto values = load<T>(input);
     std::vector<T> best(places.size());
     for_each_index(input.dims(), [&](std::span<const std::int64_t> index, std::size_t i) {
-      const auto place = static_cast<std::size_t>(offset_of(index, strides));
+      const auto place = static_cast<std::size_t>(offset_of(index, folding.strides));
       const bool is_better = index[*axis] == 0 || Better{}(values[i], best[place]) ||
                              (takes_last && values[i] == best[place]);
       if (!is_better) return;
@@ -175,7 +192,7 @@ std::vector<Tensor> position_of_best(const KernelCall& call) {
       places[place] = index[*axis];
     });
   });
-  return {Tensor::of_int64(dims, places)};
+  return {Tensor::of_int64(folding.dims, places)};
 }
 
 std::vector<Tensor> cumulative_sum(const KernelCall& call) {
@@ -198,7 +215,7 @@ std::vector<Tensor> cumulative_sum(const KernelCall& call) {
       for (std::int64_t step = 0; step < length; ++step) {
         const std::int64_t along = reverses ? length - 1 - step : step;
         const std::size_t at = i + static_cast<std::size_t>(along * stride);
-        const T next = sum_of(sum, values[at]);
+        const T next = wrapping_sum(sum, values[at]);
         results[at] = excludes ? sum : next;
         sum = next;
       }
@@ -215,6 +232,11 @@ void add_reduction_kernels(KernelTable& table) {
   table["ReduceMax"] = reduce<Greatest, false>;
   table["ReduceMin"] = reduce<Least, false>;
   table["ReduceMean"] = reduce<Sum, true>;
+  table["ReduceL1"] = reduce<SumOfMagnitudes, false>;
+  table["ReduceSumSquare"] = reduce<SumOfSquares, false>;
+  table["ReduceL2"] = euclidean_norm;
+  table["ReduceLogSum"] = log_of_sum;
+  table["ReduceLogSumExp"] = log_of_sum_of_exponentials;
   table["ArgMax"] = position_of_best<Greater>;
   table["ArgMin"] = position_of_best<Less>;
   table["CumSum"] = cumulative_sum;

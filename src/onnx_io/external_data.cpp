@@ -27,6 +27,9 @@ class MappedStorage : public Storage {
   explicit MappedStorage(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
   std::size_t size() const override { return file_->bytes().size(); }
   std::span<const std::byte> bytes() const override { return file_->bytes(); }
+  void release(std::size_t offset, std::size_t size) const override {
+    file_->release(offset, size);
+  }
 
  private:
   std::shared_ptr<const MappedFile> file_;

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "onnx_io/canonical_order.h"
+#include "onnx_io/old_opsets.h"
 #include "onnx_io/tensor_reader.h"
 #include "onnx_io/type_reader.h"
 
@@ -14,7 +15,6 @@ namespace assay::onnx {
 namespace {
 
 constexpr std::size_t kDeepestLevel = 100;
-constexpr std::int64_t kOldestOpset = 7;
 constexpr std::int64_t kNewestOpset = 21;
 // A node of a real model takes more bytes than this: room is not made for what cannot come.
 constexpr std::size_t kFewestNodeBytes = 16;
@@ -47,6 +47,11 @@ std::string GraphReader::path() const {
 Graph GraphReader::read(std::string_view graph_message) {
   Graph graph;
   read_graph(graph_message, graph, nullptr);
+  const auto standard = opsets_.find("");
+  if (standard != opsets_.end() && standard->second < kUpgradedOpset) {
+    graph = upgraded_from(standard->second, graph);
+    standard->second = kUpgradedOpset;
+  }
   put_in_canonical_order(graph, calls_ > 0);
   graph.opsets = opsets_;
   return graph;

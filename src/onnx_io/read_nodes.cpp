@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "base/fail.h"
+#include "graph/constant_node.h"
 #include "onnx_io/attribute_reader.h"
-#include "onnx_io/constants.h"
 #include "onnx_io/graph_reader.h"
 
 namespace assay::onnx {

@@ -142,6 +142,11 @@ namespace container_type_field {
 enum : int { kElement = 1, kMapKey = 1, kMapValue = 2 };
 }
 
+// SequenceProto and OptionalProto alike; a sequence may hold several of each.
+namespace container_field {
+enum : int { kName = 1, kElementType = 2, kTensor = 3, kSequence = 5 };
+}
+
 namespace shape_field {
 enum : int { kDim = 1 };
 }

@@ -5,13 +5,14 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "report/count_columns.h"
+#include "report/figures.h"
+#include "report/headline.h"
 #include "report/text_table.h"
 
 namespace assay {
 
 namespace {
 
-constexpr std::size_t kWidth = 80;
 // A table longer than this is shown by its most expensive layers unless all are asked for.
 constexpr std::size_t kLongestTable = 300;
 constexpr std::size_t kShownOfALongTable = 50;
@@ -23,28 +24,11 @@ std::string compact(std::int64_t number) {
 }
 
 std::string compact_bytes(std::int64_t bytes) {
-  return bytes == 0 ? "-" : with_binary_unit(static_cast<double>(bytes));
-}
-
-std::string percent(double share) {
-  return share == 0.0 ? "-" : fmt::format("{:.1f}%", 100.0 * share);
+  return bytes == 0 ? "-" : binary_text(bytes);
 }
 
 std::int64_t traffic(std::int64_t read, std::int64_t written) {
   return saturating_add(read, written);
-}
-
-std::string headline(const CountResult& result) {
-  const std::string opset = fmt::format("  opset {}", result.model.opset);
-  const std::string name = without_control_characters(result.model.name);
-  std::string text = shortened(name, kWidth - opset.size()) + opset + "\n";
-  if (result.model.sha256) text += "sha256 " + *result.model.sha256 + "\n";
-  for (const Value& input : result.model.inputs) {
-    const std::string type = "  " + without_control_characters(input.type.to_string());
-    const std::size_t room = kWidth - 7 - std::min(kWidth - 17, display_width(type));
-    text += "input  " + shortened(without_control_characters(input.name), room) + type + "\n";
-  }
-  return text;
 }
 
 // Ops are told apart by how they begin: "BatchNormali…".
@@ -67,7 +51,7 @@ TextTable layer_table(const CountResult& result, const std::vector<const LayerCo
         {without_control_characters(layer->name), op_text(*layer), shape_text(*layer),
          compact(layer->parameters), unknown ? "unknown" : compact(layer->macs),
          unknown ? "unknown" : compact_bytes(traffic(layer->bytes_read, layer->bytes_written)),
-         unknown ? "?" : percent(share_of(*layer, result.cost.totals))});
+         unknown ? "?" : percent_text(share_of(*layer, result.cost.totals))});
   }
   return table;
 }
@@ -89,7 +73,7 @@ void add_rest(TextTable& table, const CountResult& result,
     rest.bytes_read -= traffic(layer->bytes_read, layer->bytes_written);
   }
   table.add_row({rest.name, "", "", compact(rest.parameters), compact(rest.macs),
-                 compact_bytes(rest.bytes_read), percent(share_of(rest, totals))});
+                 compact_bytes(rest.bytes_read), percent_text(share_of(rest, totals))});
 }
 
 void add_totals(TextTable& table, const CostTotals& totals) {
@@ -105,21 +89,18 @@ std::string line(const char* label, std::int64_t number, const std::string& rema
          "\n";
 }
 
-std::string binary(std::int64_t bytes) {
-  return with_binary_unit(static_cast<double>(bytes));
-}
-
 std::string totals_text(const CountResult& result) {
   const CostTotals& totals = result.cost.totals;
   const std::string width =
       result.stored_as ? fmt::format(" as {}", name(*result.stored_as)) : std::string();
-  std::string text = line("parameters", totals.parameters, binary(totals.parameter_bytes) + width);
+  std::string text =
+      line("parameters", totals.parameters, binary_text(totals.parameter_bytes) + width);
   if (totals.statistics > 0) {
-    text +=
-        line("statistics", totals.statistics, binary(totals.statistics_bytes) + ", of batch norms");
+    text += line("statistics", totals.statistics,
+                 binary_text(totals.statistics_bytes) + ", of batch norms");
   }
   if (totals.constants > 0) {
-    text += line("constants", totals.constants, binary(totals.constants_bytes));
+    text += line("constants", totals.constants, binary_text(totals.constants_bytes));
   }
   const std::string skipped =
       totals.effective_macs == totals.macs
@@ -127,15 +108,15 @@ std::string totals_text(const CountResult& result) {
           : fmt::format("{} without padding", with_thousands(totals.effective_macs));
   text += line("MACs", totals.macs, skipped);
   text += line("FLOPs", totals.flops, "");
-  text +=
-      line("activation bytes", totals.activation_bytes, binary(totals.activation_bytes) + width);
+  text += line("activation bytes", totals.activation_bytes,
+               binary_text(totals.activation_bytes) + width);
   if (result.memory.computed_weight_bytes > 0) {
     text += line("computed weights", result.memory.computed_weight_bytes,
-                 binary(result.memory.computed_weight_bytes) + ", made from constants");
+                 binary_text(result.memory.computed_weight_bytes) + ", made from constants");
   }
   text += line("peak activations", result.memory.peak_activation_bytes,
-               fmt::format("{}{}, lower bound {}", binary(result.memory.peak_activation_bytes),
-                           width, binary(result.memory.lower_bound_bytes)));
+               fmt::format("{}{}, lower bound {}", binary_text(result.memory.peak_activation_bytes),
+                           width, binary_text(result.memory.lower_bound_bytes)));
   return text;
 }
 
@@ -148,7 +129,7 @@ std::string uncounted_text(const CountResult& result) {
   for (std::size_t i = 0; i < std::min(kMostNamed, uncounted.size()); ++i) {
     const auto& [op, node, reason] = uncounted[i];
     const std::string said = fmt::format("  {} '{}': {}", op, node, reason);
-    text += shortened(without_control_characters(said), kWidth) + "\n";
+    text += shortened(without_control_characters(said), kTableWidth) + "\n";
   }
   if (uncounted.size() > kMostNamed)
     text += fmt::format("  and {} more\n", uncounted.size() - kMostNamed);
@@ -168,7 +149,7 @@ std::string count_table(const CountResult& result, const CountTableOptions& opti
   TextTable table = layer_table(result, layers);
   add_rest(table, result, layers, all);
   add_totals(table, result.cost.totals);
-  return headline(result) + "\n" + table.render(kWidth) + "\n" + totals_text(result) +
+  return headline(result.model) + "\n" + table.render(kTableWidth) + "\n" + totals_text(result) +
          uncounted_text(result) + "\n" + kConvention;
 }
 

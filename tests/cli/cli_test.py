@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """The command line as people use it: exit codes, messages, streams. Usage: cli_test.py ASSAY"""
+import csv
 import json
 import os
 import pathlib
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ASSAY = ""
@@ -39,7 +43,8 @@ class Case(unittest.TestCase):
 
 class Help(Case):
     def test_every_help_ends_with_examples(self):
-        for words in ([], ["count"], ["zoo"], ["zoo", "export"]):
+        for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["zoo"],
+                      ["zoo", "export"]):
             result = assay(*words, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn("Examples:", result.stdout)
@@ -133,6 +138,10 @@ class Output(Case):
         self.assertEqual(eight["macs"], 8 * one["macs"])
         self.assertEqual(eight["parameters"], one["parameters"])
 
+    def test_a_flag_takes_one_word_wherever_the_model_stands(self):
+        self.assertEqual(self.totals("--input", "input=3x784", "zoo:mlp"),
+                         self.totals("zoo:mlp", "--batch", "3"))
+
     def test_precision_recounts_bytes(self):
         totals = self.totals("zoo:resnet18", "--precision", "int8")
         self.assertEqual(totals["parameter_bytes"], 11689512)
@@ -185,6 +194,354 @@ class Output(Case):
     def test_no_colour_and_no_bar_when_not_on_a_terminal(self):
         result = assay("count", "zoo:lenet5")
         self.assertNotIn("\033", result.stdout + result.stderr)
+
+    def test_the_content_of_an_input_gives_its_shape(self):
+        path = self.folder / "x.npy"
+        write_npy(path, (3, 784))
+        self.assertEqual(self.totals("zoo:mlp", "--input", f"input={path}"),
+                         self.totals("zoo:mlp", "--batch", "3"))
+
+
+def write_npy(path, shape, descr="<f4", size=4, fill=b"\0"):
+    """A .npy file, version 1.0, without NumPy."""
+    header = repr({"descr": descr, "fortran_order": False, "shape": tuple(shape)}).encode()
+    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+    count = 1
+    for dim in shape:
+        count *= dim
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
+                     fill * (count * size))
+
+
+QUICK = ("--runs", "3", "--warmup", "1", "--no-ceilings")
+
+
+class Running(Case):
+    """What profile and run have in common: bad input is refused in one clear sentence."""
+
+    def both(self, code, message, *words):
+        for command in ("profile", "run"):
+            self.expect(code, message, command, *words)
+
+    def test_numbers_that_make_no_sense(self):
+        for words in (["--threads", "0"], ["--threads", "-1"], ["--threads", "100000"],
+                      ["--threads", "many"], ["--batch", "0"], ["--batch", "-3"],
+                      ["--engine", "steam"], ["--optimize-for", "fun"], ["--seed", "-1"],
+                      ["--input", "input=0x784"], ["--dim", "batch=0"]):
+            for command in ("profile", "run"):
+                result = assay(command, "zoo:mlp", *words)
+                self.assertEqual(result.returncode, 2, (command, words, result.stderr))
+                self.assertEqual(result.stdout, "")
+                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_too_many_threads_says_how_many_there_may_be(self):
+        self.both(2, "ask for 1 to", "zoo:mlp", "--threads", "100000")
+
+    def test_missing_model(self):
+        self.both(3, "No such file", self.folder / "none.onnx")
+
+    def test_missing_content(self):
+        self.both(3, "No such file", "zoo:mlp", "--input", f"input={self.folder / 'none.npy'}")
+
+    def test_corrupt_content(self):
+        path = self.folder / "x.npy"
+        for data in (b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\xff\xff{}", b"garbage" * 100):
+            path.write_bytes(data)
+            self.both(3, str(path), "zoo:mlp", "--input", f"input={path}")
+
+    def test_a_content_that_claims_more_than_it_has(self):
+        path = self.folder / "x.npy"
+        write_npy(path, (1, 784))
+        path.write_bytes(path.read_bytes()[:-8])
+        self.both(3, str(path), "zoo:mlp", "--input", f"input={path}")
+
+    def test_content_of_the_wrong_type(self):
+        path = self.folder / "x.npy"
+        write_npy(path, (1, 784), "<i8", 8)
+        self.both(3, "float32", "zoo:mlp", "--input", f"input={path}")
+
+    def test_content_of_the_wrong_shape(self):
+        path = self.folder / "x.npy"
+        write_npy(path, (1, 783))
+        self.both(3, "zoo:mlp", "zoo:mlp", "--input", f"input={path}")
+        write_npy(path, (784,))
+        self.both(3, "dimensions", "zoo:mlp", "--input", f"input={path}")
+
+    def test_content_without_elements(self):
+        path = self.folder / "x.npy"
+        write_npy(path, (0, 784))
+        self.both(3, "at least 1", "zoo:mlp", "--input", f"input={path}")
+
+    def test_content_for_nobody(self):
+        path = self.folder / "x.npy"
+        write_npy(path, (1, 784))
+        self.both(3, "nobody", "zoo:mlp", "--input", f"nobody={path}")
+
+    def test_an_op_without_a_kernel_is_named(self):
+        path = self.folder / "odd.onnx"
+        path.write_bytes(model_with_op("Frobnicate"))
+        self.both(3, "Frobnicate", path)
+
+    def test_an_input_given_twice(self):
+        self.both(2, "twice", "zoo:mlp", "--input", "input=1x784", "--input", "input=2x784")
+
+
+def model_with_op(op):
+    """An ONNX model of one node, written by hand: Y = op(X), float32[2]."""
+    def field(number, data):
+        data = data.encode() if isinstance(data, str) else data
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    def number(field_number, value):
+        return bytes([field_number << 3, value])
+
+    def value(name):
+        shape = field(2, field(1, number(1, 2)))
+        return field(1, name) + field(2, field(1, number(1, 1) + shape))
+
+    node = field(1, "X") + field(2, "Y") + field(3, "the_node") + field(4, op)
+    graph = field(1, node) + field(2, "g") + field(11, value("X")) + field(12, value("Y"))
+    return number(1, 8) + field(7, graph) + field(8, number(2, 17))
+
+
+class Profiling(Case):
+    def profile(self, *words):
+        result = assay("profile", *words, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_the_promised_keys(self):
+        document = self.profile("zoo:small_cnn", *QUICK)
+        for key in ("schema", "model", "options", "start_up", "latency", "memory", "energy",
+                    "machine", "advice", "totals", "layers", "steps", "warnings", "parameters",
+                    "flops", "latency_ms", "throughput_sps", "gflops_per_second",
+                    "memory_bandwidth_mbs", "computational_efficiency", "is_memory_bound",
+                    "is_compute_bound", "bottleneck", "fell_back", "between_steps_ms"):
+            self.assertIn(key, document)
+        for key in ("median_ms", "mean_ms", "std_ms", "min_ms", "ci95_low_ms", "ci95_high_ms",
+                    "samples_ms", "verdict"):
+            self.assertIn(key, document["latency"])
+        for key in ("parameter_memory_mb", "activation_memory_mb", "peak_memory_mb",
+                    "memory_efficiency"):
+            self.assertIn(key, document["memory"])
+        for key in ("read_ms", "infer_ms", "compile_ms", "first_run_ms"):
+            self.assertGreater(document["start_up"][key], 0)
+        for key in ("name", "op", "output_shape", "parameters", "macs", "flops", "time_ms", "share",
+                    "gflops_per_second", "gbytes_per_second", "bound", "percent_of_ceiling"):
+            self.assertIn(key, document["layers"][0])
+        self.assertEqual(len(document["latency"]["samples_ms"]), 3)
+        self.assertEqual(document["parameters"], 20490)
+
+    def test_layers_and_steps_balance(self):
+        document = self.profile("zoo:small_cnn", *QUICK)
+        whole = document["typical_run_ms"]
+        layers = sum(layer["time_ms"] or 0 for layer in document["layers"])
+        steps = sum(step["time_ms"] for step in document["steps"]) + document["between_steps_ms"]
+        means = sum(step["mean_ms"] for step in document["steps"])
+        means += document["between_steps_mean_ms"]
+        self.assertAlmostEqual(layers, whole, delta=whole * 1e-4)
+        self.assertAlmostEqual(steps, whole, delta=whole * 1e-4)
+        self.assertAlmostEqual(means, document["latency"]["mean_ms"], delta=means * 1e-4)
+        for key in ("parameters", "macs", "flops"):
+            self.assertEqual(sum(layer[key] for layer in document["layers"]),
+                             document["totals"][key])
+
+    def test_threads_are_honoured(self):
+        document = self.profile("zoo:mlp", "--threads", "1", *QUICK)
+        self.assertEqual(document["options"]["threads"], 1)
+
+    def test_the_batch_scales_work_and_throughput(self):
+        document = self.profile("zoo:mlp", "--batch", "4", *QUICK)
+        self.assertEqual(document["options"]["batch"], 4)
+        self.assertAlmostEqual(document["throughput_sps"], 4000 / document["latency_ms"], places=3)
+
+    def test_both_engines(self):
+        for engine in ("onednn", "reference"):
+            document = self.profile("zoo:small_cnn", "--engine", engine, *QUICK)
+            self.assertEqual(document["options"]["engine"], engine)
+
+    def test_tables(self):
+        for words, title in ((["--ops"], "layers"), (["--steps"], "algorithm"), ([], "layer")):
+            result = assay("profile", "zoo:small_cnn", *QUICK, *words)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(title, result.stdout)
+            self.assertIn("(between steps)", result.stdout)
+            self.assertIn("start-up", result.stdout)
+
+    def test_csv_has_a_row_for_each_layer(self):
+        rows = list(csv.DictReader(
+            assay("profile", "zoo:mlp", "--csv", *QUICK).stdout.splitlines()))
+        self.assertEqual([row["name"] for row in rows][:5],
+                         ["fc1", "relu1", "fc2", "relu2", "fc3"])
+        self.assertEqual(rows[-1]["name"], "(between steps)")
+
+    def test_usage(self):
+        for words in (["--top", "-1"], ["--sort", "speed"], ["--runs", "0"], ["--warmup", "-1"],
+                      ["--target", "0"], ["--max-time", "-1"], ["--min-time", "nan"],
+                      ["--min-time", "5", "--max-time", "1"], ["--json", "--csv"],
+                      ["--ops", "--steps"]):
+            result = assay("profile", "zoo:mlp", *words)
+            self.assertEqual(result.returncode, 2, (words, result.stderr))
+            self.assertEqual(result.stdout, "")
+
+    def test_trace_holds_real_runs(self):
+        path = self.folder / "trace.json"
+        self.assertEqual(assay("profile", "zoo:mlp", "--trace", path, *QUICK).returncode, 0)
+        events = [event for event in json.loads(path.read_text())["traceEvents"]
+                  if event["ph"] == "X"]
+        runs = [event for event in events if event["cat"] == "run"]
+        self.assertEqual(len(runs), 5)
+        for event in events:
+            for key in ("name", "cat", "ts", "dur", "pid", "tid"):
+                self.assertIn(key, event)
+        self.assertGreater(len({event["dur"] for event in runs}), 1)
+
+    def test_a_folder_of_results(self):
+        folder = self.folder / "a" / "b"
+        self.assertEqual(assay("profile", "zoo:mlp", "--out", folder, *QUICK).returncode, 0)
+        self.assertEqual(sorted(os.listdir(folder)), ["layers.csv", "profile.json", "trace.json"])
+        json.loads((folder / "profile.json").read_text())
+
+    def test_a_trace_that_cannot_be_written_is_told_before_anything_runs(self):
+        missing = self.folder / "no" / "such" / "trace.json"
+        self.expect(4, "cannot be written", "profile", "zoo:mlp", "--trace", missing)
+        self.expect(3, "directory", "profile", "zoo:mlp", "--trace", self.folder)
+
+    def test_full_disk_behind_stdout_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([ASSAY, "profile", "zoo:mlp", "--json", *QUICK], stdout=full,
+                                    stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("standard output", result.stderr)
+
+    def test_strict_fails_when_a_figure_is_not_what_it_seems(self):
+        # Three samples are too few for an interval, so the measurement is NOISY.
+        result = assay("profile", "zoo:mlp", "--strict", *QUICK)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("--strict", result.stderr)
+
+    def interrupted(self, is_late_enough, *words):
+        """Ctrl-C after a second, or after longer on a machine that needs longer to get going."""
+        for seconds in (1, 4, 16, 64):
+            process = subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            output, complaints = process.communicate(timeout=120)
+            if is_late_enough(process.returncode, output):
+                break
+        return process.returncode, output, complaints
+
+    def test_ctrl_c_reports_what_was_measured(self):
+        code, output, complaints = self.interrupted(
+            lambda code, output: output != "", "profile", "zoo:mlp", "--json", "--min-time", "100", "--max-time", "100",
+            "--no-ceilings")
+        self.assertEqual(code, 130, complaints)
+        document = json.loads(output)
+        self.assertTrue(document["interrupted"])
+        self.assertGreater(len(document["latency"]["samples_ms"]), 0)
+        self.assertIn("interrupted", complaints)
+
+    def test_ctrl_c_ends_a_comparison_and_its_child(self):
+        code, output, complaints = self.interrupted(
+            lambda code, output: code != -signal.SIGINT, "compare", "zoo:mlp", "zoo:mlp", "--max-time", "1000")
+        self.assertEqual(code, 130, complaints)
+        self.assertIn("interrupted", complaints)
+
+
+class RunOnce(Case):
+    def test_outputs_are_written_and_agree_with_themselves(self):
+        first = assay("run", "zoo:small_cnn", "-o", self.folder / "out")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertEqual(len(os.listdir(self.folder / "out")), 1)
+        again = assay("run", "zoo:small_cnn", "--check", self.folder / "out", "--json")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        check = json.loads(again.stdout)["check"]["outputs"][0]
+        self.assertTrue(check["agrees"])
+        self.assertEqual(check["elements_outside"], 0)
+
+    def test_engines_agree(self):
+        assay("run", "zoo:small_cnn", "-o", self.folder, "--engine", "reference")
+        result = assay("run", "zoo:small_cnn", "--check", self.folder)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_another_seed_differs(self):
+        assay("run", "zoo:small_cnn", "-o", self.folder)
+        result = assay("run", "zoo:small_cnn", "--check", self.folder, "--seed", "1")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("DIFFERS", result.stdout)
+        self.assertIn("differs from", result.stderr)
+
+    def test_another_shape_differs(self):
+        assay("run", "zoo:small_cnn", "-o", self.folder)
+        result = assay("run", "zoo:small_cnn", "--check", self.folder, "--batch", "2")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("shape", result.stdout)
+
+    def test_nothing_to_check_against(self):
+        self.expect(3, "holds neither", "run", "zoo:small_cnn", "--check", self.folder)
+
+    def test_a_folder_that_cannot_be_made(self):
+        (self.folder / "file").touch()
+        self.expect(4, "cannot be made", "run", "zoo:mlp", "-o", self.folder / "file" / "out")
+
+    def test_recorded_test_data(self):
+        folder = pathlib.Path("/usr/share/libonnx-testdata/data/node/test_relu")
+        if not folder.exists():
+            self.skipTest("libonnx-testdata is not installed")
+        data = folder / "test_data_set_0"
+        result = assay("run", folder / "model.onnx", "--input", f"x={data / 'input_0.pb'}",
+                       "--check", data)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("output_0.pb", result.stdout)
+
+    def test_names_of_outputs_become_harmless_file_names(self):
+        path = self.folder / "odd.onnx"
+        data = model_with_op("Relu")
+        path.write_bytes(data.replace(b"Y", b"/"))  # the output is called "/"
+        result = assay("run", path, "-o", self.folder / "out")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(os.listdir(self.folder / "out"), ["_.npy"])
+
+
+class Comparing(Case):
+    def stored(self, name, *words):
+        path = self.folder / name
+        path.write_text(assay("profile", *words, "--json", *QUICK).stdout)
+        return path
+
+    def test_two_stored_profiles(self):
+        small = self.stored("small.json", "zoo:mlp", "--threads", "1")
+        large = self.stored("large.json", "zoo:mobilenet_v2", "--threads", "1")
+        result = assay("compare", small, large)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("SLOWER", result.stdout)
+        self.assertIn("not run in turn", result.stderr)
+        document = json.loads(assay("compare", large, small, "--json").stdout)
+        self.assertEqual(document["verdict"], "FASTER")
+        self.assertLess(document["ci95_high"], 1)
+        self.assertFalse(document["interleaved"])
+
+    def test_two_models(self):
+        result = assay("compare", "zoo:mlp", "zoo:mobilenet_v2", "--threads", "1", "--max-time",
+                       "3", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(result.stdout)
+        self.assertEqual(document["verdict"], "SLOWER")
+        self.assertTrue(document["interleaved"])
+        self.assertEqual(len(document["a"]["processes_ms"]), document["pairs"])
+        self.assertEqual(len(document["b"]["processes_ms"]), document["pairs"])
+
+    def test_bad_input(self):
+        text = self.folder / "text.json"
+        text.write_text("not a profile")
+        self.expect(3, "not the JSON", "compare", text, text)
+        self.expect(3, "No such file", "compare", self.folder / "a.json", self.folder / "b.json")
+        self.expect(3, "resnet50", "compare", "zoo:mlp", "zoo:resnet51", "--max-time", "1")
+        self.expect(3, "No such file", "compare", self.folder / "none.onnx", "zoo:mlp")
+        self.expect(2, "two models or two stored profiles", "compare", "zoo:mlp", text)
+        self.expect(2, "--threads", "compare", "zoo:mlp", "zoo:mlp", "--threads", "0")
+        self.expect(2, "--threshold", "compare", "zoo:mlp", "zoo:mlp", "--threshold", "0")
 
 
 if __name__ == "__main__":

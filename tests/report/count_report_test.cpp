@@ -2,33 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "assay/builder.h"
 #include "assay/error.h"
 #include "assay/zoo.h"
 #include "assay/zoo_report.h"
+#include "golden.h"
 #include "report/csv.h"
 #include "report/text_table.h"
 
 namespace assay {
 namespace {
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Each format is pinned by a file; ASSAY_UPDATE_GOLDEN=1 rewrites them after a wanted change.
-void expect_golden(const std::string& name, const std::string& actual) {
-  const std::string path = std::string(ASSAY_TESTS_DIR) + "/report/golden/" + name;
-  if (std::getenv("ASSAY_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << actual;
-  EXPECT_EQ(actual, content_of(path)) << path;
-}
 
 CountResult small_cnn() {
   return count_model(zoo_model("small_cnn"), "zoo:small_cnn");

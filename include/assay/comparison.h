@@ -1,0 +1,55 @@
+// Is B faster than A? A verdict from several fresh processes of each, run in turn.
+//
+// A process has a bias of its own (where its memory lies, which core it got), which no number of
+// samples within it can reveal. So each process counts as one observation, the median of its
+// samples, and the spread over pairs of neighbours, which holds the noise within processes too,
+// makes the interval.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+enum class ComparisonVerdict { Faster, Slower, Same, Undecided };
+std::string_view name(ComparisonVerdict verdict);  // "FASTER", "SLOWER", "SAME", "UNDECIDED"
+
+struct ComparisonOptions {
+  double threshold = 0.01;  // a smaller change is noise
+  // With fewer than 6 pairs the bias of processes cannot be seen; it is then taken to have at least
+  // this standard deviation, relative to the median.
+  double assumed_process_deviation = 0.008;
+  std::size_t min_pairs = 6;
+  std::size_t max_pairs = 20;
+  double max_seconds = 20;
+};
+
+struct Comparison {
+  double ratio = 1;  // B's time over A's: 1.03 says that B takes 3 % longer
+  double ci95_low = 0;
+  double ci95_high = 0;
+  // FASTER, SLOWER: the whole interval lies beyond the threshold.
+  // SAME: it lies within the threshold, or it holds 1 and stays within twice the threshold.
+  // UNDECIDED: anything else; more pairs may decide.
+  ComparisonVerdict verdict = ComparisonVerdict::Undecided;
+  std::size_t pairs = 0;
+  double median_a = 0;  // of the processes' medians, in the samples' unit
+  double median_b = 0;
+  std::string explanation;  // one sentence with the figures
+};
+
+// One list of samples (or just a median) a process. The processes at the same position ran next to
+// each other, so there must be as many of A as of B.
+Comparison compare_samples(std::span<const std::vector<double>> a_processes,
+                           std::span<const std::vector<double>> b_processes,
+                           const ComparisonOptions& options = {});
+
+// Whether one more pair of processes should run: there are too few, or they are undecided, and by
+// the time the pairs took so far another one fits.
+bool needs_another_pair(const Comparison& so_far, double elapsed_seconds,
+                        const ComparisonOptions& options = {});
+
+}  // namespace assay

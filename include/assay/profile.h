@@ -1,0 +1,129 @@
+// Runs a model and measures it: how long, where the time goes, how much memory, how it starts up.
+//
+// Totals balance: the times of the steps and the time between them sum to the time of a run, and so
+// do the times of the layers, since every step's time goes to one layer. That run is the typical
+// one, the mean of the middle half of the samples; the means over all samples balance likewise.
+// What a model costs is counted, what it takes is measured, what a machine could do is estimated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/run.h"
+#include "assay/timing.h"
+
+namespace assay {
+
+struct ProfileOptions {
+  RunOptions run = {};
+  TimingOptions timing = {};
+  std::optional<double> read_ms = {};  // what reading the model took, where the caller timed it
+  std::size_t traced_runs = 0;         // so many runs are kept step by step
+  bool estimate_ceilings = true;       // costs about 0.1 s
+};
+
+// Once, before the first useful run. Reading is missing where the model was not read from a file.
+struct StartUp {
+  std::optional<double> read_ms = {};
+  double infer_ms = 0;
+  double compile_ms = 0;
+  double first_run_ms = 0;
+};
+
+// What this machine can do with so many threads, by two short probes: a matrix product on the fast
+// engine, and reading as many bytes as the program holds. Good for a hint, not for a verdict.
+struct QuickCeiling {
+  std::optional<double> peak_gflops = {};
+  std::optional<double> bandwidth_gbps = {};
+};
+
+// What holds a step back: arithmetic, bytes, or neither (less than a tenth of both ceilings).
+enum class Bound { Compute, Memory, Overhead };
+std::string_view name(Bound bound);  // "compute", "memory", "overhead"
+
+// Rates of a step or layer; missing where its time or its work is not known.
+struct Rates {
+  std::optional<double> gflops_per_second = {};  // nominal work
+  std::optional<double> gbytes_per_second = {};  // bytes that the engine reads and writes
+  std::optional<Bound> bound = {};
+  std::optional<double> percent_of_ceiling = {};  // executed work and bytes against the ceiling
+};
+
+struct ProfileStep {
+  StepInfo info;
+  std::vector<std::string> layer_names = {};
+  double time_ms = 0;  // in a typical run
+  double mean_ms = 0;  // over all samples
+  double median_ms = 0;
+  double share = 0;  // of the typical run
+  Rates rates = {};
+};
+
+// A node of the model (with its whole body, if it has one), or a step that belongs to no node.
+struct ProfileLayer {
+  LayerCost cost;
+  std::optional<double> time_ms = {};  // in a typical run; missing where it has no step of its own
+  double share = 0;
+  std::vector<std::string> fused = {};  // layers computed in the same steps, whose time is in here
+  std::string fused_into = "";          // the layer whose time holds this one's
+  Rates rates = {};                     // over the work of the fused layers too
+  std::vector<std::string> doubts = {};
+};
+
+struct ProfileMemory {
+  ProgramMemory program = {};
+  std::int64_t peak_bytes = 0;    // weights and arena, really allocated
+  std::int64_t useful_bytes = 0;  // what the model needs if every tensor is stored once
+  double memory_efficiency = 0;   // useful / peak, 0..1
+  // How far the process grew from before compiling to after the first runs, code and page tables
+  // included; missing where the system does not tell.
+  std::optional<std::int64_t> peak_rss_growth_bytes = {};
+};
+
+// One run as it was: when it began (after the first traced one), how long it and its steps took.
+struct TracedRun {
+  std::int64_t start_nanoseconds = 0;
+  std::int64_t duration_nanoseconds = 0;
+  std::vector<std::int64_t> step_nanoseconds = {};
+};
+
+struct Profile {
+  ModelSummary model;
+  ProgramOptions program;  // as asked for; `threads` as the program has them
+  std::int64_t batch = 1;
+  std::uint64_t seed = 0;
+  StartUp start_up;
+  Measurement latency;
+  double throughput_sps = 0;  // batch / median latency
+  CostTotals totals;
+  std::int64_t peak_activation_bytes = 0;  // as planned by `count`
+  std::int64_t stored_bytes = 0;           // parameters, statistics and constants
+  std::vector<UncountedOp> uncounted;
+  std::int64_t executed_flops = 0;
+  std::int64_t traffic_bytes = 0;  // that the steps read and write
+  double gflops_per_second = 0;    // nominal work over the median latency
+  double executed_gflops_per_second = 0;
+  ProfileMemory memory;
+  QuickCeiling ceiling;                                 // estimated
+  std::optional<double> computational_efficiency = {};  // executed work against the peak, 0..1
+  std::optional<Bound> bottleneck = {};                 // Compute or Memory
+  std::vector<ProfileStep> steps;
+  double typical_run_ms = 0;    // the steps' `time_ms` and the next
+  double between_steps_ms = 0;  // in a typical run
+  double between_steps_mean_ms =
+      0;  // over all samples: with the steps' `mean_ms`, the mean latency
+  std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
+  std::vector<std::string> warnings;
+  std::vector<TracedRun> traced_runs;
+
+  bool was_interrupted() const { return latency.cancelled; }
+};
+
+// Throws an Error of kind Cancelled if `progress` cancels before a single run was measured.
+Profile profile_model(Graph graph, std::string name, const ProfileOptions& options = {},
+                      Progress* progress = nullptr);
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+// A profile as people and programs read it: a table of 80 columns, JSON, CSV, a trace; and a stored
+// profile read back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/profile.h"
+
+namespace assay {
+
+enum class GroupBy { Layers, Steps, Ops };
+
+struct ProfileReportOptions {
+  GroupBy group_by = GroupBy::Layers;
+  std::optional<std::size_t> top = {};   // so many rows; 0: all of them
+  std::optional<std::string> sort = {};  // a name of profile_columns()
+};
+
+// The columns a profile can be sorted by: "order" is execution order.
+std::vector<std::string> profile_columns();
+void check_profile_column(const std::string& name);  // throws, naming the nearest
+
+std::string profile_table(const Profile& profile, const ProfileReportOptions& options = {});
+std::string profile_json(const Profile& profile, const ProfileReportOptions& options = {});
+std::string profile_csv(const Profile& profile, const ProfileReportOptions& options = {});
+
+// The traced runs in Chrome's trace format, which Perfetto opens. A program times how long its
+// steps take, not when they begin: the time between steps is spread evenly between them.
+std::string profile_trace(const Profile& profile);
+
+// What a comparison needs of a profile written by `profile_json`.
+struct StoredProfile {
+  std::string model;
+  std::vector<double> samples_ms;
+  double median_ms = 0;
+  std::int64_t batch = 1;
+  int threads = 0;
+  std::int64_t parameters = 0;
+  std::int64_t flops = 0;
+  std::int64_t peak_memory_bytes = 0;
+  std::optional<std::int64_t> peak_rss_growth_bytes = {};
+  std::string verdict;
+};
+
+// Throws an Error naming `described_as` if the text is no stored profile.
+StoredProfile parse_profile_json(std::string_view text, const std::string& described_as);
+
+}  // namespace assay

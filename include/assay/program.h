@@ -1,0 +1,86 @@
+// A model made ready to run: compiled once for fixed input shapes, run any number of times.
+//
+// A Program observes itself: it is a list of steps, each of which tells the layers it computes, the
+// algorithm it uses and the work it really does, and it can time every step while it runs. Steps
+// and the time between them sum to the time of the run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/infer.h"
+#include "assay/progress.h"
+
+namespace assay {
+
+enum class Engine { OneDnn, Reference };
+std::string_view name(Engine engine);  // "onednn", "reference"
+
+// Latency may enlarge weights (Winograd); memory keeps to what the model needs.
+enum class OptimizeFor { Latency, Memory };
+std::string_view name(OptimizeFor goal);  // "latency", "memory"
+
+struct ProgramOptions {
+  Engine engine = Engine::OneDnn;
+  OptimizeFor optimize_for = OptimizeFor::Latency;
+  int threads = 0;          // 0: as many as this process may run on
+  bool pin_threads = true;  // each thread to a processor of its own
+};
+
+struct StepInfo {
+  std::string name;                 // the main layer's, or what the step is for
+  std::string op;                   // the main layer's op; "Reorder" for a change of layout
+  std::vector<NodeId> layers = {};  // nodes of the compiled graph that the step computes, in order
+  std::string algorithm = "";       // "winograd 4x3", "direct", "gemm", "reference", …
+  std::int64_t executed_flops = 0;
+  std::int64_t bytes_read = 0;  // operands and weights, as stored
+  std::int64_t bytes_written = 0;
+  std::string fell_back = "";  // why the reference kernel runs instead; empty where it is fast
+};
+
+// Bytes really taken, and what the model would need if every tensor were stored once.
+struct ProgramMemory {
+  std::int64_t weight_bytes = 0;   // weights as the engine stores them
+  std::int64_t arena_bytes = 0;    // activations, allocated once
+  std::int64_t scratch_bytes = 0;  // working space of algorithms, part of the arena's allocation
+  std::int64_t planned_weight_bytes = 0;  // stored tensors of the model
+  std::int64_t planned_arena_bytes = 0;   // what plan_memory says of the model
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+
+  virtual const std::vector<Value>& inputs() const = 0;  // types and shapes it was compiled for
+  virtual const std::vector<Value>& outputs() const = 0;
+  virtual const std::vector<StepInfo>& steps() const = 0;
+  virtual ProgramMemory memory() const = 0;
+  virtual int threads() const = 0;
+
+  // One tensor for each input, in order; throws an Error naming the input whose type or shape is
+  // not what the program was compiled for.
+  virtual void set_inputs(std::span<const Tensor> inputs) = 0;
+  virtual void run() = 0;
+  virtual std::vector<Tensor> results() const = 0;  // copies of the outputs of the last run
+
+  // Whether steps are timed, and what has been summed up since the last reset.
+  virtual void observe_steps(bool on) = 0;
+  virtual void reset_step_times() = 0;
+  virtual std::span<const std::int64_t> step_nanoseconds() const = 0;  // by step
+  virtual std::int64_t run_nanoseconds() const = 0;                    // whole runs
+};
+
+// `model` must have known input shapes. Throws an Error naming an op that no engine can run, or
+// saying how much memory is missing.
+std::unique_ptr<Program> compile(Inferred model, const ProgramOptions& options = {},
+                                 Progress* progress = nullptr);
+
+// Tensors for every input of the model: normally distributed floats, small non-negative integers,
+// the same for the same seed and name.
+std::vector<Tensor> random_inputs(const std::vector<Value>& inputs, std::uint64_t seed = 0);
+
+}  // namespace assay

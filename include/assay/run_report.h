@@ -1,0 +1,29 @@
+// One run as people and programs read it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/run.h"
+
+namespace assay {
+
+// An output held against what was expected of it.
+struct CheckedOutput {
+  std::string output;
+  std::string expected_file;
+  TensorDifference difference = {};
+};
+
+struct RunReport {
+  RunResult result;
+  std::vector<CheckedOutput> checks = {};
+  Tolerance tolerance = {};
+  std::vector<std::string> files = {};  // written, one for each output; empty where none was asked
+};
+
+std::string run_table(const RunReport& report);
+std::string run_json(const RunReport& report);
+
+}  // namespace assay

@@ -1,0 +1,141 @@
+#include "cli/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/fail.h"
+#include "base/system_error.h"
+#include "cli/console.h"
+
+namespace assay::cli {
+
+namespace {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  int number() const { return number_; }
+  void close() {
+    if (number_ >= 0) ::close(std::exchange(number_, -1));
+  }
+
+ private:
+  int number_ = -1;
+};
+
+struct Pipe {
+  Descriptor out;
+  Descriptor in;
+};
+
+Pipe make_pipe() {
+  std::array<int, 2> ends = {};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail_running("no pipe: {}", last_system_error());
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+pid_t spawn(const std::vector<std::string>& words, int output, int complaints) {
+  std::vector<char*> arguments;
+  std::string name = "assay";
+  arguments.push_back(name.data());
+  std::vector<std::string> copies = words;
+  for (auto& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
+  pid_t child = -1;
+  const int failed =
+      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) {
+    fail_running("no fresh process: {}",
+                 std::error_code(failed, std::generic_category()).message());
+  }
+  return child;
+}
+
+// Reaps the child on every way out, so that none is left running.
+class Child {
+ public:
+  explicit Child(pid_t number) : number_(number) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (number_ < 0) return;
+    ::kill(number_, SIGKILL);
+    wait();
+  }
+
+  int wait() {
+    int status = 0;
+    while (::waitpid(number_, &status, 0) < 0 && errno == EINTR) {
+    }
+    number_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t number_ = -1;
+};
+
+// True while the pipe has more.
+bool take_some(Descriptor& from, std::string& into) {
+  std::array<char, 65536> buffer;
+  const auto count = ::read(from.number(), buffer.data(), buffer.size());
+  if (count > 0) into.append(buffer.data(), static_cast<std::size_t>(count));
+  if (count > 0 || (count < 0 && errno == EINTR)) return true;
+  from.close();
+  return false;
+}
+
+void refuse_when_interrupted() {
+  if (interrupted()) throw Error(ErrorKind::Cancelled, "interrupted");
+}
+
+void read_both(Descriptor& output, Descriptor& complaints, ChildResult& result) {
+  constexpr int kMillisecondsToWait = 100;  // a signal may come just before poll does
+  while (output.number() >= 0 || complaints.number() >= 0) {
+    refuse_when_interrupted();
+    std::array<pollfd, 2> watched = {
+        {{output.number(), POLLIN, 0}, {complaints.number(), POLLIN, 0}}};
+    if (::poll(watched.data(), watched.size(), kMillisecondsToWait) <= 0) continue;
+    if (watched[0].revents != 0) take_some(output, result.output);
+    if (watched[1].revents != 0) take_some(complaints, result.complaints);
+  }
+}
+
+}  // namespace
+
+ChildResult run_self(const std::vector<std::string>& words) {
+  refuse_when_interrupted();
+  Pipe output = make_pipe();
+  Pipe complaints = make_pipe();
+  Child child(spawn(words, output.in.number(), complaints.in.number()));
+  output.in.close();
+  complaints.in.close();
+  ChildResult result;
+  read_both(output.out, complaints.out, result);
+  result.exit_code = child.wait();
+  refuse_when_interrupted();
+  return result;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,28 @@
+// How to run a model: shared by every command that runs one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "assay/run.h"
+
+namespace assay::cli {
+
+struct EngineArguments {
+  std::string engine;
+  std::string optimize_for;
+  std::string threads;
+  std::string seed;
+  bool no_pin = false;
+};
+
+// --engine, --optimize-for, --threads, --no-pin and --seed.
+void add_engine_options(CLI::App& command, EngineArguments& arguments);
+
+// The same words again, for another process.
+void append_words(const EngineArguments& arguments, std::vector<std::string>& words);
+
+// Refuses what is no engine, no goal, or no number from 1 on.
+void apply_engine_options(const EngineArguments& arguments, RunOptions& options);
+
+}  // namespace assay::cli

@@ -1,0 +1,52 @@
+#include "cli/model_options.h"
+
+#include "assay/timing.h"
+#include "cli/model_argument.h"
+
+namespace assay::cli {
+
+void add_shape_options(CLI::App& command, ModelArguments& arguments) {
+  // One word a flag: "--dim batch=8 model.onnx" must not take the model for a dimension.
+  const auto add_list = [&](const char* flag, std::vector<std::string>& list, const char* what) {
+    command.add_option(flag, list, what)->allow_extra_args(false);
+  };
+  command.add_option("--batch", arguments.batch, "samples at once");
+  add_list("--dim", arguments.dims, "bind a symbolic dimension, NAME=N (repeatable)");
+  add_list("--input", arguments.inputs,
+           "give an input its shape, NAME=1x3x224x224, or its content, NAME=x.npy or NAME=x.pb "
+           "(repeatable)");
+  add_list("--value", arguments.values, "give a small input its content, NAME=16000 (repeatable)");
+}
+
+void add_model_options(CLI::App& command, ModelArguments& arguments) {
+  command.add_option("MODEL", arguments.model, "an .onnx file, or zoo:NAME")->required();
+  add_shape_options(command, arguments);
+}
+
+void append_words(const ModelArguments& arguments, std::vector<std::string>& words) {
+  const auto append = [&](const char* flag, const std::string& text) {
+    words.insert(words.end(), {flag, text});
+  };
+  if (!arguments.batch.empty()) append("--batch", arguments.batch);
+  for (const auto& dim : arguments.dims) append("--dim", dim);
+  for (const auto& input : arguments.inputs) append("--input", input);
+  for (const auto& value : arguments.values) append("--value", value);
+}
+
+RequestedModel requested_model(const ModelArguments& arguments) {
+  RequestedModel request;
+  request.run.bindings.dims = parse_dims(arguments.dims);
+  InputArguments inputs = parse_inputs(arguments.inputs);
+  request.run.bindings.input_shapes = std::move(inputs.shapes);
+  request.run.inputs = std::move(inputs.contents);
+  if (!arguments.batch.empty()) {
+    request.run.bindings.batch = parse_count("--batch", arguments.batch, 1);
+  }
+  const std::int64_t start = steady_clock().nanoseconds();
+  request.graph = load_model(arguments.model);
+  request.read_ms = static_cast<double>(steady_clock().nanoseconds() - start) * 1e-6;
+  request.run.known_values = parse_values(arguments.values, request.graph);
+  return request;
+}
+
+}  // namespace assay::cli

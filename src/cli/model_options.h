@@ -1,0 +1,48 @@
+// The words that say which model and which shapes: shared by every command that takes a MODEL.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/error.h"
+#include "assay/run.h"
+
+namespace assay::cli {
+
+struct ModelArguments {
+  std::string model;
+  std::string batch;
+  std::vector<std::string> dims;
+  std::vector<std::string> inputs;
+  std::vector<std::string> values;
+};
+
+// --batch, --dim, --input and --value.
+void add_shape_options(CLI::App& command, ModelArguments& arguments);
+// Those, and MODEL.
+void add_model_options(CLI::App& command, ModelArguments& arguments);
+
+// The same words again, for another process.
+void append_words(const ModelArguments& arguments, std::vector<std::string>& words);
+
+struct RequestedModel {
+  Graph graph;
+  double read_ms = 0;
+  RunOptions run =
+      {};  // bindings, known values and contents; engine and seed are the standard ones
+};
+RequestedModel requested_model(const ModelArguments& arguments);
+
+// Calls `work`; what is wrong with the model says which model (the reader's complaints do already).
+template <typename Work>
+auto blaming(const std::string& model, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::BadInput) throw;
+    throw Error(error.kind(), model + ": " + error.what());
+  }
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,226 @@
+// assay profile: runs a model and says where the time goes.
+#include <memory>
+
+#include "assay/profile.h"
+#include "assay/profile_report.h"
+#include "base/atomic_file.h"
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/engine_options.h"
+#include "cli/folder.h"
+#include "cli/model_argument.h"
+#include "cli/model_options.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  ModelArguments model;
+  EngineArguments engine;
+  std::string min_time;
+  std::string max_time;
+  std::string target;
+  std::string warmup;
+  std::string runs;
+  std::string sort;
+  std::string top;
+  std::string trace;
+  std::string folder;
+  bool ops = false;
+  bool steps = false;
+  bool strict = false;
+  bool no_ceilings = false;
+  bool json = false;
+  bool csv = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  assay profile model.onnx                       latency, slowest layers, memory
+  assay profile zoo:resnet50 --threads 1         exactly one thread
+  assay profile zoo:resnet18 --batch 16 --ops    where the time goes, by kind of op
+  assay profile model.onnx --runs 100 --warmup 10  exactly so many runs
+  assay profile model.onnx --input x=photo.npy   on real data
+  assay profile model.onnx --trace t.json        a timeline for ui.perfetto.dev
+  assay profile model.onnx --json > before.json  every sample; see 'assay compare'
+Ctrl-C stops early and reports what was measured.)";
+
+constexpr std::size_t kTracedRuns = 5;
+
+TimingOptions timing_options(const Arguments& arguments) {
+  TimingOptions options;
+  if (!arguments.max_time.empty()) {
+    options.max_seconds = parse_decimal("--max-time", arguments.max_time, 0);
+    options.min_seconds = std::min(options.min_seconds, options.max_seconds);
+  }
+  if (!arguments.min_time.empty()) {
+    options.min_seconds = parse_decimal("--min-time", arguments.min_time, 0);
+    if (arguments.max_time.empty()) {
+      options.max_seconds = std::max(options.max_seconds, options.min_seconds);
+    }
+  }
+  if (options.min_seconds > options.max_seconds) {
+    fail_usage("--min-time {} is more than --max-time {}", arguments.min_time, arguments.max_time);
+  }
+  if (!arguments.target.empty()) {
+    options.target = parse_decimal("--target", arguments.target, 0.001) / 100.0;
+  }
+  const auto count = [](const char* flag, const std::string& text, std::int64_t smallest) {
+    return static_cast<std::size_t>(parse_count(flag, text, smallest));
+  };
+  if (!arguments.warmup.empty()) options.fixed_warmup = count("--warmup", arguments.warmup, 0);
+  if (!arguments.runs.empty()) options.fixed_samples = count("--runs", arguments.runs, 1);
+  return options;
+}
+
+ProfileReportOptions report_options(const Arguments& arguments) {
+  ProfileReportOptions options;
+  if (arguments.ops) options.group_by = GroupBy::Ops;
+  if (arguments.steps) options.group_by = GroupBy::Steps;
+  if (!arguments.top.empty()) {
+    options.top = static_cast<std::size_t>(parse_count("--top", arguments.top, 0));
+  }
+  if (!arguments.sort.empty()) {
+    check_profile_column(arguments.sort);
+    options.sort = arguments.sort;
+  }
+  return options;
+}
+
+Profile profiled(const Arguments& arguments, bool quiet) {
+  ProfileOptions options;
+  options.timing = timing_options(arguments);
+  apply_engine_options(arguments.engine, options.run);
+  RequestedModel request = requested_model(arguments.model);
+  request.run.program = options.run.program;
+  request.run.seed = options.run.seed;
+  options.run = std::move(request.run);
+  options.read_ms = request.read_ms;
+  options.estimate_ceilings = !arguments.no_ceilings;
+  const bool wants_trace = !arguments.trace.empty() || !arguments.folder.empty();
+  options.traced_runs = wants_trace ? kTracedRuns : 0;
+  ProgressBar progress(quiet);
+  catch_interrupts();
+  return blaming(arguments.model.model, [&] {
+    return profile_model(std::move(request.graph), arguments.model.model, options, &progress);
+  });
+}
+
+// The files to write, opened before anything runs: whether they can be is known at once.
+class Files {
+ public:
+  explicit Files(const Arguments& arguments) {
+    if (!arguments.trace.empty()) add(arguments.trace, Content::Trace);
+    if (arguments.folder.empty()) return;
+    const std::filesystem::path folder(arguments.folder);
+    make_folder(folder);
+    add(folder / "profile.json", Content::Json);
+    add(folder / "layers.csv", Content::Csv);
+    add(folder / "trace.json", Content::Trace);
+  }
+
+  void write(const Profile& profile, const ProfileReportOptions& options) {
+    for (auto& [content, file] : files_) {
+      file->write(content == Content::Trace ? profile_trace(profile)
+                  : content == Content::Csv ? profile_csv(profile, options)
+                                            : profile_json(profile, options));
+      file->commit();
+    }
+  }
+
+ private:
+  enum class Content { Trace, Json, Csv };
+
+  void add(const std::filesystem::path& path, Content content) {
+    files_.emplace_back(content, std::make_unique<AtomicFile>(path));
+  }
+
+  std::vector<std::pair<Content, std::unique_ptr<AtomicFile>>> files_;
+};
+
+std::string rendered(const Arguments& arguments, const Profile& profile,
+                     const ProfileReportOptions& options) {
+  if (arguments.json) return profile_json(profile, options);
+  if (arguments.csv) return profile_csv(profile, options);
+  return profile_table(profile, options);
+}
+
+// What --strict refuses: a figure that is not what it seems.
+std::string broken_gate(const Profile& profile) {
+  if (!profile.uncounted.empty()) {
+    const auto& first = profile.uncounted.front();
+    return fmt::format("{} '{}' was not counted: {}", first.op, first.node, first.reason);
+  }
+  for (const ProfileStep& step : profile.steps) {
+    if (!step.info.fell_back.empty()) {
+      return fmt::format("{} '{}' fell back to the reference kernel: {}", step.info.op,
+                         step.info.name, step.info.fell_back);
+    }
+  }
+  if (profile.latency.verdict == Verdict::Noisy) return "the measurement is NOISY";
+  return "";
+}
+
+Exit run_profile(const Arguments& arguments, bool quiet) {
+  const ProfileReportOptions report = report_options(arguments);
+  Files files(arguments);
+  const Profile profile = profiled(arguments, quiet);
+  files.write(profile, report);
+  print_data(rendered(arguments, profile, report));
+  print_warnings(profile.warnings, quiet);
+  if (profile.was_interrupted()) {
+    print_error("interrupted: this is what was measured until then");
+    return Exit::Interrupted;
+  }
+  const std::string broken = arguments.strict ? broken_gate(profile) : "";
+  if (broken.empty()) return Exit::Fine;
+  print_error("--strict: " + broken);
+  return Exit::GateFailed;
+}
+
+void add_timing_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("--min-time", arguments.min_time, "seconds to sample at least; default 0.5");
+  command.add_option("--max-time", arguments.max_time, "seconds to sample at most; default 10");
+  command.add_option("--target", arguments.target,
+                     "stop when the median is known within so many percent; default 1");
+  command.add_option("--warmup", arguments.warmup,
+                     "exactly so many runs first, instead of until times are steady");
+  command.add_option("--runs", arguments.runs, "exactly so many runs");
+  command.add_flag("--no-ceilings", arguments.no_ceilings,
+                   "do not estimate what the machine could do, which takes some 0.1 s");
+}
+
+void add_report_options(CLI::App& command, Arguments& arguments) {
+  auto* ops = command.add_flag("--ops", arguments.ops, "one row for each kind of op");
+  command.add_flag("--steps", arguments.steps, "one row for each step that the engine runs")
+      ->excludes(ops);
+  command.add_option("--top", arguments.top, "show the N slowest rows; 0 shows all; default 15");
+  command.add_option("--sort", arguments.sort, "order rows by a column; 'order': as they run");
+  auto* json = command.add_flag("--json", arguments.json, "print one JSON object, every sample");
+  command.add_flag("--csv", arguments.csv, "print the rows as CSV")->excludes(json);
+  command.add_option("--trace", arguments.trace,
+                     "write a timeline of some runs, for ui.perfetto.dev");
+  command.add_option("--out", arguments.folder,
+                     "write profile.json, layers.csv and trace.json into this folder");
+  command.add_flag("--strict", arguments.strict,
+                   "exit code 1 if an op was not counted or fell back, or times are noisy");
+}
+
+}  // namespace
+
+void add_profile(CommandLine& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* profile = program.app.add_subcommand(
+      "profile", "Run a model: latency, time of every layer, memory, start-up");
+  add_model_options(*profile, arguments->model);
+  add_engine_options(*profile, arguments->engine);
+  add_timing_options(*profile, *arguments);
+  add_report_options(*profile, *arguments);
+  profile->footer(kExamples);
+  profile->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_profile(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli

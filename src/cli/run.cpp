@@ -1,0 +1,141 @@
+// assay run: one run, its outputs looked at, written and checked.
+#include <memory>
+
+#include "assay/npy.h"
+#include "assay/run_report.h"
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/engine_options.h"
+#include "cli/folder.h"
+#include "cli/model_argument.h"
+#include "cli/model_options.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  ModelArguments model;
+  EngineArguments engine;
+  std::string folder;
+  std::string expected;
+  std::string relative;
+  std::string absolute;
+  bool json = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  assay run model.onnx                           on random inputs, the same every time
+  assay run model.onnx --input x=photo.npy -o out   outputs as out/NAME.npy
+  assay run model.onnx --input x=input_0.pb --check test_data_set_0
+  assay run model.onnx --input x=x.npy --check expected --rtol 1e-4
+  assay run zoo:resnet18 --engine reference -o expected   what the plain kernels say
+Exit code 1: an output differs from what --check expects.)";
+
+Tolerance tolerance_of(const Arguments& arguments) {
+  Tolerance tolerance;
+  if (!arguments.relative.empty()) {
+    tolerance.relative = parse_decimal("--rtol", arguments.relative, 0);
+  }
+  if (!arguments.absolute.empty()) {
+    tolerance.absolute = parse_decimal("--atol", arguments.absolute, 0);
+  }
+  return tolerance;
+}
+
+std::vector<std::string> names_of(const RunResult& result) {
+  std::vector<std::string> names;
+  for (const RunOutput& output : result.outputs) names.push_back(output.name);
+  return file_names(names);
+}
+
+// NAME.npy, or output_N.pb as in ONNX's own test data.
+std::filesystem::path expected_file(const std::filesystem::path& folder, const std::string& name,
+                                    std::size_t number) {
+  const auto by_name = folder / (name + ".npy");
+  const auto by_number = folder / fmt::format("output_{}.pb", number);
+  std::error_code ignored;
+  if (std::filesystem::exists(by_name, ignored)) return by_name;
+  if (std::filesystem::exists(by_number, ignored)) return by_number;
+  fail_bad_input("{}: holds neither {} nor {}", folder.string(), by_name.filename().string(),
+                 by_number.filename().string());
+}
+
+std::vector<CheckedOutput> checked(const Arguments& arguments, const RunResult& result,
+                                   const Tolerance& tolerance) {
+  std::vector<CheckedOutput> checks;
+  if (arguments.expected.empty()) return checks;
+  const auto names = names_of(result);
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    const auto path = expected_file(arguments.expected, names[i], i);
+    checks.push_back(
+        {result.outputs[i].name, path.filename().string(),
+         tensor_difference(result.outputs[i].tensor, read_tensor(path.string()), tolerance)});
+  }
+  return checks;
+}
+
+std::vector<std::string> written(const std::string& folder, const RunResult& result) {
+  std::vector<std::string> files;
+  if (folder.empty()) return files;
+  const auto names = names_of(result);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto path = std::filesystem::path(folder) / (names[i] + ".npy");
+    write_npy(result.outputs[i].tensor, path);
+    files.push_back(path.string());
+  }
+  return files;
+}
+
+RunResult ran(const Arguments& arguments, bool quiet) {
+  RunOptions engine;
+  apply_engine_options(arguments.engine, engine);
+  RequestedModel request = requested_model(arguments.model);
+  request.run.program = engine.program;
+  request.run.seed = engine.seed;
+  ProgressBar progress(quiet);
+  catch_interrupts();
+  return blaming(arguments.model.model, [&] {
+    return run_model(std::move(request.graph), arguments.model.model, request.run, &progress);
+  });
+}
+
+Exit run_run(const Arguments& arguments, bool quiet) {
+  RunReport report;
+  report.tolerance = tolerance_of(arguments);
+  if (!arguments.folder.empty()) make_folder(arguments.folder);
+  report.result = ran(arguments, quiet);
+  report.files = written(arguments.folder, report.result);
+  report.checks = checked(arguments, report.result, report.tolerance);
+  print_data(arguments.json ? run_json(report) : run_table(report));
+  print_warnings(report.result.warnings, quiet);
+  for (const CheckedOutput& check : report.checks) {
+    if (check.difference.agrees()) continue;
+    print_error(fmt::format("output '{}' differs from {}", check.output, check.expected_file));
+    return Exit::GateFailed;
+  }
+  return Exit::Fine;
+}
+
+}  // namespace
+
+void add_run(CommandLine& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* run = program.app.add_subcommand(
+      "run", "Run a model once; look at its outputs, write them, check them");
+  add_model_options(*run, arguments->model);
+  add_engine_options(*run, arguments->engine);
+  run->add_option("-o,--output", arguments->folder, "write each output as FOLDER/NAME.npy");
+  run->add_option("--check", arguments->expected,
+                  "compare with FOLDER/NAME.npy or FOLDER/output_N.pb");
+  run->add_option("--rtol", arguments->relative, "relative tolerance of --check; default 1e-3");
+  run->add_option("--atol", arguments->absolute, "absolute tolerance of --check; default 1e-5");
+  run->add_flag("--json", arguments->json, "print one JSON object");
+  run->footer(kExamples);
+  run->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_run(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli

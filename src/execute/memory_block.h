@@ -1,0 +1,42 @@
+// A large stretch of memory from the system: zeroed, aligned to pages, on huge pages where the
+// system gives them. Asking for more than is free is refused with a clear word instead of being
+// killed later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace assay {
+
+// Bytes that could be taken without swapping, as the kernel estimates; nothing where it does not
+// say.
+std::optional<std::int64_t> available_memory();
+
+// Throws an Error saying what is needed for `purpose` and what is free, if that is less.
+void require_memory(std::int64_t bytes, std::string_view purpose);
+
+class MemoryBlock {
+ public:
+  MemoryBlock() = default;
+  MemoryBlock(std::size_t bytes, std::string_view purpose);
+  MemoryBlock(MemoryBlock&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  MemoryBlock& operator=(MemoryBlock&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MemoryBlock();
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,232 @@
+#include "execute/onednn/adapter.h"
+
+#include <algorithm>
+
+namespace assay::onednn {
+
+namespace {
+
+dnnl::primitive_attr attributes(const std::vector<PostOp>& post_ops) {
+  dnnl::post_ops ops;
+  for (const PostOp& op : post_ops) {
+    switch (op.kind) {
+      case PostOp::Kind::Sum:
+        ops.append_sum(1.0f);
+        break;
+      case PostOp::Kind::Eltwise:
+#if DNNL_VERSION_MAJOR >= 3
+        ops.append_eltwise(op.algorithm, op.alpha, op.beta);
+#else
+        ops.append_eltwise(1.0f, op.algorithm, op.alpha, op.beta);
+#endif
+        break;
+      case PostOp::Kind::BinaryAdd:
+        ops.append_binary(dnnl::algorithm::binary_add, op.operand);
+        break;
+      case PostOp::Kind::BinaryMul:
+        ops.append_binary(dnnl::algorithm::binary_mul, op.operand);
+        break;
+    }
+  }
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(ops);
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+template <typename Forward, typename PrimitiveDesc>
+Choice choice_of(const PrimitiveDesc& desc) {
+  Choice choice;
+  choice.primitive = Forward(desc);
+  choice.implementation = desc.impl_info_str();
+  choice.source = desc.src_desc();
+  choice.result = desc.dst_desc();
+  choice.scratchpad = desc.scratchpad_desc();
+  return choice;
+}
+
+template <typename Forward, typename PrimitiveDesc>
+Choice weighted_choice(const PrimitiveDesc& desc, const std::vector<PostOp>& post_ops) {
+  Choice choice = choice_of<Forward>(desc);
+  choice.weights = desc.weights_desc();
+  choice.bias = desc.bias_desc();
+  for (std::size_t i = 0; i < post_ops.size(); ++i) {
+    if (post_ops[i].kind != PostOp::Kind::BinaryAdd && post_ops[i].kind != PostOp::Kind::BinaryMul)
+      continue;
+    choice.operands.emplace_back(
+        DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1, post_ops[i].operand);
+  }
+  return choice;
+}
+
+// Implementations are offered one after another. An error means that there is none.
+template <typename Forward, typename Make>
+std::vector<Choice> offered(const std::vector<PostOp>& post_ops, std::size_t most, Make make) {
+  std::vector<Choice> choices;
+  try {
+    auto desc = make();
+    do {
+      choices.push_back(weighted_choice<Forward>(desc, post_ops));
+    } while (choices.size() < most && desc.next_impl());
+  } catch (const dnnl::error&) {
+    // What was offered so far is what there is.
+  }
+  return choices;
+}
+
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+template <typename Forward>
+std::vector<Choice> convolutions_by(const Convolution& what, dnnl::algorithm algorithm,
+                                    std::size_t most) {
+  const auto attr = attributes(what.post_ops);
+  const Desc bias = what.bias.value_or(Desc());
+#if DNNL_VERSION_MAJOR >= 3
+  return offered<Forward>(what.post_ops, most, [&] {
+    return typename Forward::primitive_desc(cpu(), kInference, algorithm, what.source, what.weights,
+                                            bias, what.result, what.strides, what.dilations,
+                                            what.pads_begin, what.pads_end, attr);
+  });
+#else
+  // The description must outlive the iteration over implementations.
+  std::optional<typename Forward::desc> described;
+  return offered<Forward>(what.post_ops, most, [&] {
+    described.emplace(kInference, algorithm, what.source, what.weights, bias, what.result,
+                      what.strides, what.dilations, what.pads_begin, what.pads_end);
+    return typename Forward::primitive_desc(*described, attr, cpu());
+  });
+#endif
+}
+
+}  // namespace
+
+const dnnl::engine& cpu() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+const dnnl::stream& cpu_stream() {
+  static const dnnl::stream stream(cpu());
+  return stream;
+}
+
+namespace {
+
+dnnl::memory::format_tag row_major(std::size_t rank) {
+  using tag = dnnl::memory::format_tag;
+  constexpr tag kTags[] = {tag::undef, tag::a,     tag::ab,    tag::abc,
+                           tag::abcd,  tag::abcde, tag::abcdef};
+  return kTags[rank < 7 ? rank : 0];
+}
+
+}  // namespace
+
+Desc plain_desc(const Dims& dims) {
+  return Desc(dims, dnnl::memory::data_type::f32, row_major(dims.size()));
+}
+
+Desc any_desc(const Dims& dims) {
+  return Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+}
+
+Desc strided_desc(const Dims& dims, const Dims& strides) {
+  return Desc(dims, dnnl::memory::data_type::f32, strides);
+}
+
+std::size_t bytes_of(const Desc& desc) {
+  return desc.get_size();
+}
+
+std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, std::size_t most) {
+  switch (kind) {
+    case ConvolutionKind::Direct:
+      return convolutions_by<dnnl::convolution_forward>(what, dnnl::algorithm::convolution_direct,
+                                                        most);
+    case ConvolutionKind::Winograd:
+      return convolutions_by<dnnl::convolution_forward>(what, dnnl::algorithm::convolution_winograd,
+                                                        most);
+    case ConvolutionKind::Transposed:
+      return convolutions_by<dnnl::deconvolution_forward>(
+          what, dnnl::algorithm::deconvolution_direct, most);
+  }
+  return {};
+}
+
+std::vector<Choice> inner_products(const Product& what, std::size_t most) {
+  using Forward = dnnl::inner_product_forward;
+  const auto attr = attributes(what.post_ops);
+  const Desc bias = what.bias.value_or(Desc());
+#if DNNL_VERSION_MAJOR >= 3
+  return offered<Forward>(what.post_ops, most, [&] {
+    return Forward::primitive_desc(cpu(), kInference, what.source, what.weights, bias, what.result,
+                                   attr);
+  });
+#else
+  std::optional<Forward::desc> described;
+  return offered<Forward>(what.post_ops, most, [&] {
+    described.emplace(kInference, what.source, what.weights, bias, what.result);
+    return Forward::primitive_desc(*described, attr, cpu());
+  });
+#endif
+}
+
+std::vector<Choice> matrix_products(const Product& what, std::size_t most) {
+  using Forward = dnnl::matmul;
+  const auto attr = attributes(what.post_ops);
+  const Desc bias = what.bias.value_or(Desc());
+#if DNNL_VERSION_MAJOR >= 3
+  return offered<Forward>(what.post_ops, most, [&] {
+    return Forward::primitive_desc(cpu(), what.source, what.weights, bias, what.result, attr);
+  });
+#else
+  std::optional<Forward::desc> described;
+  return offered<Forward>(what.post_ops, most, [&] {
+    described.emplace(what.source, what.weights, bias, what.result);
+    return Forward::primitive_desc(*described, attr, cpu());
+  });
+#endif
+}
+
+std::optional<Choice> pooling(const Pooling& what) {
+  const auto attr = attributes({});
+  try {
+#if DNNL_VERSION_MAJOR >= 3
+    using Forward = dnnl::pooling_forward;
+    const Forward::primitive_desc desc(cpu(), kInference, what.algorithm, what.source, what.result,
+                                       what.strides, what.kernel, what.dilations, what.pads_begin,
+                                       what.pads_end, attr);
+#else
+    using Forward = dnnl::pooling_v2_forward;
+    const Forward::desc described(kInference, what.algorithm, what.source, what.result,
+                                  what.strides, what.kernel, what.dilations, what.pads_begin,
+                                  what.pads_end);
+    const Forward::primitive_desc desc(described, attr, cpu());
+#endif
+    return choice_of<Forward>(desc);
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
+
+void keep_small_weights(std::vector<Choice>& choices) {
+  if (choices.empty()) return;
+  std::size_t least = bytes_of(choices.front().weights);
+  for (const Choice& choice : choices) least = std::min(least, bytes_of(choice.weights));
+  const std::size_t most = least + least / 16;
+  std::erase_if(choices, [&](const Choice& choice) { return bytes_of(choice.weights) > most; });
+}
+
+dnnl::primitive reorder_primitive(const Desc& from, const Desc& to) {
+  return dnnl::reorder(dnnl::reorder::primitive_desc(cpu(), from, cpu(), to));
+}
+
+void reorder(const Desc& from_desc, void* from, const Desc& to_desc, void* to) {
+  dnnl::memory source(from_desc, cpu(), from);
+  dnnl::memory result(to_desc, cpu(), to);
+  dnnl::stream stream = cpu_stream();
+  reorder_primitive(from_desc, to_desc)
+      .execute(stream, {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, result}});
+  stream.wait();
+}
+
+}  // namespace assay::onednn

@@ -1,0 +1,93 @@
+// oneDNN as this engine uses it. Its versions 2 and 3 describe operations differently; that
+// difference stays inside adapter.cpp.
+#pragma once
+
+#include <cstdint>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay::onednn {
+
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+
+const dnnl::engine& cpu();
+const dnnl::stream& cpu_stream();
+
+// A float tensor in row-major order, or in the order oneDNN likes best.
+Desc plain_desc(const Dims& dims);
+Desc any_desc(const Dims& dims);
+Desc strided_desc(const Dims& dims, const Dims& strides);
+std::size_t bytes_of(const Desc& desc);
+
+// What follows the main operation on each element of the result, without leaving registers.
+struct PostOp {
+  enum class Kind { Sum, Eltwise, BinaryAdd, BinaryMul };
+  Kind kind = Kind::Sum;
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;  // of Eltwise
+  float alpha = 0;
+  float beta = 0;
+  Desc operand = {};  // of a binary op
+};
+
+// A primitive that was created, with the layouts it wants.
+struct Choice {
+  dnnl::primitive primitive;
+  std::string implementation;  // "jit:avx512_core", "jit_wino_4x3:avx512_core", "gemm:jit", …
+  Desc source;
+  Desc weights;
+  Desc bias;
+  Desc result;
+  Desc scratchpad;
+  std::vector<std::pair<int, Desc>> operands = {};  // of binary post-ops, by argument index
+};
+
+struct Convolution {
+  Desc source;
+  Desc weights;  // [groups,] outputs, inputs / groups, kernel…
+  std::optional<Desc> bias;
+  Desc result;
+  Dims strides;
+  Dims dilations;  // 0: none
+  Dims pads_begin;
+  Dims pads_end;
+  std::vector<PostOp> post_ops;
+};
+
+enum class ConvolutionKind { Direct, Winograd, Transposed };
+// Every implementation oneDNN offers of this kind, its favourite first; at most `most`.
+std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, std::size_t most);
+
+struct Product {  // result[m,n] = source[m,k] · weights[n,k]ᵀ + bias[n]
+  Desc source;
+  Desc weights;
+  std::optional<Desc> bias;
+  Desc result;
+  std::vector<PostOp> post_ops;
+};
+std::vector<Choice> inner_products(const Product& what, std::size_t most);
+// The same with weights[k,n].
+std::vector<Choice> matrix_products(const Product& what, std::size_t most);
+
+struct Pooling {
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  Desc source;
+  Desc result;
+  Dims kernel;
+  Dims strides;
+  Dims dilations;
+  Dims pads_begin;
+  Dims pads_end;
+};
+std::optional<Choice> pooling(const Pooling& what);
+
+// Leaves out choices whose weights take much more room than the least that any of them needs.
+void keep_small_weights(std::vector<Choice>& choices);
+
+// Copies `from` to `to`, changing the layout; both in memory.
+void reorder(const Desc& from_desc, void* from, const Desc& to_desc, void* to);
+dnnl::primitive reorder_primitive(const Desc& from, const Desc& to);
+
+}  // namespace assay::onednn

@@ -1,0 +1,122 @@
+#include "execute/onednn/epilogue.h"
+
+#include <limits>
+
+#include "base/checked.h"
+
+namespace assay::onednn {
+
+namespace {
+
+using dnnl::algorithm;
+
+PostOp eltwise(algorithm what, float alpha = 0, float beta = 0) {
+  return {.kind = PostOp::Kind::Eltwise, .algorithm = what, .alpha = alpha, .beta = beta};
+}
+
+std::optional<PostOp> clip_of(const Lowering& lowering, const Node& node) {
+  float low = node.float_or("min", std::numeric_limits<float>::lowest());
+  float high = node.float_or("max", std::numeric_limits<float>::max());
+  for (const std::size_t input : {1u, 2u}) {
+    if (!node.has_input(input)) continue;
+    const auto bound = lowering.number(node.inputs[input]);
+    if (!bound) return {};
+    (input == 1 ? low : high) = static_cast<float>(*bound);
+  }
+  return eltwise(algorithm::eltwise_clip, low, high);
+}
+
+}  // namespace
+
+std::optional<PostOp> activation_of(const Lowering& lowering, const Node& node) {
+  if (lowering.options().careful || !node.is_standard()) return {};
+  if (node.op == "Relu") return eltwise(algorithm::eltwise_relu);
+  if (node.op == "LeakyRelu")
+    return eltwise(algorithm::eltwise_relu, node.float_or("alpha", 0.01f));
+  if (node.op == "Clip") return clip_of(lowering, node);
+  if (node.op == "Sigmoid") return eltwise(algorithm::eltwise_logistic);
+  if (node.op == "Tanh") return eltwise(algorithm::eltwise_tanh);
+  if (node.op == "HardSwish") return eltwise(algorithm::eltwise_hardswish, 1.0f / 6.0f, 0.5f);
+  if (node.op == "Elu") return eltwise(algorithm::eltwise_elu, node.float_or("alpha", 1.0f));
+  if (node.op == "Gelu") {
+    return eltwise(node.string_or("approximate", "none") == "tanh" ? algorithm::eltwise_gelu_tanh
+                                                                   : algorithm::eltwise_gelu_erf);
+  }
+  return {};
+}
+
+namespace {
+
+// The other operand of an Add that could join: of the same shape, and computed before.
+std::optional<ValueId> addend_of(const Lowering& lowering, const Node& node, ValueId value) {
+  if (!node.is("Add") || node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return {};
+  const ValueId other = node.inputs[node.inputs[0] == value ? 1 : 0];
+  if (!lowering.is_float(other) || lowering.constant(other) != nullptr) return {};
+  if (!lowering.is_available(other) || lowering.dims(other) != lowering.dims(value)) return {};
+  return other;
+}
+
+bool has_sum(const Epilogue& epilogue) {
+  return epilogue.summed_into.has_value() || !epilogue.operands.empty();
+}
+
+bool fits(Lowering& lowering, ValueId other, Additions additions) {
+  if (additions == Additions::None) return false;
+  return additions == Additions::RowMajor || lowering.native(other).blocked.has_value();
+}
+
+void add_addition(Lowering& lowering, NodeId id, ValueId other, Additions additions,
+                  Epilogue& epilogue) {
+  const Place place = lowering.native(other);
+  const bool is_row_major = additions == Additions::RowMajor;
+  const bool lies_right = !is_row_major || (place.is_row_major() && place.offset == 0);
+  if (lies_right && lowering.may_overwrite(other, id)) {
+    epilogue.post_ops.push_back({.kind = PostOp::Kind::Sum});
+    epilogue.summed_into = other;
+    return;
+  }
+  const Place read = is_row_major ? lowering.row_major(other) : place;
+  epilogue.post_ops.push_back({.kind = PostOp::Kind::BinaryAdd, .operand = desc_of(read)});
+  epilogue.operands.push_back(read);
+}
+
+}  // namespace
+
+Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions additions) {
+  Epilogue epilogue;
+  epilogue.result = value;
+  constexpr std::size_t kMostPostOps = 4;
+  while (epilogue.post_ops.size() < kMostPostOps) {
+    const NodeId reader = lowering.only_reader(epilogue.result);
+    if (!reader.is_valid() || lowering.is_covered(reader) || reader <= id) break;
+    const Node& node = lowering.node(reader);
+    if (node.outputs.size() != 1 || !lowering.is_float(node.outputs[0])) break;
+    if (lowering.dims(node.outputs[0]) != lowering.dims(value)) break;
+    if (const auto activation = activation_of(lowering, node);
+        activation && node.inputs[0] == epilogue.result) {
+      epilogue.post_ops.push_back(*activation);
+    } else if (const auto other = addend_of(lowering, node, epilogue.result);
+               other && !has_sum(epilogue) && fits(lowering, *other, additions)) {
+      add_addition(lowering, reader, *other, additions, epilogue);
+    } else {
+      break;
+    }
+    epilogue.nodes.push_back(reader);
+    epilogue.result = node.outputs[0];
+    epilogue.flops += checked_product(lowering.dims(value)).value_or(0);
+  }
+  for (const NodeId node : epilogue.nodes) lowering.cover(node);
+  return epilogue;
+}
+
+void add_operand_arguments(const Epilogue& epilogue, std::vector<Argument>& arguments) {
+  std::size_t operand = 0;
+  for (std::size_t i = 0; i < epilogue.post_ops.size(); ++i) {
+    if (epilogue.post_ops[i].kind != PostOp::Kind::BinaryAdd) continue;
+    const Place& place = epilogue.operands[operand++];
+    arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+                         desc_of(place), place});
+  }
+}
+
+}  // namespace assay::onednn

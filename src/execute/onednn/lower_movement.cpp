@@ -1,0 +1,207 @@
+// Ops that only move elements: Concat, Gather, Pad.
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/fail.h"
+#include "execute/onednn/steps.h"
+#include "execute/threads.h"
+
+namespace assay::onednn {
+
+namespace {
+
+// A value that a step's copies are gathered in: several copies, one step.
+void add_copies(Lowering& lowering, NodeId id, const std::vector<std::pair<Place, Place>>& copies,
+                const Place& result, Binder before = {}) {
+  std::vector<Binder> binders;
+  StepDraft draft{.nodes = {id}, .algorithm = "copy", .reads = {}, .writes = {result}};
+  for (const auto& [from, to] : copies) {
+    draft.reads.push_back(from);
+    binders.push_back(copy_binder(lowering, from, to));
+  }
+  if (before) binders.insert(binders.begin(), before);
+  lowering.add_step(draft, [binders](const Addresses& at) -> Runner {
+    std::vector<Runner> runners;
+    for (const Binder& bind : binders) runners.push_back(bind(at));
+    return [runners] {
+      for (const Runner& run : runners) run();
+    };
+  });
+}
+
+// Blocks of channels lie one after another: joining channels joins stretches of memory.
+bool lower_blocked_concat(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Dims whole = lowering.dims(node.outputs[0]);
+  using tag = dnnl::memory::format_tag;
+  if (whole.size() != 4 || !lowering.is_float(node.outputs[0])) return false;
+  for (const auto& [block, layout] :
+       {std::pair<std::int64_t, tag>{16, tag::nChw16c}, {8, tag::nChw8c}}) {
+    const auto fits = [&](ValueId input) {
+      const Dims dims = lowering.dims(input);
+      const Place place = lowering.native(input);
+      return place.blocked && dims[1] % block == 0 &&
+             *place.blocked == Desc(dims, dnnl::memory::data_type::f32, layout);
+    };
+    if (!std::ranges::all_of(node.inputs, fits)) continue;
+    const Desc desc(whole, dnnl::memory::data_type::f32, layout);
+    const Place result =
+        place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(desc))), desc, whole);
+    const std::int64_t pixels = whole[2] * whole[3];
+    const auto as_rows = [&](const Place& place, std::int64_t channels) {
+      Place rows = row_major_place(place.buffer, DataType::Float32, {whole[0], channels * pixels});
+      rows.offset = place.offset;
+      return rows;
+    };
+    std::vector<std::pair<Place, Place>> copies;
+    std::int64_t first = 0;
+    for (const ValueId input : node.inputs) {
+      const Place from = lowering.native(input);
+      const Place to =
+          sliced(as_rows(result, whole[1]), 1, first * pixels, 1, from.dims[1] * pixels);
+      copies.emplace_back(as_rows(from, from.dims[1]), to);
+      first += from.dims[1];
+    }
+    add_copies(lowering, id, copies, result);
+    lowering.set_place(node.outputs[0], result);
+    return true;
+  }
+  return false;
+}
+
+bool lower_concat(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Dims whole = lowering.dims(node.outputs[0]);
+  const auto axis = axis_of(node.int_or("axis", 1), whole.size());
+  if (!axis || checked_product(whole).value_or(0) == 0) return false;
+  if (*axis == 1 && lower_blocked_concat(lowering, id)) return true;
+  std::vector<Place> sources;
+  for (const ValueId input : node.inputs) sources.push_back(lowering.strided(input));
+  const Place result = lowering.new_row_major(node.outputs[0]);
+  std::vector<std::pair<Place, Place>> copies;
+  std::int64_t first = 0;
+  for (const Place& source : sources) {
+    const std::int64_t count = source.dims[*axis];
+    if (source.elements() > 0) copies.emplace_back(source, sliced(result, *axis, first, 1, count));
+    first += count;
+  }
+  add_copies(lowering, id, copies, result);
+  lowering.set_place(node.outputs[0], result);
+  return true;
+}
+
+// One element of the axis, known ahead, is a view.
+bool lower_constant_gather(Lowering& lowering, NodeId id, std::size_t axis) {
+  const Node& node = lowering.node(id);
+  const auto index = lowering.number(node.inputs[1]);
+  if (!index) return false;
+  Place place = lowering.strided(node.inputs[0]);
+  const std::int64_t size = place.dims[axis];
+  std::int64_t position = static_cast<std::int64_t>(*index);
+  if (position < 0) position += size;
+  if (position < 0 || position >= size) return false;
+  place = sliced(place, axis, position, 1, 1);
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  place.dims.erase(place.dims.begin() + at);
+  place.strides.erase(place.strides.begin() + at);
+  const std::size_t index_rank = lowering.dims(node.inputs[1]).size();
+  place.dims.insert(place.dims.begin() + at, index_rank, 1);
+  place.strides.insert(place.strides.begin() + at, index_rank, 1);
+  lowering.set_place(node.outputs[0], place);
+  return true;
+}
+
+template <typename T>
+std::int64_t checked_index(const std::byte* indices, std::int64_t i, std::int64_t size) {
+  T index = 0;
+  std::memcpy(&index, indices + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  const std::int64_t wrapped = index < 0 ? index + size : index;
+  if (wrapped < 0 || wrapped >= size) {
+    fail_bad_input("Gather: index {} is out of range for an axis of {}", index, size);
+  }
+  return wrapped;
+}
+
+bool lower_gather(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Dims dims = lowering.dims(node.inputs[0]);
+  const auto axis = axis_of(node.int_or("axis", 0), dims.size());
+  const bool is_empty = checked_product(lowering.dims(node.outputs[0])).value_or(0) == 0;
+  if (!axis || is_empty) return false;
+  if (lower_constant_gather(lowering, id, *axis)) return true;
+  const Place source = lowering.row_major(node.inputs[0]);
+  const Place indices = lowering.row_major(node.inputs[1]);
+  if (indices.type != DataType::Int64 && indices.type != DataType::Int32) return false;
+  const Place result = lowering.new_row_major(node.outputs[0]);
+  const auto outer = checked_product(std::span(dims).first(*axis)).value_or(0);
+  const auto row =
+      checked_product(std::span(dims).subspan(*axis + 1)).value_or(0) * bits(source.type) / 8;
+  const std::int64_t size = dims[*axis];
+  const std::int64_t count = indices.elements();
+  const bool is_wide = indices.type == DataType::Int64;
+  lowering.add_step({.nodes = {id}, .algorithm = "copy", .reads = {indices}, .writes = {result}},
+                    [=](const Addresses& at) -> Runner {
+                      const std::byte* from = at.bytes(source);
+                      const std::byte* which = at.bytes(indices);
+                      std::byte* to = at.bytes(result);
+                      return [=] {
+                        for (std::int64_t i = 0; i < count; ++i) {
+                          const std::int64_t index =
+                              is_wide ? checked_index<std::int64_t>(which, i, size)
+                                      : checked_index<std::int32_t>(which, i, size);
+                          for (std::int64_t o = 0; o < outer; ++o) {
+                            std::memcpy(to + (o * count + i) * row, from + (o * size + index) * row,
+                                        static_cast<std::size_t>(row));
+                          }
+                        }
+                      };
+                    });
+  lowering.steps().back().touched.push_back(source.buffer);
+  lowering.set_place(node.outputs[0], result);
+  return true;
+}
+
+Binder fill_binder(const Place& place, float number) {
+  return [=](const Addresses& at) -> Runner {
+    float* to = at.floats(place);
+    const auto count = static_cast<std::size_t>(place.elements());
+    return [=] { std::fill_n(to, count, number); };
+  };
+}
+
+bool lower_pad(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (node.string_or("mode", "constant") != "constant" || !lowering.is_float(node.inputs[0]))
+    return false;
+  const auto pads = ints_of(lowering, node, "pads", 1);
+  const Dims dims = lowering.dims(node.inputs[0]);
+  if (!pads || node.has_input(3) || pads->size() != 2 * dims.size()) return false;
+  if (std::ranges::any_of(*pads, [](std::int64_t pad) { return pad < 0; })) return false;
+  float number = node.float_or("value", 0.0f);
+  if (node.has_input(2)) {
+    const auto given = lowering.number(node.inputs[2]);
+    if (!given) return false;
+    number = static_cast<float>(*given);
+  }
+  const Place source = lowering.strided(node.inputs[0]);
+  const Place result = lowering.new_row_major(node.outputs[0]);
+  if (source.elements() == 0) return false;
+  Place inside = result;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    inside = sliced(inside, axis, (*pads)[axis], 1, dims[axis]);
+  }
+  add_copies(lowering, id, {{source, inside}}, result, fill_binder(result, number));
+  lowering.set_place(node.outputs[0], result);
+  return true;
+}
+
+}  // namespace
+
+void add_movement_lowering(LowerTable& table) {
+  table["Concat"] = lower_concat;
+  table["Gather"] = lower_gather;
+  table["Pad"] = lower_pad;
+}
+
+}  // namespace assay::onednn

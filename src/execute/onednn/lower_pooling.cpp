@@ -1,0 +1,132 @@
+// MaxPool, AveragePool and their global forms, in the layout the input has.
+#include "base/checked.h"
+#include "execute/onednn/lowering.h"
+#include "kernels/window_grid.h"
+
+namespace assay::onednn {
+
+namespace {
+
+using dnnl::algorithm;
+
+struct Windows {
+  Dims kernel;
+  Dims strides;
+  Dims dilations;
+  Dims begin;
+  Dims end;
+};
+
+std::optional<Windows> windows_of(const Lowering& lowering, const Node& node, const Dims& input) {
+  Windows windows;
+  const std::span<const std::int64_t> spatial = std::span(input).subspan(2);
+  if (node.op.starts_with("Global")) {
+    windows.kernel.assign(spatial.begin(), spatial.end());
+    windows.strides.assign(spatial.size(), 1);
+    windows.dilations = windows.begin = windows.end = Dims(spatial.size(), 0);
+    return windows;
+  }
+  const KernelCall call{node, {}, lowering.graph().opset()};
+  const auto kernel = kernel_shape(call, spatial.size());
+  const WindowGrid grid = window_grid(call, spatial, kernel);
+  for (std::size_t i = 3 - grid.rank; i < 3; ++i) {
+    const WindowAxis& axis = grid.axes[i];
+    windows.kernel.push_back(axis.kernel);
+    windows.strides.push_back(axis.stride);
+    windows.dilations.push_back(axis.dilation - 1);
+    windows.begin.push_back(axis.pad_begin);
+    windows.end.push_back((axis.output - 1) * axis.stride + axis.extent() - axis.input -
+                          axis.pad_begin);
+    // oneDNN wants padding narrower than the window, and counts what ceil_mode adds differently.
+    const bool is_odd = axis.pad_begin >= axis.extent() || windows.end.back() >= axis.extent();
+    if (is_odd || windows.end.back() < 0) return {};
+    if (windows.end.back() > axis.pad_end && node.op == "AveragePool" &&
+        node.int_or("count_include_pad", 0) != 0) {
+      return {};
+    }
+  }
+  return windows;
+}
+
+algorithm algorithm_of(const Node& node) {
+  if (node.op.ends_with("MaxPool")) return algorithm::pooling_max;
+  return node.int_or("count_include_pad", 0) != 0 ? algorithm::pooling_avg_include_padding
+                                                  : algorithm::pooling_avg_exclude_padding;
+}
+
+bool is_slow(const Choice& choice) {
+  return choice.implementation.starts_with("ref") || choice.implementation.starts_with("simple");
+}
+
+Desc channel_blocks(const Dims& dims) {
+  using tag = dnnl::memory::format_tag;
+  constexpr tag kTags[] = {tag::nCw16c, tag::nChw16c, tag::nCdhw16c};
+  return Desc(dims, dnnl::memory::data_type::f32, kTags[dims.size() - 3]);
+}
+
+// In the input's own layout if that is fast, else in blocks of channels.
+std::optional<Choice> choose(const Desc& native, const Dims& input, Pooling what) {
+  what.source = native;
+  auto choice = pooling(what);
+  if (choice && !is_slow(*choice)) return choice;
+  what.source = channel_blocks(input);
+  auto blocked = pooling(what);
+  return blocked && !is_slow(*blocked) ? blocked : choice;
+}
+
+bool lower_pooling(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (!lowering.is_float(node.inputs[0]) || node.has_output(1)) return false;
+  const Dims input = lowering.dims(node.inputs[0]);
+  const Dims output = lowering.dims(node.outputs[0]);
+  const bool is_empty =
+      checked_product(input).value_or(0) == 0 || checked_product(output).value_or(0) == 0;
+  if (input.size() < 3 || input.size() > 5 || is_empty) return false;
+  // The plain kernel lets NaN through a maximum; oneDNN does not.
+  if (lowering.options().careful && node.op.ends_with("MaxPool")) return false;
+  const auto windows = windows_of(lowering, node, input);
+  if (!windows) return false;
+  const Place native = lowering.native(node.inputs[0]);
+  const Desc layout = native.blocked ? *native.blocked : plain_desc(input);
+  const auto choice = choose(layout, input,
+                             {.algorithm = algorithm_of(node),
+                              .source = layout,
+                              .result = any_desc(output),
+                              .kernel = windows->kernel,
+                              .strides = windows->strides,
+                              .dilations = windows->dilations,
+                              .pads_begin = windows->begin,
+                              .pads_end = windows->end});
+  if (!choice) return false;
+  const Place source = lowering.in_layout(node.inputs[0], choice->source);
+  const Place result =
+      place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(choice->result))),
+                choice->result, output);
+  StepDraft draft{.nodes = {id},
+                  .algorithm = choice->implementation,
+                  .executed_flops = saturating_multiply(
+                      result.elements(), checked_product(windows->kernel).value_or(0)),
+                  .reads = {source},
+                  .writes = {result}};
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, choice->source, source},
+                                     {DNNL_ARG_DST, choice->result, result}};
+  if (const std::size_t bytes = bytes_of(choice->scratchpad); bytes > 0) {
+    Place scratch;
+    scratch.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
+    draft.scratch.push_back(scratch.buffer);
+    arguments.push_back({DNNL_ARG_SCRATCHPAD, choice->scratchpad, scratch});
+  }
+  lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
+  lowering.set_place(node.outputs[0], result);
+  return true;
+}
+
+}  // namespace
+
+void add_pooling_lowering(LowerTable& table) {
+  for (const char* op : {"MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"}) {
+    table[op] = lower_pooling;
+  }
+}
+
+}  // namespace assay::onednn

@@ -1,0 +1,334 @@
+#include "execute/onednn/lowering.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/fail.h"
+#include "base/text.h"
+
+namespace assay::onednn {
+
+namespace {
+
+LowerTable all_lowerings() {
+  LowerTable table;
+  add_convolution_lowering(table);
+  add_pooling_lowering(table);
+  add_product_lowering(table);
+  add_elementwise_lowering(table);
+  add_view_lowering(table);
+  add_movement_lowering(table);
+  add_normalization_lowering(table);
+  add_reduction_lowering(table);
+  add_recurrent_lowering(table);
+  return table;
+}
+
+LowerFunction find_lowering(const Node& node) {
+  static const LowerTable table = all_lowerings();
+  const auto found = table.find(node.is_standard() ? node.op : node.domain + "." + node.op);
+  return found == table.end() ? nullptr : found->second;
+}
+
+void check_cancelled(Progress* progress) {
+  if (progress != nullptr && progress->cancelled()) {
+    throw Error(ErrorKind::Cancelled, "compiling was interrupted");
+  }
+}
+
+std::int64_t total_bytes(const std::vector<Place>& places) {
+  std::int64_t sum = 0;
+  for (const Place& place : places) sum = saturating_add(sum, place.bytes());
+  return sum;
+}
+
+}  // namespace
+
+std::byte* Addresses::bytes(const Place& place) const {
+  std::byte* start = starts_[place.buffer.number];
+  return start + place.offset * bits(place.type) / 8;
+}
+
+Lowering::Lowering(const Rewritten& source, const LoweringOptions& options, WeightPool& weights,
+                   Tuner& tuner)
+    : source_(source),
+      options_(options),
+      weights_(weights),
+      tuner_(tuner),
+      dynamic_(std::make_shared<std::vector<RuntimeValue>>(source.model.graph.value_count())),
+      readers_(consumers(source.model.graph)),
+      visible_(source.model.graph.value_count(), false),
+      covered_(source.model.graph.node_count(), false),
+      native_(source.model.graph.value_count()),
+      others_(source.model.graph.value_count()) {
+  for (const ValueId output : graph().outputs()) visible_[output.number] = true;
+  for (const Node& one : graph().nodes()) {
+    for_each_subgraph(one, [&](const Graph& body) {
+      for (const Capture& capture : body.captures()) visible_[capture.outer.number] = true;
+    });
+  }
+}
+
+void Lowering::run(Progress* progress) {
+  place_inputs();
+  for (std::uint32_t i = 0; i < graph().node_count(); ++i) {
+    check_cancelled(progress);
+    if (progress != nullptr) {
+      progress->report(static_cast<double>(i) / static_cast<double>(graph().node_count()),
+                       "compiling");
+    }
+    if (!covered_[i]) lower(NodeId{i});
+  }
+  // Callers read outputs row by row.
+  for (const ValueId output : graph().outputs()) {
+    if (!is_dynamic(output)) row_major(output);
+  }
+}
+
+void Lowering::place_inputs() {
+  for (const ValueId input : graph().inputs()) {
+    if (!is_dynamic(input)) set_place(input, new_row_major(input));
+  }
+}
+
+void Lowering::lower(NodeId id) {
+  cover(id);
+  const Node& what = node(id);
+  const auto is_static = [&](ValueId value) { return !value.is_valid() || !is_dynamic(value); };
+  const bool all_static =
+      std::ranges::all_of(what.inputs, is_static) && std::ranges::all_of(what.outputs, is_static);
+  const LowerFunction lowering = all_static ? find_lowering(what) : nullptr;
+  if (lowering == nullptr || !lowering(*this, id)) lower_by_reference(*this, id);
+}
+
+const Tensor* Lowering::constant(ValueId id) const {
+  if (!id.is_valid()) return nullptr;
+  if (const Tensor* stored = graph().initializer(id)) return stored;
+  return model().known_value(id);
+}
+
+std::optional<double> Lowering::number(ValueId id) const {
+  const Tensor* tensor = constant(id);
+  if (tensor == nullptr || tensor->elements() != 1 || tensor->type() == DataType::String) return {};
+  return tensor->to_double().front();
+}
+
+bool Lowering::is_dynamic(ValueId id) const {
+  const ValueType& type = graph().value(id).type;
+  return constant(id) == nullptr &&
+         (!type.is_tensor() || !type.has_known_shape() || bits(type.element) < 8);
+}
+
+bool Lowering::is_float(ValueId id) const {
+  if (!id.is_valid() || is_dynamic(id)) return false;
+  if (const Tensor* tensor = constant(id)) return tensor->type() == DataType::Float32;
+  return graph().value(id).type.element == DataType::Float32;
+}
+
+const std::vector<std::int64_t> Lowering::dims(ValueId id) const {
+  if (const Tensor* tensor = constant(id)) return tensor->dims();
+  return graph().value(id).type.shape->values();
+}
+
+bool Lowering::is_available(ValueId id) const {
+  return constant(id) != nullptr || native_[id.number].has_value();
+}
+
+NodeId Lowering::only_reader(ValueId id) const {
+  const auto& readers = readers_[id.number];
+  return readers.size() == 1 && !visible_[id.number] ? readers.front() : NodeId{};
+}
+
+bool Lowering::may_overwrite(ValueId id, NodeId reader) const {
+  if (constant(id) != nullptr || !native_[id.number]) return false;
+  const BufferId buffer = native_[id.number]->buffer;
+  if (buffers_[buffer.number].fixed != nullptr) return false;
+  const auto is_done = [&](ValueId value) {
+    const bool is_input = std::ranges::find(graph().inputs(), value) != graph().inputs().end();
+    if (visible_[value.number] || is_input) return false;
+    return std::ranges::all_of(readers_[value.number],
+                               [&](NodeId one) { return one == reader || covered_[one.number]; });
+  };
+  return std::ranges::all_of(values_in_[buffer.number], is_done);
+}
+
+BufferId Lowering::new_buffer(std::int64_t bytes) {
+  buffers_.push_back({.bytes = bytes});
+  values_in_.emplace_back();
+  return BufferId{static_cast<std::uint32_t>(buffers_.size() - 1)};
+}
+
+Place Lowering::new_row_major(ValueId id) {
+  Place place = row_major_place({}, graph().value(id).type.element, dims(id));
+  place.buffer = new_buffer(place.bytes());
+  return place;
+}
+
+void Lowering::set_place(ValueId id, Place place) {
+  values_in_[place.buffer.number].push_back(id);
+  native_[id.number] = std::move(place);
+}
+
+Place Lowering::place_constant(ValueId id, const Tensor& tensor) {
+  if (tensor.type() == DataType::String || bits(tensor.type()) < 8) {
+    fail_bad_input("constant '{}': {} cannot be laid out for the fast engine",
+                   graph().value(id).name, name(tensor.type()));
+  }
+  const auto key = std::pair<const void*, std::string>(tensor.bytes().data(), "stored");
+  const auto known = weights_by_layout_.find(key);
+  if (known != weights_by_layout_.end() && tensor.byte_size() > 0) {
+    Place place = row_major_place(known->second.buffer, tensor.type(), tensor.dims());
+    if (place.bytes() <= known->second.bytes()) return place;
+  }
+  Place place = row_major_place(new_buffer(static_cast<std::int64_t>(tensor.byte_size())),
+                                tensor.type(), tensor.dims());
+  std::byte* address = weights_.allocate(std::max<std::size_t>(tensor.byte_size(), 1));
+  if (tensor.byte_size() > 0) std::memcpy(address, tensor.bytes().data(), tensor.byte_size());
+  buffers_[place.buffer.number].fixed = address;
+  if (tensor.byte_size() > 0) weights_by_layout_[key] = place;
+  return place;
+}
+
+Place Lowering::native(ValueId id) {
+  if (native_[id.number]) return *native_[id.number];
+  const Tensor* tensor = constant(id);
+  if (tensor == nullptr) fail_running("value '{}' was not computed", graph().value(id).name);
+  native_[id.number] = place_constant(id, *tensor);
+  tensor->release();
+  return *native_[id.number];
+}
+
+Place Lowering::strided(ValueId id) {
+  const Place place = native(id);
+  return place.blocked ? row_major(id) : place;
+}
+
+Place Lowering::row_major(ValueId id) {
+  const Place from = native(id);
+  if (from.is_row_major()) return from;
+  for (const Place& other : others_[id.number]) {
+    if (other.is_row_major()) return other;
+  }
+  Place to = new_row_major(id);
+  add_reorder(id, from, to);
+  others_[id.number].push_back(to);
+  return to;
+}
+
+const Place* Lowering::place_like(ValueId id, const Place& wanted) {
+  const auto fits = [&](const Place& place) {
+    return wanted.blocked ? place.blocked && *place.blocked == *wanted.blocked
+                          : place.is_row_major();
+  };
+  native(id);
+  if (fits(*native_[id.number])) return &*native_[id.number];
+  for (const Place& other : others_[id.number]) {
+    if (fits(other)) return &other;
+  }
+  return nullptr;
+}
+
+bool Lowering::has_layout(ValueId id, const Desc& desc) {
+  return place_like(id, place_for({}, desc, dims(id))) != nullptr;
+}
+
+Place Lowering::in_layout(ValueId id, const Desc& desc) {
+  Place to = place_for({}, desc, dims(id));
+  if (const Place* found = place_like(id, to)) return *found;
+  if (!to.blocked) return row_major(id);
+  const Place from = native(id);
+  to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
+  add_reorder(id, from, to);
+  others_[id.number].push_back(to);
+  return to;
+}
+
+Place Lowering::weight(const Tensor& tensor, const Desc& from, const Desc& to) {
+  std::string layout(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
+  const auto bytes = tensor.bytes();
+  // Kept by where the tensor's bytes lie; a generated tensor lies elsewhere each time it is made.
+  const auto key = std::pair<const void*, std::string>(bytes.data(), std::move(layout));
+  const auto known = weights_by_layout_.find(key);
+  if (known != weights_by_layout_.end()) return known->second;
+  Place place = place_for(new_buffer(static_cast<std::int64_t>(bytes_of(to))), to, to.dims());
+  place.blocked = to;
+  std::byte* address = weights_.allocate(bytes_of(to));
+  buffers_[place.buffer.number].fixed = address;
+  // oneDNN reads floats at addresses that a mapped file need not align.
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
+  if (is_aligned) {
+    reorder(from, const_cast<std::byte*>(bytes.data()), to, address);
+  } else {
+    auto copy = tensor.to_vector<float>();
+    reorder(from, copy.data(), to, address);
+  }
+  tensor.release();
+  weights_by_layout_[key] = place;
+  return place;
+}
+
+Place Lowering::constant_floats(const std::vector<float>& values, std::vector<std::int64_t> dims) {
+  const auto bytes = values.size() * sizeof(float);
+  Place place = row_major_place(new_buffer(static_cast<std::int64_t>(bytes)), DataType::Float32,
+                                std::move(dims));
+  std::byte* address = weights_.allocate(std::max<std::size_t>(bytes, 1));
+  if (bytes > 0) std::memcpy(address, values.data(), bytes);
+  buffers_[place.buffer.number].fixed = address;
+  return place;
+}
+
+std::vector<NodeId> Lowering::origins_of(const std::vector<NodeId>& nodes) const {
+  std::vector<NodeId> origins;
+  for (const NodeId id : nodes) {
+    const auto& own = source_.origins[id.number];
+    origins.insert(origins.end(), own.begin(), own.end());
+  }
+  std::ranges::sort(origins);
+  return origins;
+}
+
+void Lowering::add_step(const StepDraft& draft, Binder bind) {
+  PlannedStep step;
+  step.info.name = graph().display_name(draft.nodes.front());
+  step.info.op = node(draft.nodes.front()).op;
+  step.info.layers = origins_of(draft.nodes);
+  step.info.algorithm = draft.algorithm;
+  step.info.executed_flops = draft.executed_flops;
+  step.info.bytes_read = total_bytes(draft.reads);
+  step.info.bytes_written = total_bytes(draft.writes);
+  step.info.fell_back = draft.fell_back;
+  step.bind = std::move(bind);
+  for (const auto* places : {&draft.reads, &draft.writes}) {
+    for (const Place& place : *places) step.touched.push_back(place.buffer);
+  }
+  step.touched.insert(step.touched.end(), draft.scratch.begin(), draft.scratch.end());
+  steps_.push_back(std::move(step));
+}
+
+Binder primitive_binder(const dnnl::primitive& primitive, std::vector<Argument> arguments) {
+  return [primitive, arguments = std::move(arguments)](const Addresses& at) -> Runner {
+    struct Call {
+      dnnl::primitive primitive;
+      std::vector<dnnl::memory> memories;
+      std::vector<dnnl_exec_arg_t> arguments;
+      dnnl_stream_t stream = nullptr;
+    };
+    auto call = std::make_shared<Call>();
+    call->primitive = primitive;
+    call->stream = cpu_stream().get();
+    for (const Argument& argument : arguments) {
+      call->memories.emplace_back(argument.desc, cpu(), at.bytes(argument.place));
+      call->arguments.push_back({argument.index, call->memories.back().get()});
+    }
+    return [call] {
+      const auto status =
+          dnnl_primitive_execute(call->primitive.get(), call->stream,
+                                 static_cast<int>(call->arguments.size()), call->arguments.data());
+      if (status != dnnl_success)
+        fail_running("oneDNN could not run a step (status {})", static_cast<int>(status));
+    };
+  };
+}
+
+}  // namespace assay::onednn

@@ -1,0 +1,169 @@
+// Turns a graph into steps: walks the nodes in order, lets each op's lowering function choose
+// layouts, algorithms and neighbours to fuse, and keeps the books on who lives where.
+//
+// Nothing is allocated for activations here: a step names the buffers it touches, and gets their
+// addresses once the arena is planned.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/program.h"
+#include "execute/onednn/place.h"
+#include "execute/onednn/weight_pool.h"
+#include "execute/reference/runtime_value.h"
+#include "transform/edit.h"
+
+namespace assay::onednn {
+
+class Tuner;
+
+// Addresses of all buffers, once they have any.
+class Addresses {
+ public:
+  explicit Addresses(std::vector<std::byte*> starts) : starts_(std::move(starts)) {}
+  std::byte* start(BufferId id) const { return id.is_valid() ? starts_[id.number] : nullptr; }
+  std::byte* bytes(const Place& place) const;
+  float* floats(const Place& place) const { return reinterpret_cast<float*>(bytes(place)); }
+
+ private:
+  std::vector<std::byte*> starts_;
+};
+
+using Runner = std::function<void()>;
+using Binder = std::function<Runner(const Addresses&)>;
+
+struct PlannedStep {
+  StepInfo info;
+  Binder bind;
+  std::vector<BufferId> touched;
+};
+
+struct BufferInfo {
+  std::int64_t bytes = 0;
+  std::byte* fixed = nullptr;  // a weight's address; null: part of the arena
+};
+
+struct LoweringOptions {
+  ProgramOptions program;
+  int threads = 1;
+  // Keeps to algorithms in which NaN and infinity flow as in the plain kernels.
+  bool careful = false;
+};
+
+// What a step reads and writes, beside its info.
+struct StepDraft {
+  std::vector<NodeId> nodes;  // of the lowered graph, the main one first
+  std::string algorithm = "";
+  std::int64_t executed_flops = 0;
+  std::vector<Place> reads = {};
+  std::vector<Place> writes = {};
+  std::vector<BufferId> scratch = {};
+  std::string fell_back = "";
+};
+
+class Lowering {
+ public:
+  Lowering(const Rewritten& source, const LoweringOptions& options, WeightPool& weights,
+           Tuner& tuner);
+
+  void run(Progress* progress);
+
+  const Graph& graph() const { return source_.model.graph; }
+  const Node& node(NodeId id) const { return graph().node(id); }
+  const Inferred& model() const { return source_.model; }
+  const LoweringOptions& options() const { return options_; }
+  int threads() const { return options_.threads; }
+  Tuner& tuner() { return tuner_; }
+
+  // Questions about values.
+  const Tensor* constant(ValueId id) const;
+  std::optional<double> number(ValueId id) const;  // a constant of one element
+  bool is_float(ValueId id) const;                 // a float32 tensor of known shape
+  const std::vector<std::int64_t> dims(ValueId id) const;
+  bool is_available(ValueId id) const;  // a constant, or computed by a step so far
+  NodeId only_reader(ValueId id) const;
+  bool is_covered(NodeId id) const { return covered_[id.number]; }
+  // True when nothing after `reader` needs the bytes of this value's buffer, which is the arena's
+  // own: they may be overwritten.
+  bool may_overwrite(ValueId id, NodeId reader) const;
+
+  // Places of values; a change of layout becomes a step of its own, once.
+  Place native(ValueId id);     // as it was left
+  Place strided(ValueId id);    // any strides, never blocked
+  Place row_major(ValueId id);  // contiguous
+  Place in_layout(ValueId id, const Desc& desc);
+  bool has_layout(ValueId id, const Desc& desc);  // it lies like that already
+  bool is_dynamic(ValueId id) const;              // its shape is known only at run time
+
+  BufferId new_buffer(std::int64_t bytes);
+  Place new_row_major(ValueId id);  // a fresh buffer for a value of known shape
+  void set_place(ValueId id, Place place);
+  // A weight in a layout of the engine's; made once for equal tensor and layout.
+  Place weight(const Tensor& tensor, const Desc& from, const Desc& to);
+  Place constant_floats(const std::vector<float>& values, std::vector<std::int64_t> dims);
+
+  void cover(NodeId id) { covered_[id.number] = true; }
+  void add_step(const StepDraft& draft, Binder bind);
+  void add_reorder(ValueId value, const Place& from, const Place& to);
+
+  // Values whose shape is known only at run time, by id; shared with the steps.
+  const std::shared_ptr<std::vector<RuntimeValue>>& dynamic_values() const { return dynamic_; }
+
+  // Results.
+  std::vector<PlannedStep>& steps() { return steps_; }
+  const std::vector<BufferInfo>& buffers() const { return buffers_; }
+
+ private:
+  void place_inputs();
+  void lower(NodeId id);
+  Place place_constant(ValueId id, const Tensor& tensor);
+  const Place* place_like(ValueId id, const Place& wanted);
+  std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
+
+  const Rewritten& source_;
+  LoweringOptions options_;
+  WeightPool& weights_;
+  Tuner& tuner_;
+  std::shared_ptr<std::vector<RuntimeValue>> dynamic_;
+  std::vector<BufferInfo> buffers_;
+  std::vector<PlannedStep> steps_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<bool> visible_;
+  std::vector<bool> covered_;
+  std::vector<std::optional<Place>> native_;
+  std::vector<std::vector<Place>> others_;       // the same value in other layouts
+  std::vector<std::vector<ValueId>> values_in_;  // by buffer
+  std::map<std::pair<const void*, std::string>, Place> weights_by_layout_;
+};
+
+// A step that runs a oneDNN primitive.
+struct Argument {
+  int index = 0;  // DNNL_ARG_…
+  Desc desc;
+  Place place;
+};
+Binder primitive_binder(const dnnl::primitive& primitive, std::vector<Argument> arguments);
+
+// Lowers one node, perhaps together with others; false: not in this form, use the plain kernel.
+using LowerFunction = bool (*)(Lowering&, NodeId);
+using LowerTable = std::map<std::string, LowerFunction>;
+void add_convolution_lowering(LowerTable& table);
+void add_pooling_lowering(LowerTable& table);
+void add_product_lowering(LowerTable& table);
+void add_elementwise_lowering(LowerTable& table);
+void add_view_lowering(LowerTable& table);
+void add_movement_lowering(LowerTable& table);
+void add_normalization_lowering(LowerTable& table);
+void add_reduction_lowering(LowerTable& table);
+void add_recurrent_lowering(LowerTable& table);
+
+// A product of two activations, or of what no inner product takes.
+bool lower_batched_product(Lowering& lowering, NodeId id);
+
+// The plain kernel as a step.
+void lower_by_reference(Lowering& lowering, NodeId id);
+
+}  // namespace assay::onednn

@@ -1,0 +1,37 @@
+// Where a value lives while a program runs: a buffer, and how the elements lie in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "assay/graph.h"
+#include "execute/onednn/adapter.h"
+
+namespace assay::onednn {
+
+using BufferId = Index<struct BufferTag>;
+
+struct Place {
+  BufferId buffer;
+  DataType type = DataType::Float32;
+  std::vector<std::int64_t> dims;
+  // Row by row, or any other strides (in elements): what a Transpose, Slice or Split leaves behind
+  // without moving a byte. Unused where the layout is oneDNN's own.
+  std::vector<std::int64_t> strides;
+  std::int64_t offset = 0;  // elements
+  std::optional<Desc> blocked = {};
+
+  std::int64_t elements() const;
+  std::int64_t bytes() const;  // of the elements, without padding
+  bool is_row_major() const;   // contiguous, in order
+};
+
+std::vector<std::int64_t> row_major_strides_of(const std::vector<std::int64_t>& dims);
+Place row_major_place(BufferId buffer, DataType type, std::vector<std::int64_t> dims);
+// In oneDNN's layout, or row-major where that is the same thing.
+Place place_for(BufferId buffer, const Desc& desc, std::vector<std::int64_t> dims);
+// How oneDNN sees the place.
+Desc desc_of(const Place& place);
+
+}  // namespace assay::onednn

@@ -1,0 +1,22 @@
+// Pieces that several lowering functions build their steps from.
+#pragma once
+
+#include "execute/onednn/lowering.h"
+
+namespace assay::onednn {
+
+// Copies elements from one place to another of equal dimensions; neither is blocked.
+Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to);
+
+// A stretch of the axis: `first`, `first + step`, … `count` times.
+Place sliced(Place place, std::size_t axis, std::int64_t first, std::int64_t step,
+             std::int64_t count);
+
+// An axis of -rank..rank-1 as a position, or nothing.
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+
+// The numbers that a node has as an attribute or, since some opset, as the constant input `input`.
+std::optional<std::vector<std::int64_t>> ints_of(const Lowering& lowering, const Node& node,
+                                                 const char* attribute, std::size_t input);
+
+}  // namespace assay::onednn

@@ -1,0 +1,153 @@
+#include "execute/onednn/tuner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace assay::onednn {
+
+namespace {
+
+// Larger than the cache of one core that is still fast.
+constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
+constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
+constexpr int kFewestRuns = 4;
+constexpr int kMostRuns = 16;
+constexpr std::int64_t kEnoughTime = 8'000'000;  // nanoseconds for one candidate
+// A candidate twice as slow as the best after one run will not win.
+constexpr double kHopeless = 2.0;
+
+std::int64_t last_cache_bytes() {
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? bytes : kLikelyLastCache;
+}
+
+std::int64_t nanoseconds_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Memory for every operand of a choice, filled with harmless numbers: untouched pages would all be
+// the same page of zeros, and far too fast.
+class Trial {
+ public:
+  Trial(const Choice& choice, const std::optional<Desc>& reorder_from)
+      : primitive_(choice.primitive) {
+    add(DNNL_ARG_WEIGHTS, choice.weights);
+    add(DNNL_ARG_SRC, choice.source);
+    add(DNNL_ARG_BIAS, choice.bias);
+    add(DNNL_ARG_DST, choice.result);
+    add(DNNL_ARG_SCRATCHPAD, choice.scratchpad);
+    for (const auto& [index, desc] : choice.operands) add(index, desc);
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      arguments_.push_back({indices_[i], memories_[i].get()});
+    }
+    if (reorder_from) add_reorder(*reorder_from, choice.source);
+  }
+
+  const MemoryBlock& weights() const { return blocks_.front(); }
+  void run() const {
+    if (reorder_) {
+      dnnl_primitive_execute(reorder_.get(), cpu_stream().get(), 2, reorder_arguments_);
+    }
+    dnnl_primitive_execute(primitive_.get(), cpu_stream().get(),
+                           static_cast<int>(arguments_.size()), arguments_.data());
+  }
+
+ private:
+  void add(int index, const Desc& desc) {
+    if (bytes_of(desc) == 0) return;
+    blocks_.emplace_back(bytes_of(desc), "choosing an algorithm");
+    auto* floats = reinterpret_cast<float*>(blocks_.back().data());
+    std::fill_n(floats, blocks_.back().size() / sizeof(float), 0.001f);
+    memories_.emplace_back(desc, cpu(), floats);
+    indices_.push_back(index);
+  }
+
+  // The source is the second operand added.
+  void add_reorder(const Desc& from, const Desc& to) {
+    reorder_ = reorder_primitive(from, to);
+    add(DNNL_ARG_FROM, from);
+    reorder_arguments_[0] = {DNNL_ARG_FROM, memories_.back().get()};
+    reorder_arguments_[1] = {DNNL_ARG_TO, memories_[1].get()};
+  }
+
+  dnnl::primitive primitive_;
+  dnnl::primitive reorder_;
+  dnnl_exec_arg_t reorder_arguments_[2] = {};
+  std::vector<MemoryBlock> blocks_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<int> indices_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+void flush_from_caches(const MemoryBlock& block) {
+#if defined(__x86_64__)
+  for (std::size_t i = 0; i < block.size(); i += 64) __builtin_ia32_clflush(block.data() + i);
+#else
+  (void)block;
+#endif
+}
+
+}  // namespace
+
+Tuner::Tuner(std::int64_t model_bytes) {
+  if (model_bytes <= kCoreCache) return;
+  weights_come_from_ =
+      model_bytes > last_cache_bytes() ? WeightsComeFrom::Memory : WeightsComeFrom::LastCache;
+  evicting_ = MemoryBlock(static_cast<std::size_t>(kCoreCache), "choosing algorithms");
+}
+
+void Tuner::evict(const MemoryBlock& weights) {
+  if (weights_come_from_ == WeightsComeFrom::Memory) flush_from_caches(weights);
+  if (weights_come_from_ == WeightsComeFrom::Anywhere) return;
+  auto* words = reinterpret_cast<volatile std::int64_t*>(evicting_.data());
+  const std::size_t count = evicting_.size() / sizeof(std::int64_t);
+  for (std::size_t i = 0; i < count; i += 8) words[i] = words[i] + 1;
+}
+
+std::int64_t Tuner::time_of(const Choice& choice, const std::optional<Desc>& reorder_from,
+                            std::int64_t best_so_far) {
+  const Trial trial(choice, reorder_from);
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  std::int64_t total = 0;
+  trial.run();
+  for (int run = 0; run < kMostRuns && (run < kFewestRuns || total < kEnoughTime); ++run) {
+    evict(trial.weights());
+    const std::int64_t start = nanoseconds_now();
+    trial.run();
+    const std::int64_t time = nanoseconds_now() - start;
+    total += time;
+    best = std::min(best, time);
+    if (static_cast<double>(best) > kHopeless * static_cast<double>(best_so_far)) break;
+  }
+  return best;
+}
+
+std::size_t Tuner::fastest(const std::string& key, const std::vector<Choice>& choices,
+                           const std::vector<std::optional<Desc>>& reorder_from) {
+  if (choices.size() < 2) return 0;
+  std::string full = key;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    full += "; " + choices[i].implementation;
+    if (i < reorder_from.size() && reorder_from[i]) full += " reordered";
+  }
+  const auto known = chosen_.find(full);
+  if (known != chosen_.end()) return known->second;
+  std::size_t winner = 0;
+  std::int64_t best = std::numeric_limits<std::int64_t>::max() / 4;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const std::int64_t time =
+        time_of(choices[i], i < reorder_from.size() ? reorder_from[i] : std::nullopt, best);
+    if (time >= best) continue;
+    best = time;
+    winner = i;
+  }
+  chosen_[full] = winner;
+  return winner;
+}
+
+}  // namespace assay::onednn

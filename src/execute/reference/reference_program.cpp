@@ -1,0 +1,142 @@
+// The reference engine: a Program whose steps are the nodes of the graph, interpreted.
+#include <chrono>
+#include <numeric>
+#include <set>
+
+#include "assay/memory.h"
+#include "base/checked.h"
+#include "execute/engines.h"
+#include "execute/inputs.h"
+#include "execute/reference/interpreter.h"
+
+namespace assay {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t nanoseconds(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
+// Of all distinct values, as far as their size is known.
+std::int64_t bytes_of(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::int64_t total = 0;
+  for (const ValueId id : std::set<ValueId>(ids.begin(), ids.end())) {
+    const ValueType* type = id.is_valid() ? &graph.value(id).type : nullptr;
+    const auto elements = type && type->shape ? type->shape->elements() : std::nullopt;
+    if (elements) total = saturating_add(total, byte_size(type->element, *elements).value_or(0));
+  }
+  return total;
+}
+
+std::vector<StepInfo> steps_of(const Graph& graph) {
+  std::vector<StepInfo> steps;
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+    const Node& node = graph.node(NodeId{i});
+    steps.push_back({.name = graph.display_name(NodeId{i}),
+                     .op = node.op,
+                     .layers = {NodeId{i}},
+                     .algorithm = "reference",
+                     .bytes_read = bytes_of(graph, node.inputs),
+                     .bytes_written = bytes_of(graph, node.outputs)});
+  }
+  return steps;
+}
+
+class ReferenceProgram : public Program {
+ public:
+  explicit ReferenceProgram(Inferred model)
+      : model_(std::move(model)),
+        interpreter_(graph()),
+        inputs_(values_of(graph(), graph().inputs())),
+        outputs_(values_of(graph(), graph().outputs())),
+        steps_(steps_of(graph())),
+        step_nanoseconds_(steps_.size(), 0) {
+    check_is_runnable(graph());
+    memory_.planned_weight_bytes = memory_.weight_bytes = stored_bytes(graph());
+    memory_.planned_arena_bytes = plan_memory(model_).arena_bytes;
+  }
+
+  const std::vector<Value>& inputs() const override { return inputs_; }
+  const std::vector<Value>& outputs() const override { return outputs_; }
+  const std::vector<StepInfo>& steps() const override { return steps_; }
+  int threads() const override { return 1; }
+
+  // There is no arena: its bytes are the most that values took at once in any run so far, and the
+  // planned ones as long as nothing has run.
+  ProgramMemory memory() const override {
+    ProgramMemory memory = memory_;
+    memory.arena_bytes = has_run_ ? live_.peak() : memory.planned_arena_bytes;
+    return memory;
+  }
+
+  void set_inputs(std::span<const Tensor> given) override {
+    check_inputs(inputs_, given);
+    given_.assign(given.begin(), given.end());
+  }
+
+  void run() override;
+  std::vector<Tensor> results() const override { return results_; }
+
+  void observe_steps(bool on) override { observes_ = on; }
+  void reset_step_times() override {
+    step_nanoseconds_.assign(steps_.size(), 0);
+    run_nanoseconds_ = 0;
+  }
+  std::span<const std::int64_t> step_nanoseconds() const override { return step_nanoseconds_; }
+  std::int64_t run_nanoseconds() const override { return run_nanoseconds_; }
+
+ private:
+  const Graph& graph() const { return model_.graph; }
+
+  void run_step(Interpreter::Frame& frame, std::uint32_t i) {
+    if (!observes_) return interpreter_.step(frame, NodeId{i});
+    const auto start = Clock::now();
+    interpreter_.step(frame, NodeId{i});
+    step_nanoseconds_[i] += nanoseconds(Clock::now() - start);
+  }
+
+  void keep_results(std::vector<RuntimeValue> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i].tensor() == nullptr)
+        fail_bad_input("output '{}' is no tensor", outputs_[i].name);
+      results_.push_back(*values[i].tensor());
+    }
+  }
+
+  Inferred model_;
+  Interpreter interpreter_;
+  std::vector<Value> inputs_;
+  std::vector<Value> outputs_;
+  std::vector<StepInfo> steps_;
+  ProgramMemory memory_;
+  std::vector<Tensor> given_;
+  std::vector<Tensor> results_;
+  LiveBytes live_;
+  bool has_run_ = false;
+  bool observes_ = false;
+  std::vector<std::int64_t> step_nanoseconds_;
+  std::int64_t run_nanoseconds_ = 0;
+};
+
+void ReferenceProgram::run() {
+  if (given_.size() != inputs_.size()) fail_usage("set the inputs before running the program");
+  results_.clear();
+  if (!has_run_) live_.ignore_stored(graph());
+  live_.forget_held();
+  const auto start = Clock::now();
+  auto frame = interpreter_.begin({given_.begin(), given_.end()}, {}, &live_);
+  for (std::uint32_t i = 0; i < graph().node_count(); ++i) run_step(frame, i);
+  keep_results(interpreter_.finish(frame));
+  if (observes_) run_nanoseconds_ += nanoseconds(Clock::now() - start);
+  has_run_ = true;
+}
+
+}  // namespace
+
+std::unique_ptr<Program> compile_reference(Inferred model, const ProgramOptions&, Progress*) {
+  return std::make_unique<ReferenceProgram>(std::move(model));
+}
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+// Mean and variance of a run of numbers, each in a pass of its own: the plain formula loses digits.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/lanes.h"
+
+namespace assay {
+
+struct LaneMoments {
+  double mean = 0;
+  double variance = 0;  // divided by the count, not by one less
+
+  double inverse_deviation(double epsilon) const { return 1 / std::sqrt(variance + epsilon); }
+};
+
+inline LaneMoments moments_of(Lane<double> lane) {
+  LaneMoments moments;
+  const auto count = static_cast<double>(lane.length);
+  for (std::int64_t i = 0; i < lane.length; ++i) moments.mean += lane[i];
+  moments.mean /= count;
+  for (std::int64_t i = 0; i < lane.length; ++i)
+    moments.variance += (lane[i] - moments.mean) * (lane[i] - moments.mean);
+  moments.variance /= count;
+  return moments;
+}
+
+}  // namespace assay

@@ -1,0 +1,14 @@
+// Whole numbers of any width out of real ones: what quantised ops share.
+#pragma once
+
+#include "kernels/kernel.h"
+#include "kernels/shape_math.h"
+
+namespace assay {
+
+// The numbers as `type`, those beyond its range replaced by the nearest. They must be whole: round
+// before you add a zero point.
+Tensor store_saturated(const KernelCall& call, DataType type, Dims dims,
+                       const std::vector<double>& numbers);
+
+}  // namespace assay

@@ -1,0 +1,108 @@
+#include "profile/assemble.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/checked.h"
+#include "base/fail.h"
+#include "profile/attribute.h"
+#include "profile/rates.h"
+
+namespace assay {
+
+namespace {
+
+void sum_up(const std::vector<StepInfo>& steps, Profile& profile) {
+  for (const StepInfo& step : steps) {
+    profile.executed_flops = saturating_add(profile.executed_flops, step.executed_flops);
+    profile.traffic_bytes =
+        saturating_add(profile.traffic_bytes, saturating_add(step.bytes_read, step.bytes_written));
+  }
+}
+
+double between_steps(double run_ms, const std::vector<double>& steps_ms) {
+  for (const double step : steps_ms) run_ms -= step;
+  return std::max(0.0, run_ms);
+}
+
+double gflops_per_second(std::int64_t flops, double milliseconds) {
+  return milliseconds > 0 ? static_cast<double>(flops) / (milliseconds * 1e6) : 0.0;
+}
+
+std::string timing_warning(const TimingWarning& warning) {
+  return warning.advice.empty()
+             ? fmt::format("{}: {}", warning.name, warning.message)
+             : fmt::format("{}: {}; {}", warning.name, warning.message, warning.advice);
+}
+
+// One warning an op, with the first reason given for it.
+void warn_of_slow_kernels(const std::vector<ProfileStep>& steps,
+                          std::vector<std::string>& warnings) {
+  std::map<std::string, std::pair<std::size_t, std::string>> by_op;
+  for (const ProfileStep& step : steps) {
+    if (step.info.fell_back.empty()) continue;
+    auto& [count, reason] = by_op[step.info.op];
+    if (count++ == 0) reason = step.info.fell_back;
+  }
+  for (const auto& [op, seen] : by_op) {
+    warnings.push_back(
+        fmt::format("{} ({}) runs on the plain reference kernel: {}", op, seen.first, seen.second));
+  }
+}
+
+ProfileMemory memory_of(const ProgramMemory& taken) {
+  ProfileMemory memory;
+  memory.program = taken;
+  memory.peak_bytes = saturating_add(memory.program.weight_bytes, memory.program.arena_bytes);
+  memory.useful_bytes =
+      saturating_add(memory.program.planned_weight_bytes, memory.program.planned_arena_bytes);
+  if (memory.peak_bytes > 0) {
+    memory.memory_efficiency = std::min(
+        1.0, static_cast<double>(memory.useful_bytes) / static_cast<double>(memory.peak_bytes));
+  }
+  return memory;
+}
+
+}  // namespace
+
+ProgramFacts facts_of(const Program& program) {
+  return {program.steps(), memory_of(program.memory()), program.threads()};
+}
+
+Profile assemble(Facts facts, ProgramFacts program, Observation seen, const QuickCeiling& ceiling) {
+  const double median_ms = seen.measurement.latency.median_ms;
+  Profile profile;
+  profile.model = std::move(facts.model);
+  profile.batch = facts.batch;
+  profile.throughput_sps =
+      median_ms > 0 ? static_cast<double>(facts.batch) * 1000.0 / median_ms : 0.0;
+  profile.totals = facts.totals;
+  profile.peak_activation_bytes = facts.peak_activation_bytes;
+  profile.stored_bytes = facts.stored_bytes;
+  profile.uncounted = std::move(facts.uncounted);
+  sum_up(program.steps, profile);
+  profile.gflops_per_second = gflops_per_second(profile.totals.flops, median_ms);
+  profile.executed_gflops_per_second = gflops_per_second(profile.executed_flops, median_ms);
+  profile.memory = program.memory;
+  profile.ceiling = ceiling;
+  profile.computational_efficiency = efficiency_of(profile.executed_gflops_per_second, ceiling);
+  profile.layers = std::move(facts.layers);
+  profile.steps = step_rows(program.steps, seen, profile.layers, ceiling);
+  profile.bottleneck = bottleneck_of(profile.steps, ceiling);
+  profile.typical_run_ms = seen.typical.run_ms;
+  profile.between_steps_ms = between_steps(seen.typical.run_ms, seen.typical.steps_ms);
+  profile.between_steps_mean_ms =
+      between_steps(seen.measurement.latency.mean_ms, seen.step_means_ms);
+  const bool is_noisy = seen.measurement.verdict == Verdict::Noisy;
+  attribute_steps(profile.steps, seen.typical.run_ms, is_noisy, ceiling, profile.layers);
+  profile.warnings = std::move(facts.warnings);
+  warn_of_slow_kernels(profile.steps, profile.warnings);
+  for (const auto& warning : seen.measurement.warnings) {
+    profile.warnings.push_back(timing_warning(warning));
+  }
+  profile.latency = std::move(seen.measurement);
+  profile.traced_runs = std::move(seen.traced_runs);
+  return profile;
+}
+
+}  // namespace assay

@@ -1,0 +1,25 @@
+// A model compiled for given inputs, which it holds: the next thing to do is to run it.
+#pragma once
+
+#include <memory>
+
+#include "assay/model_inputs.h"
+#include "assay/run.h"
+#include "profile/prepared.h"
+
+namespace assay {
+
+// Checked, bound (contents give shapes), inferred, counted and planned.
+Prepared prepare_to_run(Graph graph, std::string name, const RunOptions& options);
+
+// Every input: as given, as known, or drawn at random.
+std::vector<Tensor> inputs_for(const Program& program, const RunOptions& options);
+
+// Options for a model fed with these tensors, in the order of its inputs.
+RunOptions options_for(const Graph& model, const ModelInputs& input, const ProgramOptions& program);
+
+// Bound to the inputs' shapes, inferred, compiled and fed.
+std::unique_ptr<Program> compiled_for(const Graph& model, const ModelInputs& input,
+                                      const ProgramOptions& program);
+
+}  // namespace assay

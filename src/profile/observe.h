@@ -1,0 +1,33 @@
+// Runs a program and watches it: a measurement with every step timed, then a few runs kept step by
+// step.
+#pragma once
+
+#include "assay/profile.h"
+#include "profile/step_times.h"
+
+namespace assay {
+
+struct Observation {
+  Measurement measurement;
+  std::vector<double> step_means_ms;
+  std::vector<double> step_medians_ms;
+  TypicalRun typical;
+  std::vector<TracedRun> traced_runs;
+};
+
+// The program has its inputs and has run once, so that nothing is left to be set up.
+Observation observe(Program& program, const TimingOptions& timing, std::size_t traced_runs,
+                    Progress* progress, Clock& clock = steady_clock());
+
+// Runs the program so many times, back to back.
+std::function<void(std::size_t runs)> runs_of(Program& program);
+
+// Milliseconds that `work` takes.
+template <typename Work>
+double timed_ms(Clock& clock, Work work) {
+  const std::int64_t start = clock.nanoseconds();
+  work();
+  return static_cast<double>(clock.nanoseconds() - start) * 1e-6;
+}
+
+}  // namespace assay

@@ -1,0 +1,110 @@
+#include "profile/prepared.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/checked.h"
+#include "base/fail.h"
+#include "base/text.h"
+
+namespace assay {
+
+namespace {
+
+std::vector<Value> values_of(const Graph& graph, std::span<const ValueId> ids) {
+  std::vector<Value> values;
+  for (const ValueId id : ids) values.push_back(graph.value(id));
+  return values;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::string uncounted_warning(const CostSheet& cost) {
+  std::set<std::string> ops;
+  for (const auto& one : cost.uncounted) ops.insert(one.op);
+  const std::vector<std::string> names(ops.begin(), ops.end());
+  return fmt::format("{} {} not counted, so the totals are a lower bound: {}",
+                     cost.uncounted.size(), cost.uncounted.size() == 1 ? "node was" : "nodes were",
+                     join(names, ", "));
+}
+
+std::int64_t stored_bytes(const CostTotals& totals) {
+  return saturating_add(totals.parameter_bytes,
+                        saturating_add(totals.statistics_bytes, totals.constants_bytes));
+}
+
+bool is_called_batch(std::string symbol) {
+  std::ranges::transform(symbol, symbol.begin(), [](unsigned char c) { return std::tolower(c); });
+  return symbol.find("batch") != std::string::npos;
+}
+
+struct Axis {
+  ValueId input;
+  std::size_t number = 0;
+};
+
+// The axis that the model calls a batch, or else the first of the first input that has several.
+std::optional<Axis> batch_axis(const Graph& declared) {
+  std::optional<Axis> first;
+  for (const ValueId id : declared.inputs()) {
+    const auto& shape = declared.value(id).type.shape;
+    if (!shape) continue;
+    for (std::size_t axis = 0; axis < shape->rank(); ++axis) {
+      if ((*shape)[axis].is_symbol() && is_called_batch((*shape)[axis].symbol_name())) {
+        return Axis{id, axis};
+      }
+    }
+    if (!first && shape->rank() > 1) first = Axis{id, 0};
+  }
+  return first;
+}
+
+std::int64_t batch_of(const Graph& bound, const std::optional<Axis>& axis) {
+  if (!axis) return 1;
+  const auto& shape = bound.value(axis->input).type.shape;
+  const bool is_known = shape && axis->number < shape->rank() && (*shape)[axis->number].is_known();
+  return is_known ? (*shape)[axis->number].value() : 1;
+}
+
+}  // namespace
+
+void check_input_values(const Graph& graph, const std::map<std::string, Tensor>& values) {
+  for (const auto& [name, tensor] : values) {
+    const auto is_it = [&](ValueId id) { return graph.value(id).name == name; };
+    const auto found = std::ranges::find_if(graph.inputs(), is_it);
+    if (found == graph.inputs().end()) fail_bad_input("the model has no input named '{}'", name);
+    if (const DataType wanted = graph.value(*found).type.element; wanted != tensor.type()) {
+      fail_bad_input("input '{}' is {}, the value given is {}", name, assay::name(wanted),
+                     assay::name(tensor.type()));
+    }
+  }
+}
+
+Prepared prepare_model(Graph graph, std::string name, const CountOptions& options) {
+  check_input_values(graph, options.input_values);
+  const auto axis = batch_axis(graph);
+  BoundGraph bound = bind_inputs(std::move(graph), options.bindings);
+  Prepared prepared;
+  prepared.batch = batch_of(bound.graph, axis);
+  prepared.inferred = infer_shapes(std::move(bound.graph), {.input_values = options.input_values});
+  const Graph& inferred = prepared.inferred.graph;
+  prepared.model = {.name = std::move(name),
+                    .opset = inferred.opset(),
+                    .inputs = values_of(inferred, inferred.inputs()),
+                    .outputs = values_of(inferred, inferred.outputs())};
+  prepared.cost = count_costs(prepared.inferred, {.stored_as = options.stored_as});
+  prepared.plan = plan_memory(prepared.inferred, {.stored_as = options.stored_as});
+  prepared.stored_bytes = stored_bytes(prepared.cost.totals);
+  append(prepared.warnings, bound.assumptions);
+  append(prepared.warnings, prepared.inferred.warnings);
+  append(prepared.warnings, prepared.cost.warnings);
+  if (!prepared.cost.uncounted.empty()) {
+    prepared.warnings.push_back(uncounted_warning(prepared.cost));
+  }
+  return prepared;
+}
+
+}  // namespace assay

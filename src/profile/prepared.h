@@ -1,0 +1,23 @@
+// A model made ready to be counted or compiled: bound, inferred, counted and planned.
+#pragma once
+
+#include "assay/count.h"
+
+namespace assay {
+
+struct Prepared {
+  ModelSummary model;
+  std::int64_t batch = 1;  // samples in one run
+  Inferred inferred;
+  CostSheet cost;
+  MemoryPlan plan;
+  std::int64_t stored_bytes = 0;  // parameters, statistics and constants
+  std::vector<std::string> warnings;
+};
+
+// Throws an Error for a value whose name no input has, or whose type is not the input's.
+Prepared prepare_model(Graph graph, std::string name, const CountOptions& options);
+
+void check_input_values(const Graph& graph, const std::map<std::string, Tensor>& values);
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+// The times of a program's steps over many samples: exact means over all, and medians and a typical
+// run from a bounded number of them (every one at first, then every second, every fourth, …).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace assay {
+
+// The mean of the middle half of the samples, by their whole time. A run that was interrupted for
+// 100 ms says nothing of where a model spends its time, and weighs nothing here.
+struct TypicalRun {
+  double run_ms = 0;
+  std::vector<double> steps_ms = {};
+};
+
+class StepTimes {
+ public:
+  explicit StepTimes(std::size_t steps, std::size_t most_kept = std::size_t{1} << 21)
+      : sums_(steps), most_kept_(most_kept) {}
+
+  // One sample: what its `runs` runs took together, by step.
+  void add(std::span<const std::int64_t> nanoseconds, std::size_t runs);
+
+  std::vector<double> means_ms() const;    // of one run; zeros before the first sample
+  std::vector<double> medians_ms() const;  // likewise
+  // `samples_ms` are the whole times of the samples that were added.
+  TypicalRun typical(std::span<const double> samples_ms) const;
+
+ private:
+  void thin_out();
+
+  std::vector<double> sums_;  // of milliseconds a run, by step
+  std::size_t samples_ = 0;
+  std::vector<double> kept_;  // milliseconds a run, sample after sample
+  std::size_t stride_ = 1;    // one sample in so many is kept
+  std::size_t most_kept_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,20 @@
+// What every table begins with, and the lines around tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "assay/count.h"
+
+namespace assay {
+
+// The model's name, opset, hash and inputs.
+std::string headline(const ModelSummary& model);
+
+// "memory       61.2 MiB…", continued lines indented; nothing for an empty text.
+std::string labelled(std::string_view label, std::string_view text);
+
+// Broken at spaces to fit the table's width, with a line end.
+std::string wrapped(std::string_view text, std::size_t indent = 0);
+
+}  // namespace assay

@@ -1,0 +1,48 @@
+// Pieces that several JSON reports share.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/count.h"
+
+namespace assay {
+
+using Json = nlohmann::ordered_json;
+
+Json shape_json(const std::optional<Shape>& shape);
+Json model_json(const ModelSummary& model);
+Json totals_json(const CostTotals& totals, std::int64_t peak_activation_bytes,
+                 std::int64_t stored_bytes, const std::vector<UncountedOp>& uncounted);
+
+// Name, op, output shape and every figure; an unknown cost is null, never 0.
+Json layer_json(const LayerCost& layer);
+
+template <typename T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+// Names in a file may be anything; bytes that are not UTF-8 are replaced.
+std::string text_of(const Json& json);
+
+// {"key":…,"rows":[row,…],"key":…}: `rows` one by one, a line each. A tree of 100,000 of them would
+// cost more than counting them.
+class JsonWriter {
+ public:
+  void field(std::string_view key, const Json& value);
+  void begin_list(std::string_view key);
+  void item(const Json& value);
+  void end_list();
+  std::string finish();
+
+ private:
+  void key(std::string_view name);
+
+  std::string text_ = "{";
+  bool is_first_field_ = true;
+  bool is_first_item_ = true;
+};
+
+}  // namespace assay

@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include "assay/profile_report.h"
+#include "base/text.h"
+#include "report/count_columns.h"
+#include "report/csv.h"
+#include "report/profile_rows.h"
+
+namespace assay {
+
+namespace {
+
+std::vector<std::string> header() {
+  std::vector<std::string> names = {"name", "op", "output_shape"};
+  for (const auto& column : figure_columns()) names.emplace_back(column.name);
+  names.insert(names.end(),
+               {"time_ms", "median_ms", "share", "gflops_per_second", "gbytes_per_second", "bound",
+                "percent_of_ceiling", "detail", "doubts"});
+  return names;
+}
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "";
+}
+
+std::vector<std::string> cells_of(const ProfileRow& row) {
+  const bool unknown = row.cost.answer == Answer::Unknown;
+  std::vector<std::string> cells = {
+      without_control_characters(row.cost.name), without_control_characters(row.cost.op),
+      row.cost.output_shape ? row.cost.output_shape->to_string() : ""};
+  for (const auto& column : figure_columns()) {
+    const std::int64_t figure = row.cost.*column.figure;
+    cells.push_back(unknown && figure == 0 ? "" : std::to_string(figure));
+  }
+  cells.push_back(number(row.time_ms));
+  cells.push_back(number(row.median_ms));
+  cells.push_back(row.time_ms ? fmt::format("{:.6f}", row.share) : "");
+  cells.push_back(number(row.rates.gflops_per_second));
+  cells.push_back(number(row.rates.gbytes_per_second));
+  cells.emplace_back(row.rates.bound ? name(*row.rates.bound) : "");
+  cells.push_back(number(row.rates.percent_of_ceiling));
+  cells.push_back(without_control_characters(row.detail));
+  cells.push_back(join(row.doubts, "; "));
+  return cells;
+}
+
+}  // namespace
+
+std::string profile_csv(const Profile& profile, const ProfileReportOptions& options) {
+  std::string text = csv_line(header());
+  for (const ProfileRow& row : profile_rows(profile, options)) text += csv_line(cells_of(row));
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,203 @@
+#include "assay/profile_report.h"
+#include "report/json_parts.h"
+#include "report/profile_rows.h"
+
+namespace assay {
+
+namespace {
+
+constexpr double kMegabyte = 1024.0 * 1024.0;
+
+Json options_json(const Profile& profile) {
+  return {{"engine", name(profile.program.engine)},
+          {"threads", profile.program.threads},
+          {"pinned", profile.program.pin_threads},
+          {"optimize_for", name(profile.program.optimize_for)},
+          {"batch", profile.batch},
+          {"seed", profile.seed}};
+}
+
+Json start_up_json(const StartUp& start_up) {
+  return {{"read_ms", optional_json(start_up.read_ms)},
+          {"infer_ms", start_up.infer_ms},
+          {"compile_ms", start_up.compile_ms},
+          {"first_run_ms", start_up.first_run_ms}};
+}
+
+Json timing_warnings_json(const std::vector<TimingWarning>& warnings) {
+  Json list = Json::array();
+  for (const auto& warning : warnings) {
+    list.push_back({{"name", warning.name},
+                    {"message", warning.message},
+                    {"advice", warning.advice},
+                    {"makes_noisy", warning.makes_noisy}});
+  }
+  return list;
+}
+
+Json latency_json(const Measurement& measured) {
+  const LatencySummary& latency = measured.latency;
+  Json json = {{"median_ms", latency.median_ms},
+               {"mean_ms", latency.mean_ms},
+               {"std_ms", latency.std_ms},
+               {"min_ms", latency.min_ms},
+               {"max_ms", latency.max_ms},
+               {"ci95_low_ms", latency.ci95_low_ms},
+               {"ci95_high_ms", latency.ci95_high_ms}};
+  if (latency.p90_ms) json["p90_ms"] = *latency.p90_ms;
+  if (latency.p95_ms) json["p95_ms"] = *latency.p95_ms;
+  if (latency.p99_ms) json["p99_ms"] = *latency.p99_ms;
+  json["verdict"] = name(measured.verdict);
+  json["unmet"] = measured.unmet.empty() ? Json(nullptr) : Json(measured.unmet);
+  json["warmup_runs"] = measured.warmup_runs;
+  json["runs_per_sample"] = measured.runs_per_sample;
+  json["doubts"] = timing_warnings_json(measured.warnings);
+  json["outliers"] = measured.outliers;
+  json["samples_ms"] = measured.samples_ms;
+  return json;
+}
+
+Json memory_json(const ProfileMemory& memory) {
+  const auto megabytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMegabyte; };
+  return {{"parameter_memory_mb", megabytes(memory.program.planned_weight_bytes)},
+          {"activation_memory_mb", megabytes(memory.program.planned_arena_bytes)},
+          {"peak_memory_mb", megabytes(memory.peak_bytes)},
+          {"memory_efficiency", memory.memory_efficiency},
+          {"weight_bytes", memory.program.weight_bytes},
+          {"arena_bytes", memory.program.arena_bytes},
+          {"scratch_bytes", memory.program.scratch_bytes},
+          {"planned_weight_bytes", memory.program.planned_weight_bytes},
+          {"planned_arena_bytes", memory.program.planned_arena_bytes},
+          {"peak_bytes", memory.peak_bytes},
+          {"useful_bytes", memory.useful_bytes},
+          {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)}};
+}
+
+Json machine_json(const QuickCeiling& ceiling) {
+  return {{"peak_gflops", optional_json(ceiling.peak_gflops)},
+          {"bandwidth_gbps", optional_json(ceiling.bandwidth_gbps)},
+          {"provenance", "estimated"}};
+}
+
+void put_rates(const Rates& rates, Json& json) {
+  json["gflops_per_second"] = optional_json(rates.gflops_per_second);
+  json["gbytes_per_second"] = optional_json(rates.gbytes_per_second);
+  json["bound"] = rates.bound ? Json(name(*rates.bound)) : Json(nullptr);
+  json["percent_of_ceiling"] = optional_json(rates.percent_of_ceiling);
+}
+
+Json row_json(const ProfileRow& row) {
+  Json json = layer_json(row.cost);
+  json["time_ms"] = optional_json(row.time_ms);
+  json["share"] = row.time_ms ? Json(row.share) : Json(nullptr);
+  put_rates(row.rates, json);
+  if (!row.detail.empty()) json["detail"] = row.detail;
+  json["doubts"] = row.doubts;
+  return json;
+}
+
+Json step_json(const ProfileStep& step) {
+  Json json = {{"name", step.info.name},
+               {"op", step.info.op},
+               {"layers", step.layer_names},
+               {"algorithm", step.info.algorithm},
+               {"executed_flops", step.info.executed_flops},
+               {"bytes_read", step.info.bytes_read},
+               {"bytes_written", step.info.bytes_written},
+               {"time_ms", step.time_ms},
+               {"mean_ms", step.mean_ms},
+               {"median_ms", step.median_ms},
+               {"share", step.share}};
+  put_rates(step.rates, json);
+  json["fell_back"] = step.info.fell_back.empty() ? Json(nullptr) : Json(step.info.fell_back);
+  return json;
+}
+
+Json fell_back_json(const std::vector<ProfileStep>& steps) {
+  Json list = Json::array();
+  for (const ProfileStep& step : steps) {
+    if (step.info.fell_back.empty()) continue;
+    list.push_back(
+        {{"op", step.info.op}, {"name", step.info.name}, {"reason", step.info.fell_back}});
+  }
+  return list;
+}
+
+Json advice_json(const std::vector<TimingWarning>& warnings) {
+  Json list = Json::array();
+  for (const auto& warning : warnings) {
+    if (!warning.advice.empty()) list.push_back(warning.advice);
+  }
+  return list;
+}
+
+// The keys of `profile_forward_pass`.
+void put_forward_pass(const Profile& profile, JsonWriter& json) {
+  const double seconds = profile.latency.latency.median_ms / 1000.0;
+  const auto per_second = [&](double amount) {
+    return seconds > 0 ? Json(amount / seconds) : Json(nullptr);
+  };
+  json.field("parameters", profile.totals.parameters);
+  json.field("flops", profile.totals.flops);
+  json.field("latency_ms", profile.latency.latency.median_ms);
+  json.field("throughput_sps", profile.throughput_sps);
+  json.field("gflops_per_second", profile.gflops_per_second);
+  json.field("executed_flops", profile.executed_flops);
+  json.field("executed_gflops_per_second", profile.executed_gflops_per_second);
+  json.field("memory_bandwidth_mbs",
+             per_second(static_cast<double>(profile.memory.peak_bytes) / kMegabyte));
+  json.field("counted_traffic_mbs",
+             per_second(static_cast<double>(profile.traffic_bytes) / kMegabyte));
+  json.field("computational_efficiency", optional_json(profile.computational_efficiency));
+  const auto is = [&](Bound bound) {
+    return profile.bottleneck ? Json(*profile.bottleneck == bound) : Json(nullptr);
+  };
+  json.field("is_memory_bound", is(Bound::Memory));
+  json.field("is_compute_bound", is(Bound::Compute));
+  json.field("bottleneck", profile.bottleneck ? Json(name(*profile.bottleneck)) : Json(nullptr));
+}
+
+void put_rows(const Profile& profile, ProfileReportOptions options, GroupBy group_by,
+              const char* key, JsonWriter& json) {
+  options.group_by = group_by;
+  json.begin_list(key);
+  for (const ProfileRow& row : profile_rows(profile, options)) json.item(row_json(row));
+  json.end_list();
+}
+
+void put_steps(const Profile& profile, JsonWriter& json) {
+  json.begin_list("steps");
+  for (const ProfileStep& step : profile.steps) json.item(step_json(step));
+  json.end_list();
+}
+
+}  // namespace
+
+std::string profile_json(const Profile& profile, const ProfileReportOptions& options) {
+  JsonWriter json;
+  json.field("schema", "assay.profile/1");
+  json.field("provenance", "measured");
+  json.field("interrupted", profile.was_interrupted());
+  json.field("model", model_json(profile.model));
+  json.field("options", options_json(profile));
+  json.field("start_up", start_up_json(profile.start_up));
+  put_forward_pass(profile, json);
+  json.field("latency", latency_json(profile.latency));
+  json.field("memory", memory_json(profile.memory));
+  json.field("energy", nullptr);
+  json.field("machine", machine_json(profile.ceiling));
+  json.field("totals", totals_json(profile.totals, profile.peak_activation_bytes,
+                                   profile.stored_bytes, profile.uncounted));
+  put_rows(profile, options, GroupBy::Layers, "layers", json);
+  if (options.group_by == GroupBy::Ops) put_rows(profile, options, GroupBy::Ops, "ops", json);
+  put_steps(profile, json);
+  json.field("typical_run_ms", profile.typical_run_ms);
+  json.field("between_steps_ms", profile.between_steps_ms);
+  json.field("between_steps_mean_ms", profile.between_steps_mean_ms);
+  json.field("fell_back", fell_back_json(profile.steps));
+  json.field("advice", advice_json(profile.latency.warnings));
+  json.field("warnings", profile.warnings);
+  return json.finish();
+}
+
+}  // namespace assay

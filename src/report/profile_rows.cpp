@@ -1,0 +1,191 @@
+#include "report/profile_rows.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/checked.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "report/count_columns.h"
+
+namespace assay {
+
+namespace {
+
+std::string fused_text(const ProfileLayer& layer) {
+  if (!layer.fused_into.empty()) return "in " + layer.fused_into;
+  return layer.fused.empty() ? layer.cost.note : "with " + join(layer.fused, ", ");
+}
+
+std::vector<ProfileRow> rows_by_layer(const Profile& profile) {
+  std::vector<ProfileRow> rows;
+  for (const ProfileLayer& layer : profile.layers) {
+    rows.push_back({.cost = layer.cost,
+                    .time_ms = layer.time_ms,
+                    .share = layer.share,
+                    .rates = layer.rates,
+                    .detail = fused_text(layer),
+                    .doubts = layer.doubts});
+  }
+  return rows;
+}
+
+ProfileRow row_of(const ProfileStep& step) {
+  ProfileRow row{.time_ms = step.time_ms,
+                 .median_ms = step.median_ms,
+                 .share = step.share,
+                 .rates = step.rates,
+                 .detail = step.info.algorithm};
+  row.cost.name = step.info.name;
+  row.cost.op = step.info.op;
+  row.cost.answer = Answer::Counted;
+  row.cost.flops = step.info.executed_flops;
+  row.cost.bytes_read = step.info.bytes_read;
+  row.cost.bytes_written = step.info.bytes_written;
+  if (!step.info.fell_back.empty()) row.doubts.emplace_back("fell back");
+  return row;
+}
+
+std::vector<ProfileRow> rows_by_step(const Profile& profile) {
+  std::vector<ProfileRow> rows;
+  for (const ProfileStep& step : profile.steps) rows.push_back(row_of(step));
+  return rows;
+}
+
+void add_figures(LayerCost& to, const LayerCost& from) {
+  for (const auto& column : figure_columns()) {
+    to.*column.figure = saturating_add(to.*column.figure, from.*column.figure);
+  }
+  if (from.answer == Answer::Unknown) to.answer = Answer::Unknown;
+}
+
+// Rates of several rows together: work and bytes over the sum of their times.
+struct Sum {
+  ProfileRow row;
+  std::int64_t count = 0;
+  double gigaflops = 0;
+  double gigabytes = 0;
+
+  void add(const ProfileRow& more) {
+    ++count;
+    add_figures(row.cost, more.cost);
+    row.share += more.share;
+    if (more.time_ms) row.time_ms = row.time_ms.value_or(0) + *more.time_ms;
+    const double seconds = more.time_ms.value_or(0) / 1000.0;
+    gigaflops += more.rates.gflops_per_second.value_or(0) * seconds;
+    gigabytes += more.rates.gbytes_per_second.value_or(0) * seconds;
+    for (const auto& doubt : more.doubts) {
+      if (std::ranges::find(row.doubts, doubt) == row.doubts.end()) row.doubts.push_back(doubt);
+    }
+  }
+
+  ProfileRow finished() {
+    const double seconds = row.time_ms.value_or(0) / 1000.0;
+    if (seconds > 0 && gigaflops > 0) row.rates.gflops_per_second = gigaflops / seconds;
+    if (seconds > 0 && gigabytes > 0) row.rates.gbytes_per_second = gigabytes / seconds;
+    return std::move(row);
+  }
+};
+
+std::vector<ProfileRow> rows_by_op(const Profile& profile) {
+  std::vector<Sum> sums;
+  std::map<std::string, std::size_t> place;
+  for (const ProfileRow& row : rows_by_layer(profile)) {
+    const auto [found, is_new] = place.emplace(row.cost.op, sums.size());
+    if (is_new) {
+      sums.emplace_back();
+      sums.back().row.cost.name = row.cost.op;
+      sums.back().row.cost.op = row.cost.op;
+      sums.back().row.cost.answer = Answer::Counted;
+    }
+    sums[found->second].add(row);
+  }
+  std::vector<ProfileRow> rows;
+  for (Sum& sum : sums) {
+    const std::int64_t count = sum.count;
+    rows.push_back(sum.finished());
+    rows.back().detail = with_thousands(count);
+  }
+  return rows;
+}
+
+ProfileRow between_steps(const Profile& profile) {
+  const double run_ms = profile.typical_run_ms;
+  ProfileRow row{.time_ms = profile.between_steps_ms,
+                 .share = run_ms > 0 ? profile.between_steps_ms / run_ms : 0.0};
+  row.cost.name = "(between steps)";
+  row.cost.op = "-";
+  return row;
+}
+
+void sort_by(std::vector<ProfileRow>& rows, const std::string& key) {
+  const auto descending = [&](auto projection) {
+    std::ranges::stable_sort(rows, std::greater<>{}, projection);
+  };
+  const auto ascending = [&](auto projection) { std::ranges::stable_sort(rows, {}, projection); };
+  if (key == "order") return;
+  if (key == "name") return ascending([](const auto& row) { return row.cost.name; });
+  if (key == "op") return ascending([](const auto& row) { return row.cost.op; });
+  if (key == "time_ms") return descending([](const auto& row) { return row.time_ms; });
+  if (key == "share") return descending([](const auto& row) { return row.share; });
+  if (key == "gflops_per_second") {
+    return descending([](const auto& row) { return row.rates.gflops_per_second; });
+  }
+  if (key == "gbytes_per_second") {
+    return descending([](const auto& row) { return row.rates.gbytes_per_second; });
+  }
+  for (const auto& column : figure_columns()) {
+    if (key == column.name) {
+      return descending([&](const auto& row) { return row.cost.*column.figure; });
+    }
+  }
+}
+
+void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) {
+  if (top == 0 || rows.size() <= top) return;
+  Sum rest;
+  for (std::size_t i = top; i < rows.size(); ++i) rest.add(rows[i]);
+  const std::string title = fmt::format("({} more)", with_thousands(rest.count));
+  rows.resize(top);
+  if (hidden == nullptr) return;
+  *hidden = rest.finished();
+  hidden->cost.name = title;
+  hidden->doubts.clear();
+}
+
+}  // namespace
+
+std::vector<std::string> profile_columns() {
+  std::vector<std::string> names = {
+      "time_ms", "share", "order", "name", "op", "gflops_per_second", "gbytes_per_second"};
+  for (const auto& column : figure_columns()) names.emplace_back(column.name);
+  return names;
+}
+
+void check_profile_column(const std::string& name) {
+  const auto names = profile_columns();
+  if (std::ranges::find(names, name) != names.end()) return;
+  const auto near = nearest(name, names);
+  fail_usage("--sort {}: no such column{}; there are {}", name,
+             near ? fmt::format(", did you mean '{}'?", *near) : "", join(names, ", "));
+}
+
+std::vector<ProfileRow> profile_rows(const Profile& profile, const ProfileReportOptions& options,
+                                     ProfileRow* hidden) {
+  std::vector<ProfileRow> rows = options.group_by == GroupBy::Steps ? rows_by_step(profile)
+                                 : options.group_by == GroupBy::Ops ? rows_by_op(profile)
+                                                                    : rows_by_layer(profile);
+  const std::size_t top = options.top.value_or(0);
+  if (options.sort) {
+    check_profile_column(*options.sort);
+    sort_by(rows, *options.sort);
+  } else if (top > 0) {
+    sort_by(rows, "time_ms");
+  }
+  cut_to(top, rows, hidden);
+  rows.push_back(between_steps(profile));
+  return rows;
+}
+
+}  // namespace assay

@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <map>
+
+#include "assay/profile_report.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "report/figures.h"
+#include "report/headline.h"
+#include "report/profile_rows.h"
+#include "report/text_table.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kRowsShown = 15;
+
+// --- the lines above the table
+
+std::string setting_text(const Profile& profile) {
+  return fmt::format("batch {}, {} {}{}, {} engine for {}", profile.batch, profile.program.threads,
+                     profile.program.threads == 1 ? "thread" : "threads",
+                     profile.program.pin_threads ? "" : " not pinned", name(profile.program.engine),
+                     name(profile.program.optimize_for));
+}
+
+std::string plus_minus(const LatencySummary& latency) {
+  const double half =
+      std::max(latency.ci95_high_ms - latency.median_ms, latency.median_ms - latency.ci95_low_ms);
+  return latency.median_ms > 0 ? fmt::format("±{:.1f} %", 100.0 * half / latency.median_ms) : "";
+}
+
+std::string sample_text(const Measurement& measured) {
+  const auto count = static_cast<std::int64_t>(measured.samples_ms.size());
+  std::string text = with_thousands(count) + (count == 1 ? " sample" : " samples");
+  if (measured.runs_per_sample > 1) text += fmt::format(" of {} runs", measured.runs_per_sample);
+  return text;
+}
+
+std::string latency_text(const Measurement& measured) {
+  const LatencySummary& latency = measured.latency;
+  const TimeUnit unit = time_unit(latency.median_ms);
+  return fmt::format("{} {} {}   95 % interval {} to {} {}, {}", time_in(unit, latency.median_ms),
+                     unit.name, plus_minus(latency), time_in(unit, latency.ci95_low_ms),
+                     time_in(unit, latency.ci95_high_ms), unit.name, sample_text(measured));
+}
+
+std::string spread_text(const LatencySummary& latency) {
+  const TimeUnit unit = time_unit(latency.median_ms);
+  std::string text = "min " + time_in(unit, latency.min_ms);
+  const auto add = [&](const char* what, const std::optional<double>& milliseconds) {
+    if (milliseconds) text += fmt::format(", {} {}", what, time_in(unit, *milliseconds));
+  };
+  add("mean", latency.mean_ms);
+  add("p90", latency.p90_ms);
+  add("p95", latency.p95_ms);
+  add("p99", latency.p99_ms);
+  add("max", latency.max_ms);
+  return text + " " + unit.name;
+}
+
+std::string verdict_text(const Measurement& measured) {
+  std::vector<std::string> reasons;
+  for (const auto& warning : measured.warnings) reasons.push_back(warning.name);
+  std::vector<std::string> parts;
+  if (!reasons.empty()) parts.push_back(join(reasons, ", "));
+  if (!measured.unmet.empty()) parts.push_back(measured.unmet);
+  if (measured.cancelled) parts.emplace_back("interrupted");
+  const std::string why = parts.empty() ? "" : "   " + join(parts, "; ");
+  return std::string(name(measured.verdict)) + why;
+}
+
+std::string throughput_text(const Profile& profile) {
+  return fmt::format("{} samples/s", rate_text(profile.throughput_sps));
+}
+
+std::string work_text(const Profile& profile) {
+  std::string text = fmt::format("{}FLOPs at {} GFLOP/s",
+                                 with_si_suffix(static_cast<double>(profile.totals.flops)),
+                                 rate_text(profile.gflops_per_second));
+  if (profile.executed_flops > 0 && profile.executed_flops != profile.totals.flops) {
+    text += fmt::format("; executed {}FLOPs at {}",
+                        with_si_suffix(static_cast<double>(profile.executed_flops)),
+                        rate_text(profile.executed_gflops_per_second));
+  }
+  return text;
+}
+
+std::string parameter_text(const Profile& profile) {
+  return fmt::format("{}   {}", with_thousands(profile.totals.parameters),
+                     binary_text(profile.totals.parameter_bytes));
+}
+
+std::string memory_text(const ProfileMemory& memory) {
+  return fmt::format("{} = {} weights + {} activations", binary_text(memory.peak_bytes),
+                     binary_text(memory.program.weight_bytes),
+                     binary_text(memory.program.arena_bytes));
+}
+
+std::string needed_text(const ProfileMemory& memory) {
+  std::string text = fmt::format("the model needs {}, {:.0f} % of that",
+                                 binary_text(memory.useful_bytes), 100 * memory.memory_efficiency);
+  if (memory.peak_rss_growth_bytes) {
+    text += fmt::format("; the process grew by {}", binary_text(*memory.peak_rss_growth_bytes));
+  }
+  return text;
+}
+
+std::string start_up_text(const StartUp& start_up) {
+  const std::string read =
+      start_up.read_ms ? fmt::format("read {}, ", duration_text(*start_up.read_ms)) : "";
+  return fmt::format("{}infer {}, compile {}, first run {}", read, duration_text(start_up.infer_ms),
+                     duration_text(start_up.compile_ms), duration_text(start_up.first_run_ms));
+}
+
+std::string ceiling_text(const Profile& profile) {
+  const double median_ms = profile.latency.latency.median_ms;
+  if (!profile.bottleneck || !profile.computational_efficiency || median_ms <= 0) return "";
+  const double gigabytes = static_cast<double>(profile.traffic_bytes) / (median_ms * 1e6);
+  const double reached = std::min(1.0, gigabytes / profile.ceiling.bandwidth_gbps.value_or(1e-9));
+  return fmt::format("{}   {:.0f} % of {} GFLOP/s, {:.0f} % of {} GB/s (estimated)",
+                     name(*profile.bottleneck), 100 * *profile.computational_efficiency,
+                     rate_text(profile.ceiling.peak_gflops), 100 * reached,
+                     rate_text(profile.ceiling.bandwidth_gbps));
+}
+
+std::string summary(const Profile& profile) {
+  return labelled("setting", setting_text(profile)) +
+         labelled("latency", latency_text(profile.latency)) +
+         labelled("", spread_text(profile.latency.latency)) +
+         labelled("verdict", verdict_text(profile.latency)) +
+         labelled("throughput", throughput_text(profile)) + labelled("work", work_text(profile)) +
+         labelled("bottleneck", ceiling_text(profile)) +
+         labelled("parameters", parameter_text(profile)) +
+         labelled("memory", memory_text(profile.memory)) +
+         labelled("", needed_text(profile.memory)) +
+         labelled("start-up", start_up_text(profile.start_up));
+}
+
+// --- the table
+
+std::string bound_text(const Rates& rates) {
+  if (!rates.bound) return "";
+  return fmt::format("{} {:.0f}%", name(*rates.bound), rates.percent_of_ceiling.value_or(0));
+}
+
+std::string time_text(const std::optional<double>& milliseconds, int decimals) {
+  return milliseconds ? fmt::format("{:.{}f}", *milliseconds, decimals) : "-";
+}
+
+std::string doubts_text(const std::vector<std::string>& doubts) {
+  if (doubts.size() < 2) return join(doubts, "");
+  return fmt::format("{} +{}", doubts.front(), doubts.size() - 1);
+}
+
+struct Shown {
+  bool detail = false;
+  bool bound = false;
+  bool doubts = false;
+};
+
+Shown columns_needed(const std::vector<ProfileRow>& rows, GroupBy group_by) {
+  Shown shown{.detail = group_by != GroupBy::Layers};
+  for (const ProfileRow& row : rows) {
+    // Steps have an algorithm to show instead.
+    shown.bound = shown.bound || (row.rates.bound.has_value() && group_by == GroupBy::Layers);
+    shown.doubts = shown.doubts || !row.doubts.empty();
+  }
+  return shown;
+}
+
+TextTable empty_table(GroupBy group_by, const Shown& shown) {
+  std::vector<TextColumn> columns;
+  if (group_by != GroupBy::Ops) {
+    columns.push_back(
+        {.title = group_by == GroupBy::Steps ? "step" : "layer", .shrinks = true, .narrowest = 15});
+  }
+  columns.push_back({.title = "op", .shrinks = true, .narrowest = 8});
+  if (shown.detail) {
+    const bool counts = group_by == GroupBy::Ops;
+    columns.push_back({.title = counts ? "layers" : "algorithm",
+                       .is_number = counts,
+                       .shrinks = !counts,
+                       .narrowest = 8});
+  }
+  for (const char* title : {"time ms", "share", "GFLOP/s", "GB/s"}) {
+    columns.push_back({.title = title, .is_number = true});
+  }
+  if (shown.bound) columns.push_back({.title = "bound"});
+  if (shown.doubts) columns.push_back({.title = "doubts"});
+  return TextTable(std::move(columns));
+}
+
+void add_row(TextTable& table, const ProfileRow& row, GroupBy group_by, const Shown& shown,
+             int decimals) {
+  constexpr std::size_t kWidestOp = 13;
+  std::vector<std::string> cells;
+  const std::string title = without_control_characters(row.cost.name);
+  if (group_by != GroupBy::Ops) {
+    cells.push_back(title);
+    cells.push_back(cut_off(without_control_characters(row.cost.op), kWidestOp));
+  } else {
+    cells.push_back(title);
+  }
+  if (shown.detail) cells.push_back(without_control_characters(row.detail));
+  cells.push_back(time_text(row.time_ms, decimals));
+  cells.push_back(row.time_ms ? percent_text(row.share) : "-");
+  cells.push_back(rate_text(row.rates.gflops_per_second));
+  cells.push_back(rate_text(row.rates.gbytes_per_second));
+  if (shown.bound) cells.push_back(bound_text(row.rates));
+  if (shown.doubts) cells.push_back(doubts_text(row.doubts));
+  table.add_row(std::move(cells));
+}
+
+ProfileRow total_row(const Profile& profile) {
+  const double run_ms = profile.typical_run_ms;
+  ProfileRow row{.time_ms = run_ms, .share = 1.0};
+  row.cost.name = "typical run";
+  if (run_ms > 0) {
+    row.rates.gflops_per_second = static_cast<double>(profile.totals.flops) / (run_ms * 1e6);
+    row.rates.gbytes_per_second = static_cast<double>(profile.traffic_bytes) / (run_ms * 1e6);
+  }
+  return row;
+}
+
+bool takes_no_time(const ProfileRow& row) {
+  return !row.time_ms && row.doubts.empty();
+}
+
+// The rest in one row, what takes no time left out of it.
+std::string rows_table(const Profile& profile, ProfileReportOptions options) {
+  if (!options.top) options.top = kRowsShown;
+  if (!options.sort) options.sort = "time_ms";
+  ProfileRow hidden;
+  auto rows = profile_rows(profile, options, &hidden);
+  const ProfileRow between = rows.back();
+  rows.pop_back();
+  std::erase_if(rows, takes_no_time);
+  const Shown shown = columns_needed(rows, options.group_by);
+  const int decimals = decimals_for(profile.typical_run_ms);
+  TextTable table = empty_table(options.group_by, shown);
+  const auto add = [&](const ProfileRow& row) {
+    add_row(table, row, options.group_by, shown, decimals);
+  };
+  for (const ProfileRow& row : rows) add(row);
+  if (hidden.time_ms) add(hidden);
+  add({.cost = {.name = between.cost.name, .op = ""},
+       .time_ms = between.time_ms,
+       .share = between.share});
+  table.add_rule();
+  add(total_row(profile));
+  return table.render(kTableWidth);
+}
+
+// --- the lines below it
+
+std::string fell_back_text(const Profile& profile) {
+  std::map<std::string, std::pair<int, double>> ops;
+  for (const ProfileStep& step : profile.steps) {
+    if (step.info.fell_back.empty()) continue;
+    ++ops[step.info.op].first;
+    ops[step.info.op].second += step.share;
+  }
+  if (ops.empty()) return "";
+  std::vector<std::string> parts;
+  for (const auto& [op, seen] : ops) {
+    parts.push_back(fmt::format("{} ({}, {:.1f}%)", without_control_characters(op), seen.first,
+                                100.0 * seen.second));
+  }
+  return wrapped("Fell back to the plain reference kernel: " + join(parts, ", ") + ".");
+}
+
+std::string convention(const Profile& profile) {
+  std::string text =
+      "Times are those of a typical run, the mean of the middle half of the samples, and sum up; "
+      "a fused step's time stands at its main layer.";
+  if (profile.bottleneck) text += " Bounds rest on estimated ceilings.";
+  return wrapped(text);
+}
+
+}  // namespace
+
+std::string profile_table(const Profile& profile, const ProfileReportOptions& options) {
+  const std::string notes = fell_back_text(profile);
+  return headline(profile.model) + "\n" + summary(profile) + "\n" + rows_table(profile, options) +
+         "\n" + notes + convention(profile);
+}
+
+}  // namespace assay

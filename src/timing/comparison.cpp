@@ -1,0 +1,143 @@
+#include "assay/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/fail.h"
+#include "stats/median_interval.h"
+#include "stats/order_statistics.h"
+#include "stats/paired_shift.h"
+
+namespace assay {
+
+namespace {
+
+constexpr double kScore = 1.96;
+
+std::vector<double> process_medians(std::span<const std::vector<double>> processes,
+                                    std::string_view side) {
+  std::vector<double> medians;
+  for (const auto& samples : processes) {
+    const double middle = median(samples);
+    if (!(middle > 0) || !std::isfinite(middle)) {
+      fail_bad_input("process {} of {}: its median time is {}, it must be above 0",
+                     medians.size() + 1, side, middle);
+    }
+    medians.push_back(middle);
+  }
+  return medians;
+}
+
+std::vector<double> log_ratios(std::span<const double> numerators,
+                               std::span<const double> denominators) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < numerators.size(); ++i) {
+    logs.push_back(std::log(numerators[i] / denominators[i]));
+  }
+  return logs;
+}
+
+// The variance, from samples within the processes alone, of a pair's log ratio.
+double variance_within(const std::vector<double>& b, const std::vector<double>& a) {
+  const auto interval = ratio_of_medians(b, a);
+  if (!(interval.low > 0)) return 0;
+  const double half_width = std::log(interval.high / interval.low) / 2;
+  return half_width / kScore * (half_width / kScore);
+}
+
+// Too few pairs to see how processes differ: what is assumed of them, or what was seen if that is
+// more.
+Shift shift_of_few(std::span<const std::vector<double>> a, std::span<const std::vector<double>> b,
+                   std::span<const double> logs, const ComparisonOptions& options) {
+  double within = 0;
+  for (std::size_t i = 0; i < logs.size(); ++i) within += variance_within(b[i], a[i]);
+  const auto count = static_cast<double>(logs.size());
+  const double deviation = options.assumed_process_deviation;
+  const double assumed = 2 * deviation * deviation + within / count;
+  const auto [mean, seen] = moments(logs);
+  const double half_width = kScore * std::sqrt(std::max(assumed, seen * seen) / count);
+  return {mean, {mean - half_width, mean + half_width}};
+}
+
+ComparisonVerdict judge(const Comparison& comparison, double threshold) {
+  const double low = comparison.ci95_low - 1;
+  const double high = comparison.ci95_high - 1;
+  if (high < -threshold) return ComparisonVerdict::Faster;
+  if (low > threshold) return ComparisonVerdict::Slower;
+  const auto lies_within = [&](double limit) { return low >= -limit && high <= limit; };
+  const bool holds_one = low <= 0 && high >= 0;
+  if (lies_within(threshold) || (holds_one && lies_within(2 * threshold))) {
+    return ComparisonVerdict::Same;
+  }
+  return ComparisonVerdict::Undecided;
+}
+
+std::string explain(const Comparison& comparison, double threshold) {
+  return fmt::format(
+      "B against A: {:+.2f} % time ({:+.2f} % to {:+.2f} %) over {} pair{}, "
+      "a change within ±{:.2g} % is noise",
+      100 * (comparison.ratio - 1), 100 * (comparison.ci95_low - 1),
+      100 * (comparison.ci95_high - 1), comparison.pairs, comparison.pairs == 1 ? "" : "s",
+      100 * threshold);
+}
+
+void check(std::size_t a_count, std::size_t b_count, const ComparisonOptions& options) {
+  if (a_count == 0 || a_count != b_count) {
+    fail_usage("{} processes of A and {} of B: run them in pairs, at least one", a_count, b_count);
+  }
+  if (!(options.threshold > 0)) {
+    fail_usage("threshold {}: a change that counts must be above 0", options.threshold);
+  }
+}
+
+}  // namespace
+
+std::string_view name(ComparisonVerdict verdict) {
+  switch (verdict) {
+    case ComparisonVerdict::Faster:
+      return "FASTER";
+    case ComparisonVerdict::Slower:
+      return "SLOWER";
+    case ComparisonVerdict::Same:
+      return "SAME";
+    case ComparisonVerdict::Undecided:
+      break;
+  }
+  return "UNDECIDED";
+}
+
+Comparison compare_samples(std::span<const std::vector<double>> a_processes,
+                           std::span<const std::vector<double>> b_processes,
+                           const ComparisonOptions& options) {
+  check(a_processes.size(), b_processes.size(), options);
+  const auto a_medians = process_medians(a_processes, "A");
+  const auto b_medians = process_medians(b_processes, "B");
+  const auto logs = log_ratios(b_medians, a_medians);
+  const bool can_see_processes = static_cast<double>(logs.size()) >= kFewestForInterval;
+  const Shift shift = can_see_processes ? paired_shift(logs)
+                                        : shift_of_few(a_processes, b_processes, logs, options);
+  Comparison comparison;
+  comparison.ratio = std::exp(shift.estimate);
+  comparison.ci95_low = std::exp(shift.ci95.low);
+  comparison.ci95_high = std::exp(shift.ci95.high);
+  comparison.pairs = logs.size();
+  comparison.median_a = median(a_medians);
+  comparison.median_b = median(b_medians);
+  comparison.verdict = judge(comparison, options.threshold);
+  comparison.explanation = explain(comparison, options.threshold);
+  return comparison;
+}
+
+bool needs_another_pair(const Comparison& so_far, double elapsed_seconds,
+                        const ComparisonOptions& options) {
+  if (so_far.pairs == 0) return true;
+  const double a_pair = elapsed_seconds / static_cast<double>(so_far.pairs);
+  const bool fits =
+      so_far.pairs < options.max_pairs && elapsed_seconds + a_pair <= options.max_seconds;
+  const bool too_few = so_far.pairs < options.min_pairs;
+  return fits && (too_few || so_far.verdict == ComparisonVerdict::Undecided);
+}
+
+}  // namespace assay

@@ -1,0 +1,171 @@
+#include "timing/doubts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/bimodality.h"
+#include "stats/median_interval.h"
+#include "stats/steadiness.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kFewSamples = 30;
+constexpr double kSlowFirstRun = 2.0;  // times the median
+// The clock's share of a sample: worth a word, and spoiling the result.
+constexpr double kClockNoticed = 2 * kShareAlone;
+constexpr double kClockSpoils = 0.01;
+// Shares of all processor time. Ticks are 10 ms, so a short stretch tells nothing.
+constexpr double kLoadNoticed = 0.10;
+constexpr double kLoadSpoils = 0.25;
+constexpr double kStealNoticed = 0.01;
+constexpr double kStealSpoils = 0.05;
+constexpr double kShortestObservedSeconds = 0.2;
+
+using Doubt = std::optional<TimingWarning>;
+
+Doubt few_samples(const Measurement& measured, const Circumstances& circumstances) {
+  const std::size_t count = measured.samples_ms.size();
+  if (count >= kFewSamples) return std::nullopt;
+  const bool no_interval = circumstances.effective_samples < kFewestForInterval;
+  const auto* consequence =
+      no_interval ? "too few for a 95 % interval, the smallest and the largest are given"
+                  : "too few to see drift, a second mode or dependence among them";
+  return TimingWarning{"few-samples",
+                       fmt::format("{} sample{}: {}", count, count == 1 ? "" : "s", consequence),
+                       "allow more time or more samples", no_interval};
+}
+
+Doubt wide_interval(const Measurement& measured, const Circumstances&) {
+  if (measured.unmet.empty()) return std::nullopt;
+  return TimingWarning{"wide-interval", measured.unmet,
+                       "allow more time, or close other programs and measure again", true};
+}
+
+Doubt unsteady(const Measurement& measured, const Circumstances& circumstances) {
+  const auto test = test_steadiness(measured.samples_ms, circumstances.target);
+  const double percent = 100 * std::abs(test.relative_change);
+  const auto* direction = test.relative_change > 0 ? "slower" : "faster";
+  if (test.found == Steadiness::Drift) {
+    return TimingWarning{
+        "drift", fmt::format("runs became {:.1f} % {} from first to last", percent, direction),
+        "warm up longer, let the machine cool down, and measure again", true};
+  }
+  if (test.found == Steadiness::LevelChange) {
+    return TimingWarning{
+        "level-change",
+        fmt::format("from sample {} of {} on, runs were {:.1f} % {}", test.position + 1,
+                    measured.samples_ms.size(), percent, direction),
+        "something changed on the machine (frequency, another program): measure "
+        "again",
+        true};
+  }
+  return std::nullopt;
+}
+
+Doubt two_modes(const Measurement& measured, const Circumstances&) {
+  const auto modes = find_modes(measured.samples_ms);
+  if (!modes.bimodal) return std::nullopt;
+  return TimingWarning{
+      "bimodal",
+      fmt::format("{:.0f} % of the samples lie around {:.4g} ms, {:.0f} % around {:.4g} ms",
+                  100 * (1 - modes.upper_share), modes.lower, 100 * modes.upper_share, modes.upper),
+      "pin threads to cores, and look for work that only some runs do", true};
+}
+
+Doubt first_run(const Measurement& measured, const Circumstances& circumstances) {
+  const double median = measured.latency.median_ms;
+  if (!measured.first_run_ms || !(median > 0)) return std::nullopt;
+  const double factor = *measured.first_run_ms / median;
+  if (factor < kSlowFirstRun) return std::nullopt;
+  return TimingWarning{"first-run",
+                       fmt::format("the first run took {:.4g} ms, {:.1f} times the median",
+                                   *measured.first_run_ms, factor),
+                       circumstances.first_run_is_a_sample
+                           ? "it is among the samples: warm up first"
+                           : "it is not among the samples; a program that runs once pays it",
+                       false};
+}
+
+Doubt clock_resolution(const Measurement& measured, const Circumstances& circumstances) {
+  const double sample_ns =
+      measured.latency.median_ms * 1e6 * static_cast<double>(measured.runs_per_sample);
+  const double share = clock_share(circumstances.clock, sample_ns);
+  if (share < kClockNoticed) return std::nullopt;
+  return TimingWarning{
+      "clock-resolution",
+      fmt::format("a sample lasts {:.3g} ns; reading the clock costs {:.3g} ns and it ticks in "
+                  "steps of {:.3g} ns",
+                  sample_ns, circumstances.clock.cost_ns, circumstances.clock.resolution_ns),
+      "let a sample hold more runs: no fixed number of samples, a warm-up of a few runs or more",
+      share >= kClockSpoils};
+}
+
+// Shares of what all processors could have done while the samples were taken.
+struct Shares {
+  double others = 0;
+  double stolen = 0;
+};
+
+std::optional<Shares> shares_of_machine(const Circumstances& circumstances) {
+  if (!circumstances.before || !circumstances.after) return std::nullopt;
+  const auto& before = *circumstances.before;
+  const auto& after = *circumstances.after;
+  const double busy = after.busy_seconds - before.busy_seconds;
+  const double idle = after.idle_seconds - before.idle_seconds;
+  const double stolen = after.stolen_seconds - before.stolen_seconds;
+  const double own = after.own_seconds - before.own_seconds;
+  const double all = busy + idle + stolen;
+  if (!(all >= kShortestObservedSeconds)) return std::nullopt;
+  return Shares{std::max(0.0, busy - own) / all, std::max(0.0, stolen) / all};
+}
+
+Doubt competing_load(const Measurement&, const Circumstances& circumstances) {
+  const auto shares = shares_of_machine(circumstances);
+  if (!shares || shares->others < kLoadNoticed) return std::nullopt;
+  return TimingWarning{"competing-load",
+                       fmt::format("other programs used {:.0f} % of all processor time meanwhile",
+                                   100 * shares->others),
+                       "close other programs and measure again", shares->others >= kLoadSpoils};
+}
+
+Doubt steal_time(const Measurement&, const Circumstances& circumstances) {
+  const auto shares = shares_of_machine(circumstances);
+  if (!shares || shares->stolen < kStealNoticed) return std::nullopt;
+  return TimingWarning{
+      "steal-time",
+      fmt::format("the hypervisor took {:.1f} % of all processor time away meanwhile",
+                  100 * shares->stolen),
+      "measure on a machine of its own, or several times over the day",
+      shares->stolen >= kStealSpoils};
+}
+
+bool has(const std::vector<TimingWarning>& warnings, std::string_view wanted) {
+  return std::any_of(warnings.begin(), warnings.end(),
+                     [&](const TimingWarning& warning) { return warning.name == wanted; });
+}
+
+}  // namespace
+
+std::vector<TimingWarning> find_doubts(const Measurement& measured,
+                                       const Circumstances& circumstances) {
+  std::vector<TimingWarning> warnings;
+  const auto ask = [&](auto doubt) {
+    if (auto warning = doubt(measured, circumstances)) warnings.push_back(std::move(*warning));
+  };
+  ask(few_samples);
+  ask(wide_interval);
+  ask(unsteady);
+  // Two levels one after the other are two modes as well; once is enough.
+  if (!has(warnings, "level-change")) ask(two_modes);
+  ask(first_run);
+  ask(clock_resolution);
+  ask(competing_load);
+  ask(steal_time);
+  return warnings;
+}
+
+}  // namespace assay

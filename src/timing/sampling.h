@@ -1,0 +1,26 @@
+// Takes samples until their median is known well enough or a budget ends.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "assay/timing.h"
+#include "stats/median_interval.h"
+
+namespace assay {
+
+struct Sampling {
+  std::vector<double> samples_ms;
+  double elapsed_seconds = 0;
+  MedianEstimate estimate = {};
+  std::string unmet = "";
+  bool cancelled = false;
+};
+
+// The interval is looked at only whenever a quarter more samples have come in: each look is a
+// chance to stop at an interval that is narrow by luck.
+Sampling take_samples(const TimedWork& timed, const TimingOptions& options, std::size_t runs,
+                      Progress& progress, Clock& clock);
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+// What every engine wants done to a graph before it runs: constants folded, nodes that do nothing
+// removed, batch norms folded into convolutions, and well-known groups of small ops (GELU, layer
+// norm) recognised as the one op they are. Each is a pass of its own; results differ from the
+// original's by rounding only.
+#pragma once
+
+#include "transform/edit.h"
+
+namespace assay {
+
+Rewritten simplify(Inferred model);
+
+// The passes, in the order `simplify` runs them.
+void fold_constants(GraphEdit& edit);
+void drop_idle_nodes(GraphEdit& edit);
+void fold_batch_norms(GraphEdit& edit);
+void absorb_weight_transposes(GraphEdit& edit);
+void recognise_layer_norms(GraphEdit& edit);
+void recognise_gelus(GraphEdit& edit);
+void drop_unread_nodes(GraphEdit& edit);
+
+}  // namespace assay

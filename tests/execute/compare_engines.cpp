@@ -1,0 +1,62 @@
+#include "execute/compare_engines.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay {
+
+namespace {
+
+// Outputs that cancel to almost nothing are judged as if they were this large.
+constexpr double kSmallestScale = 0.01;
+
+void compare_numbers(const std::vector<double>& fast, const std::vector<double>& reference,
+                     const std::string& where, Difference& difference) {
+  double scale = 0;
+  for (const double number : reference) {
+    if (std::isfinite(number)) scale = std::max(scale, std::abs(number));
+  }
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    if (!std::isfinite(reference[i]) || !std::isfinite(fast[i])) {
+      const bool both_nan = std::isnan(reference[i]) && std::isnan(fast[i]);
+      if (!both_nan && reference[i] != fast[i]) difference.same_odd_numbers = false;
+      continue;
+    }
+    const double error = std::abs(fast[i] - reference[i]) / std::max(scale, kSmallestScale);
+    if (error <= difference.largest) continue;
+    difference.largest = error;
+    difference.where = where + "[" + std::to_string(i) + "]";
+  }
+}
+
+}  // namespace
+
+Difference compare_results(const std::vector<Tensor>& fast, const std::vector<Tensor>& reference) {
+  Difference difference;
+  difference.same_shapes = fast.size() == reference.size();
+  for (std::size_t i = 0; i < reference.size() && difference.same_shapes; ++i) {
+    difference.same_shapes =
+        fast[i].type() == reference[i].type() && fast[i].dims() == reference[i].dims();
+    if (!difference.same_shapes) break;
+    compare_numbers(fast[i].to_double(), reference[i].to_double(), "output " + std::to_string(i),
+                    difference);
+  }
+  return difference;
+}
+
+Difference compare_engines(const Graph& graph, const ProgramOptions& options, std::uint64_t seed) {
+  const Inferred model = infer_shapes(graph);
+  ProgramOptions plain = options;
+  plain.engine = Engine::Reference;
+  const auto fast = compile(model, options);
+  const auto reference = compile(model, plain);
+  const auto inputs = random_inputs(fast->inputs(), seed);
+  for (const auto& program : {fast.get(), reference.get()}) {
+    program->set_inputs(inputs);
+    program->run();
+  }
+  fast->run();  // a second run meets the arena as the first one left it
+  return compare_results(fast->results(), reference->results());
+}
+
+}  // namespace assay

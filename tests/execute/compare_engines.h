@@ -1,0 +1,21 @@
+// Runs a graph on both engines and says how far apart they are.
+#pragma once
+
+#include <string>
+
+#include "assay/program.h"
+
+namespace assay {
+
+struct Difference {
+  double largest = 0;  // |fast - reference| over the largest |reference| of its output
+  std::string where = "";
+  bool same_shapes = true;
+  bool same_odd_numbers = true;  // NaN and infinities stand at the same places
+};
+
+Difference compare_engines(const Graph& graph, const ProgramOptions& options = {},
+                           std::uint64_t seed = 0);
+Difference compare_results(const std::vector<Tensor>& fast, const std::vector<Tensor>& reference);
+
+}  // namespace assay

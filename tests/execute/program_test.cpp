@@ -1,0 +1,159 @@
+// What a Program promises, on the fast engine.
+#include "assay/program.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "assay/builder.h"
+#include "assay/error.h"
+#include "assay/layers.h"
+#include "assay/zoo.h"
+#include "execute/compare_engines.h"
+
+namespace assay {
+namespace {
+
+std::unique_ptr<Program> compiled(const std::string& zoo, ProgramOptions options = {}) {
+  options.pin_threads = false;
+  return compile(infer_shapes(zoo_model(zoo)), options);
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OneDnnProgram, FusesTheLayersOfASmallNetworkAndNamesThem) {
+  const auto program = compiled("small_cnn_gap");
+  ASSERT_EQ(program->steps().size(), 6u);  // conv+relu, pool, conv+relu, pool, global pool, linear
+  const StepInfo& first = program->steps()[0];
+  EXPECT_EQ(first.name, "conv1");
+  EXPECT_EQ(first.layers, (std::vector{NodeId{0}, NodeId{1}}));
+  EXPECT_FALSE(first.algorithm.empty());
+  for (const StepInfo& step : program->steps()) EXPECT_EQ(step.fell_back, "");
+}
+
+TEST(OneDnnProgram, EveryLayerBelongsToExactlyOneStepUnlessItMovesNothing) {
+  const Inferred model = infer_shapes(zoo_model("resnet18"));
+  const auto program = compile(model, {});
+  std::vector<int> times(model.graph.node_count(), 0);
+  for (const StepInfo& step : program->steps()) {
+    if (step.op == "Reorder") continue;
+    for (const NodeId layer : step.layers) ++times[layer.number];
+  }
+  for (std::uint32_t i = 0; i < times.size(); ++i) {
+    const bool is_view = model.graph.node(NodeId{i}).is("Flatten");
+    EXPECT_EQ(times[i], is_view ? 0 : 1) << model.graph.display_name(NodeId{i});
+  }
+}
+
+TEST(OneDnnProgram, StepsNeverTakeLongerThanTheRunTheyArePartOf) {
+  const auto program = compiled("lenet5");
+  program->set_inputs(random_inputs(program->inputs()));
+  program->observe_steps(true);
+  for (int i = 0; i < 5; ++i) program->run();
+  const auto steps = program->step_nanoseconds();
+  const auto sum = std::accumulate(steps.begin(), steps.end(), std::int64_t{0});
+  EXPECT_GT(sum, 0);
+  EXPECT_LE(sum, program->run_nanoseconds());
+  program->reset_step_times();
+  EXPECT_EQ(program->run_nanoseconds(), 0);
+}
+
+TEST(OneDnnProgram, RepeatedRunsGiveTheSameBits) {
+  const auto program = compiled("small_cnn");
+  program->set_inputs(random_inputs(program->inputs(), 3));
+  program->run();
+  const auto first = program->results();
+  for (int i = 0; i < 3; ++i) program->run();
+  EXPECT_EQ(program->results(), first);
+}
+
+TEST(OneDnnProgram, RefusesInputsOfTheWrongShapeOrType) {
+  const auto program = compiled("mlp");
+  const auto shape = program->inputs()[0].type.shape->values();
+  const std::vector<Tensor> short_one = {Tensor::of_float({1, 3}, {1, 2, 3})};
+  EXPECT_NE(message_of([&] { program->set_inputs(short_one); }).find("input 'input' should be"),
+            std::string::npos);
+  const std::vector<Tensor> integers = {Tensor::of_int64(shape, std::vector<std::int64_t>(784, 1))};
+  EXPECT_NE(message_of([&] { program->set_inputs(integers); }).find("int64"), std::string::npos);
+  EXPECT_NE(message_of([&] { program->set_inputs({}); }).find("takes 1 inputs"), std::string::npos);
+}
+
+TEST(OneDnnProgram, RefusesAbsurdThreadCounts) {
+  for (const int threads : {-1, 1'000'000}) {
+    EXPECT_NE(message_of([&] { compiled("mlp", {.threads = threads}); }).find("threads"),
+              std::string::npos);
+  }
+}
+
+TEST(OneDnnProgram, RefusesMoreMemoryThanThereIsBeforeTakingAny) {
+  GraphBuilder builder("huge");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1 << 20, 1 << 20});
+  builder.output(Relu()(builder, x), "y");
+  const Inferred model = infer_shapes(builder.finish());
+  EXPECT_NE(message_of([&] { compile(model); }).find("MiB are free"), std::string::npos);
+}
+
+TEST(OneDnnProgram, RunsOnTensorsWithoutElements) {
+  GraphBuilder builder("empty");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{0, 4});
+  builder.output(Relu()(builder, x), "y");
+  const auto program = compile(infer_shapes(builder.finish()));
+  program->set_inputs(random_inputs(program->inputs()));
+  program->run();
+  EXPECT_EQ(program->results()[0].dims(), (std::vector<std::int64_t>{0, 4}));
+}
+
+TEST(OneDnnProgram, LetsNanAndInfinityFlowAsThePlainKernelsDo) {
+  const Inferred model = infer_shapes(zoo_model("small_cnn"));
+  const auto fast = compile(model, {});
+  const auto reference = compile(model, {.engine = Engine::Reference});
+  auto inputs = random_inputs(fast->inputs());
+  auto numbers = inputs[0].to_vector<float>();
+  numbers[100] = std::numeric_limits<float>::quiet_NaN();
+  numbers[300] = std::numeric_limits<float>::infinity();
+  inputs[0] = Tensor::of_float(inputs[0].dims(), numbers);
+  for (Program* program : {fast.get(), reference.get()}) {
+    program->set_inputs(inputs);
+    program->run();
+  }
+  EXPECT_TRUE(std::isnan(reference->results()[0].to_double()[0]));
+  EXPECT_TRUE(compare_results(fast->results(), reference->results()).same_odd_numbers);
+}
+
+TEST(OneDnnProgram, FallsBackToThePlainKernelAndSaysSo) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});
+  const ValueId sines = builder.node("Sin", "sines", {x});
+  builder.output(Relu()(builder, sines), "y");
+  const Graph graph = builder.finish();
+  const auto program = compile(infer_shapes(graph));
+  EXPECT_NE(program->steps()[0].fell_back.find("Sin"), std::string::npos);
+  EXPECT_LE(compare_engines(graph).largest, 1e-6);
+}
+
+TEST(OneDnnProgram, RunsWhatOnlyTheDataKnowsTheShapeOf) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{4, 4});
+  const ValueId positive = builder.node("Relu", "positive", {x});
+  const ValueId where = builder.node("NonZero", "where", {positive});
+  const ValueId counted = builder.node("Cast", "counted", {where}, {{"to", std::int64_t{1}}});
+  builder.output(builder.node("ReduceSum", "sum", {counted}, {{"keepdims", std::int64_t{0}}}), "y");
+  EXPECT_EQ(compare_engines(builder.finish()).largest, 0);
+}
+
+TEST(OneDnnProgram, TakesNoMoreMemoryForWeightsThanTheModelWhenAskedTo) {
+  const auto program = compiled("small_cnn", {.optimize_for = OptimizeFor::Memory});
+  EXPECT_LE(program->memory().weight_bytes, program->memory().planned_weight_bytes + 64 * 16);
+}
+
+}  // namespace
+}  // namespace assay

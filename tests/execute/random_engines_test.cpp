@@ -1,0 +1,43 @@
+// Both engines agree on random networks. The seed is printed; ASSAY_TEST_SEED repeats a run.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <random>
+
+#include "assay/text_form.h"
+#include "execute/compare_engines.h"
+#include "execute/random_graph.h"
+
+namespace assay {
+namespace {
+
+constexpr int kGraphs = 500;
+constexpr double kTolerance = 2e-5;
+
+std::uint64_t first_seed() {
+  const char* given = std::getenv("ASSAY_TEST_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000;
+}
+
+TEST(RandomGraphs, GiveTheSameOutputsOnBothEngines) {
+  const std::uint64_t first = first_seed();
+  std::cout << "random graphs from seed " << first << "\n";
+  for (int i = 0; i < kGraphs; ++i) {
+    const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
+    const Graph graph = random_graph(seed);
+    ProgramOptions options;
+    options.threads = 1 + i % 2;
+    options.pin_threads = false;
+    if (i % 5 == 0) options.optimize_for = OptimizeFor::Memory;
+    const Difference difference = compare_engines(graph, options, seed);
+    ASSERT_TRUE(difference.same_shapes && difference.same_odd_numbers) << "seed " << seed << "\n"
+                                                                       << to_text(graph);
+    ASSERT_LE(difference.largest, kTolerance)
+        << "seed " << seed << " at " << difference.where << "\n"
+        << to_text(graph);
+  }
+}
+
+}  // namespace
+}  // namespace assay

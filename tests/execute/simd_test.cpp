@@ -1,0 +1,136 @@
+// Every instruction set this processor has gives the numbers of the C library, within a few units
+// in the last place.
+#include "execute/simd/simd.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace assay {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<const SimdKernels*> all_kernels() {
+  std::vector<const SimdKernels*> all = {&simd_baseline()};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(&simd_avx2());
+  if (&simd() == &simd_avx512()) all.push_back(&simd_avx512());
+#endif
+  return all;
+}
+
+// From -limit to limit, a count that no vector width divides.
+std::vector<float> range(float limit) {
+  std::vector<float> values;
+  for (int i = 0; i <= 2002; ++i) values.push_back(limit * static_cast<float>(i - 1001) / 1001.0f);
+  return values;
+}
+
+template <typename Function>
+void expect_unary(UnaryOp op, float limit, double tolerance, Function function, float alpha = 0,
+                  float beta = 0) {
+  const auto in = range(limit);
+  for (const SimdKernels* kernels : all_kernels()) {
+    std::vector<float> out(in.size());
+    kernels->unary(op, alpha, beta, in.data(), out.data(), in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double wanted = function(static_cast<double>(in[i]));
+      if (std::isnan(wanted)) {
+        EXPECT_TRUE(std::isnan(out[i])) << kernels->name << " of " << in[i];
+        continue;
+      }
+      if (std::isinf(wanted)) {
+        EXPECT_EQ(out[i], wanted) << kernels->name << " of " << in[i];
+        continue;
+      }
+      ASSERT_NEAR(out[i], wanted, tolerance * std::max(1.0, std::abs(wanted)))
+          << kernels->name << " of " << in[i];
+    }
+  }
+}
+
+TEST(Simd, UnaryFunctionsAreThoseOfTheLibrary) {
+  expect_unary(UnaryOp::Exp, 80.0f, 4e-7, [](double x) { return std::exp(x); });
+  expect_unary(UnaryOp::Log, 50.0f, 4e-7, [](double x) { return std::log(x); });
+  expect_unary(UnaryOp::Tanh, 10.0f, 4e-7, [](double x) { return std::tanh(x); });
+  expect_unary(UnaryOp::Sigmoid, 20.0f, 4e-7, [](double x) { return 1 / (1 + std::exp(-x)); });
+  expect_unary(UnaryOp::Erf, 5.0f, 6e-7, [](double x) { return std::erf(x); });
+  expect_unary(UnaryOp::Sqrt, 9.0f, 2e-7, [](double x) { return std::sqrt(x); });
+  expect_unary(UnaryOp::Floor, 9.0f, 0, [](double x) { return std::floor(x); });
+  expect_unary(UnaryOp::Ceil, 9.0f, 0, [](double x) { return std::ceil(x); });
+  expect_unary(UnaryOp::GeluErf, 6.0f, 1e-6,
+               [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); });
+  expect_unary(UnaryOp::Softplus, 20.0f, 1e-6, [](double x) { return std::log1p(std::exp(x)); });
+  expect_unary(
+      UnaryOp::HardSigmoid, 6.0f, 2e-7,
+      [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }, 0.2f, 0.5f);
+}
+
+TEST(Simd, OddNumbersFlowAsIeeeSays) {
+  const std::vector<float> in = {kNan, kInfinity, -kInfinity, 0.0f, 100.0f, -120.0f};
+  for (const SimdKernels* kernels : all_kernels()) {
+    const auto apply = [&](UnaryOp op) {
+      std::vector<float> out(in.size());
+      kernels->unary(op, 0.0f, 6.0f, in.data(), out.data(), in.size());
+      return out;
+    };
+    for (const UnaryOp op : {UnaryOp::Relu, UnaryOp::Clip, UnaryOp::Exp, UnaryOp::Tanh,
+                             UnaryOp::Erf, UnaryOp::Sigmoid, UnaryOp::Log}) {
+      EXPECT_TRUE(std::isnan(apply(op)[0])) << kernels->name << " op " << static_cast<int>(op);
+    }
+    EXPECT_EQ(apply(UnaryOp::Relu)[1], kInfinity);
+    EXPECT_EQ(apply(UnaryOp::Relu)[2], 0.0f);
+    EXPECT_EQ(apply(UnaryOp::Exp)[1], kInfinity);
+    EXPECT_EQ(apply(UnaryOp::Exp)[2], 0.0f);
+    EXPECT_EQ(apply(UnaryOp::Exp)[4], kInfinity);
+    EXPECT_EQ(apply(UnaryOp::Exp)[5], 0.0f);
+    EXPECT_EQ(apply(UnaryOp::Log)[1], kInfinity);
+    EXPECT_TRUE(std::isnan(apply(UnaryOp::Log)[2]));
+    EXPECT_EQ(apply(UnaryOp::Log)[3], -kInfinity);
+    EXPECT_EQ(apply(UnaryOp::Tanh)[1], 1.0f);
+    EXPECT_EQ(apply(UnaryOp::Erf)[2], -1.0f);
+    EXPECT_TRUE(std::isnan(kernels->reduce(ReduceOp::Max, in.data(), in.size())));
+    EXPECT_EQ(kernels->reduce(ReduceOp::Max, in.data() + 1, in.size() - 1), kInfinity);
+  }
+}
+
+TEST(Simd, SoftmaxOfAnyLengthSumsToOne) {
+  for (const SimdKernels* kernels : all_kernels()) {
+    for (std::size_t n = 1; n < 70; ++n) {
+      std::vector<float> in(n);
+      for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<float>(i % 7) - 3.0f;
+      std::vector<float> out(n);
+      kernels->softmax(in.data(), out.data(), n);
+      double sum = 0;
+      for (const float share : out) sum += share;
+      ASSERT_NEAR(sum, 1.0, 1e-6) << kernels->name << " of " << n;
+      if (n < 2) continue;
+      ASSERT_NEAR(out[1] / out[0], std::exp(in[1] - in[0]), 1e-5);
+    }
+  }
+}
+
+TEST(Simd, VectorTimesMatrixAddsToTheResult) {
+  constexpr std::size_t kRows = 5;
+  constexpr std::size_t kColumns = 150;
+  std::vector<float> x(kRows), matrix(kRows * kColumns);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 2.0f;
+  for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<float>(i % 13);
+  for (const SimdKernels* kernels : all_kernels()) {
+    std::vector<float> out(kColumns, 1.0f);
+    kernels->add_vector_matrix(x.data(), kRows, matrix.data(), kColumns, out.data(), kColumns);
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      float wanted = 1.0f;
+      for (std::size_t k = 0; k < kRows; ++k) wanted += x[k] * matrix[k * kColumns + j];
+      ASSERT_FLOAT_EQ(out[j], wanted) << kernels->name << " column " << j;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

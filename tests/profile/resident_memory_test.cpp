@@ -1,0 +1,24 @@
+#include "profile/resident_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+namespace assay {
+namespace {
+
+TEST(ResidentGrowth, SeesWhatWasTouchedEvenAfterItIsGone) {
+  constexpr std::size_t kBytes = std::size_t{96} << 20;
+  const ResidentGrowth growth;
+  if (!growth.bytes()) GTEST_SKIP() << "the system does not tell";
+  {
+    const auto block = std::make_unique<unsigned char[]>(kBytes);
+    std::memset(block.get(), 7, kBytes);
+    EXPECT_EQ(block[kBytes / 2], 7);
+  }
+  EXPECT_GE(*growth.bytes(), static_cast<std::int64_t>(kBytes / 2));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,250 @@
+#include "assay/profile_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "assay/compare_report.h"
+#include "assay/error.h"
+#include "assay/run_report.h"
+#include "fixed_profile.h"
+#include "golden.h"
+#include "report/figures.h"
+#include "report/headline.h"
+#include "report/text_table.h"
+
+namespace assay {
+namespace {
+
+TEST(ProfileReport, TableIsAsPinned) {
+  expect_golden("profile.txt", profile_table(fixed_profile()));
+}
+TEST(ProfileReport, TableByStepsIsAsPinned) {
+  expect_golden("profile_steps.txt", profile_table(fixed_profile(), {.group_by = GroupBy::Steps}));
+}
+TEST(ProfileReport, TableByOpsIsAsPinned) {
+  expect_golden("profile_ops.txt",
+                profile_table(fixed_profile(), {.group_by = GroupBy::Ops, .top = 1}));
+}
+TEST(ProfileReport, JsonIsAsPinned) {
+  expect_golden("profile.json", profile_json(fixed_profile(), {.group_by = GroupBy::Ops}));
+}
+TEST(ProfileReport, CsvIsAsPinned) {
+  expect_golden("profile.csv", profile_csv(fixed_profile()));
+}
+TEST(ProfileReport, TraceIsAsPinned) {
+  expect_golden("profile_trace.json", profile_trace(fixed_profile()));
+}
+
+TEST(ProfileReport, RowsOfEveryGroupingSumToTheTypicalRun) {
+  for (const GroupBy group_by : {GroupBy::Layers, GroupBy::Steps, GroupBy::Ops}) {
+    std::istringstream lines(profile_csv(fixed_profile(), {.group_by = group_by}));
+    std::string line;
+    std::getline(lines, line);
+    double sum = 0;
+    while (std::getline(lines, line)) {
+      std::istringstream cells(line);
+      std::string cell;
+      for (int i = 0; i < 12; ++i) std::getline(cells, cell, ',');  // time_ms is the twelfth
+      if (!cell.empty()) sum += std::stod(cell);
+    }
+    EXPECT_NEAR(sum, 2.0, 1e-6);
+  }
+}
+
+TEST(ProfileReport, SaysThatItWasInterrupted) {
+  Profile profile = fixed_profile();
+  profile.latency.cancelled = true;
+  EXPECT_NE(profile_table(profile).find("interrupted"), std::string::npos);
+  EXPECT_NE(profile_json(profile).find("\"interrupted\":true"), std::string::npos);
+}
+
+TEST(ProfileReport, EveryLineFitsEightyColumns) {
+  Profile profile = fixed_profile();
+  profile.model.name = std::string(200, 'm');
+  profile.layers[0].cost.name = std::string(300, 'n');
+  profile.steps[0].info.name = std::string(300, 'n');
+  for (const GroupBy group_by : {GroupBy::Layers, GroupBy::Steps, GroupBy::Ops}) {
+    std::istringstream lines(profile_table(profile, {.group_by = group_by}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 80u) << line;
+  }
+}
+
+TEST(ProfileReport, SortsByAnyColumnAndNamesTheNearestToAWrongOne) {
+  for (const auto& column : profile_columns()) {
+    EXPECT_NO_THROW(profile_csv(fixed_profile(), {.sort = column})) << column;
+  }
+  try {
+    profile_csv(fixed_profile(), {.sort = "tim_ms"});
+    FAIL() << "no such column, and no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'time_ms'"), std::string::npos);
+  }
+}
+
+TEST(ProfileReport, NamesThatAreNotTextDoNoHarm) {
+  Profile profile = fixed_profile();
+  profile.layers[0].cost.name = "evil\n\x1b]0;owned\x07\xc3";
+  profile.steps[0].info.name = profile.layers[0].cost.name;
+  profile.steps[1].info.op = "\x1b[31m";
+  profile.warnings = {"\xff"};
+  EXPECT_EQ(profile_table(profile).find('\x1b'), std::string::npos);
+  EXPECT_EQ(profile_table(profile, {.group_by = GroupBy::Steps}).find('\x1b'), std::string::npos);
+  EXPECT_EQ(profile_csv(profile).find('\x1b'), std::string::npos);
+  EXPECT_EQ(profile_json(profile).find('\x1b'), std::string::npos);
+  EXPECT_EQ(profile_trace(profile).find('\x1b'), std::string::npos);
+}
+
+TEST(ProfileTrace, StepsLieWithinTheirRunsOneAfterTheOther) {
+  const auto trace = nlohmann::json::parse(profile_trace(fixed_profile()));
+  double run_start = 0;
+  double run_end = 0;
+  double at = 0;
+  int steps = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    const double start = event["ts"].get<double>();
+    const double end = start + event["dur"].get<double>();
+    if (event["cat"] == "run") {
+      run_start = at = start;
+      run_end = end;
+      continue;
+    }
+    ++steps;
+    EXPECT_GE(start, run_start);
+    EXPECT_GE(start, at);
+    EXPECT_LE(end, run_end + 1e-6);
+    at = end;
+  }
+  EXPECT_EQ(steps, 2 * 2);
+}
+
+TEST(StoredProfile, ReadsBackWhatWasWritten) {
+  const StoredProfile stored = parse_profile_json(profile_json(fixed_profile()), "a.json");
+  EXPECT_EQ(stored.model, "tiny.onnx");
+  EXPECT_EQ(stored.samples_ms, (std::vector<double>{1.75, 2.0, 2.0, 8.0}));
+  EXPECT_DOUBLE_EQ(stored.median_ms, 2.0);
+  EXPECT_EQ(stored.batch, 2);
+  EXPECT_EQ(stored.threads, 2);
+  EXPECT_EQ(stored.parameters, 12345);
+  EXPECT_EQ(stored.flops, 2'010'000);
+  EXPECT_EQ(stored.peak_memory_bytes, 131072);
+  EXPECT_EQ(*stored.peak_rss_growth_bytes, 2'097'152);
+  EXPECT_EQ(stored.verdict, "NOISY");
+}
+
+void expect_refused(const std::string& text, const std::string& what) {
+  try {
+    parse_profile_json(text, "a.json");
+    FAIL() << "accepted: " << text.substr(0, 80);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::BadInput);
+    EXPECT_NE(std::string(error.what()).find("a.json"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+  }
+}
+
+TEST(StoredProfile, RefusesWhatIsNoProfile) {
+  expect_refused("", "not the JSON");
+  expect_refused("[]", "not the JSON");
+  expect_refused("{\"schema\":\"assay.profile/1\"", "not the JSON");
+  expect_refused("{}", "schema");
+  expect_refused("{\"schema\":7}", "schema");
+  expect_refused("{\"schema\":\"assay.count/1\"}", "assay.count/1");
+  expect_refused("{\"schema\":\"assay.profile/1\"}", "model/name");
+  expect_refused(std::string(100'000, '['), "not the JSON");
+}
+
+TEST(StoredProfile, RefusesEveryFieldOfAnotherKind) {
+  const auto whole = nlohmann::ordered_json::parse(profile_json(fixed_profile()));
+  for (const char* path :
+       {"/model/name", "/latency/samples_ms", "/latency/median_ms", "/options/batch",
+        "/options/threads", "/parameters", "/flops", "/memory/peak_bytes", "/latency/verdict"}) {
+    for (const auto& wrong : {nlohmann::ordered_json(true), nlohmann::ordered_json::object(),
+                              nlohmann::ordered_json(-1.5), nlohmann::ordered_json::array()}) {
+      auto broken = whole;
+      broken[nlohmann::ordered_json::json_pointer(path)] = wrong;
+      EXPECT_THROW(parse_profile_json(broken.dump(), "a.json"), Error) << path << wrong;
+    }
+  }
+}
+
+RunReport fixed_run() {
+  RunReport report;
+  report.result.model = fixed_profile().model;
+  report.result.program = {.engine = Engine::Reference, .threads = 1};
+  report.result.compile_ms = 12.5;
+  report.result.run_ms = 0.25;
+  const Tensor good = Tensor::of_float({2, 2}, {1, 2, 3, 4});
+  report.result.outputs = {{"y", good, summarize_tensor(good)},
+                           {"words", Tensor({1}, {std::string("one")}), {}}};
+  report.checks = {
+      {"y", "y.npy", tensor_difference(good, Tensor::of_float({2, 2}, {1, 2, 3, 5}))},
+      {"words", "words.npy", tensor_difference(good, Tensor::of_float({4}, {1, 2, 3, 4}))}};
+  report.files = {"out/y.npy", "out/words.npy"};
+  return report;
+}
+
+TEST(RunReport, TableIsAsPinned) {
+  expect_golden("run.txt", run_table(fixed_run()));
+}
+TEST(RunReport, JsonIsAsPinned) {
+  expect_golden("run.json", run_json(fixed_run()));
+}
+
+ModelComparison fixed_comparison() {
+  ModelComparison comparison;
+  comparison.a.profile = parse_profile_json(profile_json(fixed_profile()), "a.json");
+  comparison.b.profile = comparison.a.profile;
+  comparison.b.profile.model = "tiny-pruned.onnx";
+  comparison.b.profile.parameters = 10'000;
+  comparison.a.processes_ms = {{2.0, 2.1}, {2.0, 2.0}};
+  comparison.b.processes_ms = {{1.5, 1.6}, {1.5, 1.4}};
+  comparison.result = {.ratio = 0.75,
+                       .ci95_low = 0.7,
+                       .ci95_high = 0.8,
+                       .verdict = ComparisonVerdict::Faster,
+                       .pairs = 2,
+                       .median_a = 2.0,
+                       .median_b = 1.5,
+                       .explanation = ""};
+  return comparison;
+}
+
+TEST(CompareReport, TableIsAsPinned) {
+  expect_golden("compare.txt", compare_table(fixed_comparison()));
+}
+TEST(CompareReport, JsonIsAsPinned) {
+  expect_golden("compare.json", compare_json(fixed_comparison()));
+}
+
+TEST(CompareReport, SaysInWordsWhichIsWhich) {
+  ModelComparison comparison = fixed_comparison();
+  EXPECT_NE(compare_table(comparison).find("B is faster than A"), std::string::npos);
+  comparison.result.verdict = ComparisonVerdict::Slower;
+  EXPECT_NE(compare_table(comparison).find("B is slower than A"), std::string::npos);
+  comparison.result.verdict = ComparisonVerdict::Same;
+  EXPECT_NE(compare_table(comparison).find("B is as fast as A"), std::string::npos);
+  comparison.result.verdict = ComparisonVerdict::Undecided;
+  EXPECT_NE(compare_table(comparison).find("UNDECIDED"), std::string::npos);
+  comparison.interleaved = false;
+  EXPECT_NE(compare_table(comparison).find("not run in turn"), std::string::npos);
+}
+
+TEST(Figures, DurationsHaveTheUnitThatSuitsThem) {
+  EXPECT_EQ(duration_text(0.0123), "12.30 µs");
+  EXPECT_EQ(duration_text(1.5), "1.500 ms");
+  EXPECT_EQ(duration_text(123.456), "123.5 ms");
+  EXPECT_EQ(duration_text(12345), "12.35 s");
+  EXPECT_EQ(rate_text(std::nullopt), "-");
+  EXPECT_EQ(rate_text(0.123), "0.12");
+  EXPECT_EQ(rate_text(12345.6), "12,346");
+}
+
+TEST(Wrapping, KeepsANumberAndItsUnitTogether) {
+  const std::string text = wrapped(std::string(75, 'x') + " 12 ms, and more");
+  EXPECT_EQ(text, std::string(75, 'x') + "\n12 ms, and more\n");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,166 @@
+#include "assay/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "assay/error.h"
+#include "stats/random.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using Processes = std::vector<std::vector<double>>;
+
+// One process: a bias of its own, and noise within.
+std::vector<double> simulate_process(Random& random, double centre, double bias_deviation) {
+  const double biased = centre * std::exp(bias_deviation * random.normal());
+  std::vector<double> samples(25);
+  for (double& sample : samples) sample = biased * std::exp(0.02 * random.normal());
+  return samples;
+}
+
+struct Protocol {
+  double bias_deviation = 0.004;
+  double pair_seconds = 2.0;  // two processes of 1 s
+  double disturbed_share = 0;
+};
+
+// Pairs of fresh processes until the sequential rule is content.
+Comparison simulate_comparison(double true_ratio, const Protocol& protocol, std::uint64_t seed) {
+  Random random(seed);
+  Processes a;
+  Processes b;
+  Comparison comparison;
+  while (needs_another_pair(comparison, protocol.pair_seconds * static_cast<double>(a.size()))) {
+    const bool disturbed = random.uniform() < protocol.disturbed_share;
+    a.push_back(simulate_process(random, 10, protocol.bias_deviation));
+    b.push_back(simulate_process(random, 10 * true_ratio * (disturbed ? 1.1 : 1.0),
+                                 protocol.bias_deviation));
+    comparison = compare_samples(a, b);
+  }
+  EXPECT_LE(protocol.pair_seconds * static_cast<double>(a.size()), 20.0);
+  return comparison;
+}
+
+struct Verdicts {
+  double faster = 0;
+  double slower = 0;
+  double same = 0;
+  double covered = 0;
+  double mean_pairs = 0;
+};
+
+Verdicts tally(double true_ratio, const Protocol& protocol) {
+  constexpr int kComparisons = 1000;
+  Verdicts share;
+  for (int i = 0; i < kComparisons; ++i) {
+    const auto result = simulate_comparison(true_ratio, protocol, static_cast<std::uint64_t>(i));
+    share.faster += result.verdict == ComparisonVerdict::Faster ? 1.0 / kComparisons : 0;
+    share.slower += result.verdict == ComparisonVerdict::Slower ? 1.0 / kComparisons : 0;
+    share.same += result.verdict == ComparisonVerdict::Same ? 1.0 / kComparisons : 0;
+    const bool covered = result.ci95_low <= true_ratio && true_ratio <= result.ci95_high;
+    share.covered += covered ? 1.0 / kComparisons : 0;
+    share.mean_pairs += static_cast<double>(result.pairs) / kComparisons;
+  }
+  return share;
+}
+
+TEST(Comparison, OfAWithItselfIsTheSame) {
+  for (const double bias : {0.004, 0.006, 0.008}) {
+    for (const double pair_seconds : {1.0, 2.0}) {
+      const auto share = tally(1.0, {bias, pair_seconds});
+      EXPECT_GE(share.same, 0.95) << "bias " << bias << ", " << pair_seconds << " s a pair";
+      EXPECT_LE(share.faster + share.slower, 0.005);
+      EXPECT_GE(share.covered, 0.93);
+    }
+  }
+}
+
+TEST(Comparison, FindsAThreePercentSlowdown) {
+  for (const double bias : {0.004, 0.006, 0.008}) {
+    for (const double pair_seconds : {1.0, 2.0}) {
+      const auto share = tally(1.03, {bias, pair_seconds});
+      EXPECT_GE(share.slower, 0.90) << "bias " << bias << ", " << pair_seconds << " s a pair";
+      EXPECT_LE(share.same + share.faster, 0.01);
+    }
+  }
+}
+
+TEST(Comparison, FindsAThreePercentSpeedup) {
+  EXPECT_GE(tally(1 / 1.03, {0.006, 2.0}).faster, 0.90);
+}
+
+TEST(Comparison, IsNotFooledByADisturbedPair) {
+  // One process in 20 is disturbed by 10 %.
+  EXPECT_GE(tally(1.0, {0.004, 1.0, 0.05}).same, 0.95);
+  EXPECT_GE(tally(1.03, {0.004, 1.0, 0.05}).slower, 0.90);
+}
+
+TEST(Comparison, HonoursTheDifferenceBetweenProcesses) {
+  // Each process agrees with itself to the last digit; the processes differ by up to 2 %.
+  const Processes a = {{10.0, 10.0}, {10.19, 10.19}, {10.0, 10.0},
+                       {10.1, 10.1}, {10.19, 10.19}, {10.0, 10.0}};
+  const Processes b = {{10.19, 10.19}, {10.0, 10.0}, {10.1, 10.1},
+                       {10.0, 10.0},   {10.1, 10.1}, {10.19, 10.19}};
+  const auto comparison = compare_samples(a, b);
+  EXPECT_LT(comparison.ci95_low, 0.985);
+  EXPECT_GT(comparison.ci95_high, 1.015);
+  EXPECT_EQ(comparison.verdict, ComparisonVerdict::Same);  // holds 1, within ±2 %
+}
+
+TEST(Comparison, SignedRankIntervalOfSixPairsIsTheWholeRange) {
+  Processes a;
+  Processes b;
+  for (const double ratio : {1.10, 1.12, 1.14, 1.16, 1.18, 1.20}) {
+    a.push_back({10});
+    b.push_back({10 * ratio});
+  }
+  const auto comparison = compare_samples(a, b);
+  EXPECT_DOUBLE_EQ(comparison.ci95_low, 1.10);
+  EXPECT_DOUBLE_EQ(comparison.ci95_high, 1.20);
+  EXPECT_NEAR(comparison.ratio, 1.15, 0.001);
+  EXPECT_EQ(comparison.verdict, ComparisonVerdict::Slower);
+  EXPECT_EQ(comparison.median_a, 10);
+  EXPECT_THAT(comparison.explanation, HasSubstr("+10.00 % to +20.00 %) over 6 pairs"));
+}
+
+TEST(Comparison, OfSinglePairsAssumesThatProcessesDiffer) {
+  // 1.96 * sqrt(2) * 0.8 % = 2.2 % either way.
+  EXPECT_NEAR(compare_samples(Processes{{10}}, Processes{{10}}).ci95_high, 1.0224, 0.0002);
+  const auto verdict = [](double b) {
+    return compare_samples(Processes{{10}}, Processes{{b}}).verdict;
+  };
+  EXPECT_EQ(verdict(10.0), ComparisonVerdict::Undecided);
+  EXPECT_EQ(verdict(10.2), ComparisonVerdict::Undecided);
+  EXPECT_EQ(verdict(10.5), ComparisonVerdict::Slower);
+  EXPECT_EQ(verdict(9.5), ComparisonVerdict::Faster);
+}
+
+TEST(Comparison, RunsAnotherPairOnlyWhileUndecidedAndThereIsTime) {
+  Comparison so_far;
+  EXPECT_TRUE(needs_another_pair(so_far, 0));
+  so_far.pairs = 5;
+  so_far.verdict = ComparisonVerdict::Slower;
+  EXPECT_TRUE(needs_another_pair(so_far, 5)) << "fewer than six pairs";
+  so_far.pairs = 6;
+  EXPECT_FALSE(needs_another_pair(so_far, 6));
+  so_far.verdict = ComparisonVerdict::Undecided;
+  EXPECT_TRUE(needs_another_pair(so_far, 6));
+  EXPECT_FALSE(needs_another_pair(so_far, 18)) << "a seventh pair would end at 21 s of 20";
+  so_far.pairs = 20;
+  EXPECT_FALSE(needs_another_pair(so_far, 6)) << "20 pairs are the most";
+}
+
+TEST(Comparison, RefusesWhatCannotBeCompared) {
+  EXPECT_THROW(compare_samples(Processes{}, Processes{}), Error);
+  EXPECT_THROW(compare_samples(Processes{{1}}, Processes{{1}, {2}}), Error);
+  EXPECT_THROW(compare_samples(Processes{{0}}, Processes{{1}}), Error);
+  EXPECT_THROW(compare_samples(Processes{{1}}, Processes{{}}), Error);
+  EXPECT_THROW(compare_samples(Processes{{1}}, Processes{{1}}, {.threshold = 0}), Error);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,114 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "timing/proc_stat.h"
+#include "timing/simulation.h"
+
+namespace assay {
+namespace {
+
+using namespace assay::testing;
+using ::testing::HasSubstr;
+
+Measurement measure_on(std::vector<MachineTimes> times) {
+  FakeClock clock;
+  FakeMachine machine(std::move(times));
+  return measure(constant_work(clock, 10e6), {}, nullptr, clock, machine);
+}
+
+TEST(Doubts, CompetingLoadIsWhatOthersUsedOfAllProcessors) {
+  // Two processors over 2 s: 3 s busy, 1 s idle; 1 s of it was this process: 2 of 4 s were others'.
+  const auto measured = measure_on({{.busy_seconds = 10, .idle_seconds = 5, .own_seconds = 1},
+                                    {.busy_seconds = 13, .idle_seconds = 6, .own_seconds = 2}});
+  ASSERT_TRUE(find_warning(measured, "competing-load"));
+  EXPECT_THAT(find_warning(measured, "competing-load")->message, HasSubstr("used 50 %"));
+  EXPECT_EQ(measured.verdict, Verdict::Noisy);
+}
+
+TEST(Doubts, OwnThreadsAreNoCompetition) {
+  const auto measured = measure_on({{}, {.busy_seconds = 4, .own_seconds = 3.9}});
+  EXPECT_EQ(find_warning(measured, "competing-load"), nullptr);
+  EXPECT_EQ(measured.verdict, Verdict::Valid);
+}
+
+TEST(Doubts, ALittleLoadIsWorthAWordButNotTheVerdict) {
+  // 0.6 of 4 s.
+  const auto measured =
+      measure_on({{}, {.busy_seconds = 2.6, .idle_seconds = 1.4, .own_seconds = 2}});
+  EXPECT_TRUE(find_warning(measured, "competing-load"));
+  EXPECT_EQ(measured.verdict, Verdict::Valid);
+}
+
+TEST(Doubts, StealTimeIsNamed) {
+  const auto measured = measure_on(
+      {{}, {.busy_seconds = 1, .idle_seconds = 2.9, .stolen_seconds = 0.1, .own_seconds = 1}});
+  ASSERT_TRUE(find_warning(measured, "steal-time"));
+  EXPECT_THAT(find_warning(measured, "steal-time")->message, HasSubstr("took 2.5 %"));
+}
+
+TEST(Doubts, AMachineThatDoesNotTellRaisesNone) {
+  EXPECT_TRUE(measure_on({}).warnings.empty());
+  // 0.1 s are ten ticks: too little to judge.
+  EXPECT_TRUE(measure_on({{}, {.busy_seconds = 0.1}}).warnings.empty());
+}
+
+TEST(Doubts, AChangeOfLevelIsToldFromDrift) {
+  FakeClock clock;
+  FakeMachine machine;
+  NoisyRuns runs({.deviation = 0.02}, 3);
+  int run = 0;
+  const auto factor = [&] { return runs.next() * (run++ < 60 ? 1.0 : 1.1); };
+  const auto measured = measure(simulated_work(clock, 1e6, factor),
+                                {.fixed_warmup = 0, .fixed_samples = 100}, nullptr, clock, machine);
+  ASSERT_TRUE(find_warning(measured, "level-change"));
+  EXPECT_THAT(find_warning(measured, "level-change")->message,
+              HasSubstr("from sample 61 of 100 on, runs were"));
+  EXPECT_THAT(find_warning(measured, "level-change")->message, HasSubstr("% slower"));
+  EXPECT_EQ(find_warning(measured, "drift"), nullptr);
+  EXPECT_EQ(find_warning(measured, "bimodal"), nullptr);
+}
+
+TEST(Doubts, TwoModesAreDescribed) {
+  const auto measured = simulate({.deviation = 0.01, .other = 1.3, .other_share = 0.25}, 1e6, 5,
+                                 {.fixed_samples = 400});
+  ASSERT_TRUE(find_warning(measured, "bimodal"));
+  EXPECT_THAT(find_warning(measured, "bimodal")->message, HasSubstr("around 1.296 ms"));
+  EXPECT_EQ(measured.verdict, Verdict::Noisy);
+}
+
+TEST(Doubts, EveryWarningGivesFiguresAndAdvice) {
+  const auto measured = simulate({.deviation = 0.3}, 1e9, 2, {.max_seconds = 5});
+  EXPECT_FALSE(measured.warnings.empty());
+  for (const auto& warning : measured.warnings) {
+    EXPECT_NE(warning.message.find_first_of("0123456789"), std::string::npos) << warning.name;
+    EXPECT_FALSE(warning.advice.empty()) << warning.name;
+  }
+}
+
+TEST(ProcStat, TheFirstLineIsReadInTicks) {
+  const auto times =
+      parse_proc_stat("cpu  100 20 30 4000 50 6 4 200 7 0\ncpu0 1 2 3 4 5 6 7 8 9 0\n", 100);
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->busy_seconds, (100 + 20 + 30 + 6 + 4) / 100.0);  // guest is in user
+  EXPECT_DOUBLE_EQ(times->idle_seconds, (4000 + 50) / 100.0);
+  EXPECT_DOUBLE_EQ(times->stolen_seconds, 2.0);
+}
+
+TEST(ProcStat, AnythingElseIsNoAnswer) {
+  EXPECT_FALSE(parse_proc_stat("", 100));
+  EXPECT_FALSE(parse_proc_stat("cpu  1 2 3", 100));
+  EXPECT_FALSE(parse_proc_stat("cpu  1 2 3 4 five 6 7 8", 100));
+  EXPECT_FALSE(parse_proc_stat("intr 1 2 3 4 5 6 7 8", 100));
+  EXPECT_FALSE(parse_proc_stat("cpu  1 2 3 4 5 6 7 8", 0));
+}
+
+TEST(ProcStat, ThisMachineNeverRunsBackwards) {
+  const auto before = this_machine().times();
+  const auto after = this_machine().times();
+  if (!before || !after) GTEST_SKIP() << "no /proc/stat here";
+  EXPECT_GE(after->busy_seconds, before->busy_seconds);
+  EXPECT_GE(after->own_seconds, before->own_seconds);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,148 @@
+#include "transform/simplify.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "assay/builder.h"
+#include "assay/layers.h"
+#include "assay/zoo.h"
+
+namespace assay {
+namespace {
+
+Rewritten simplified(GraphBuilder& builder) {
+  return simplify(infer_shapes(builder.finish()));
+}
+
+std::vector<std::string> ops_of(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes()) ops.push_back(node.op);
+  return ops;
+}
+
+TEST(Simplify, FoldsABatchNormIntoTheConvolutionBeforeIt) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 1, 2, 2});
+  const ValueId conv = builder.node("Conv", "conv", {x, builder.filled("w", {1, 1, 1, 1}, 3.0f)});
+  builder.output(
+      builder.node("BatchNormalization", "bn",
+                   {conv, builder.filled("gamma", {1}, 2.0f), builder.filled("beta", {1}, 1.0f),
+                    builder.filled("mean", {1}, 5.0f), builder.filled("variance", {1}, 4.0f)},
+                   {{"epsilon", 0.0f}}),
+      "y");
+  const Rewritten result = simplified(builder);
+  ASSERT_EQ(ops_of(result.model.graph), std::vector<std::string>{"Conv"});
+  const Node& node = result.model.graph.nodes()[0];
+  // scale = 2 / √4 = 1; weight 3 · 1, bias 1 - 5 · 1
+  EXPECT_EQ(result.model.graph.initializer(node.inputs[1])->to_double(), std::vector{3.0});
+  EXPECT_EQ(result.model.graph.initializer(node.inputs[2])->to_double(), std::vector{-4.0});
+  EXPECT_EQ(result.origins[0], (std::vector{NodeId{0}, NodeId{1}}));
+}
+
+TEST(Simplify, KeepsABatchNormWhoseInputSomebodyElseReads) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 1, 2, 2});
+  const ValueId conv = builder.node("Conv", "conv", {x, builder.filled("w", {1, 1, 1, 1}, 3.0f)});
+  const ValueId norm = BatchNorm2d(1)(builder, conv);
+  builder.output(builder.node("Add", "sum", {conv, norm}), "y");
+  const auto ops = ops_of(simplified(builder).model.graph);
+  EXPECT_EQ(std::ranges::count(ops, "BatchNormalization"), 1);
+}
+
+TEST(Simplify, ComputesOnceWhatDependsOnConstantsOnly) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2});
+  const ValueId twice =
+      builder.node("Mul", "twice", {builder.filled("a", {2}, 3.0f), builder.scalar("b", 2.0f)});
+  builder.output(builder.node("Add", "y", {x, twice}), "out");
+  const Rewritten result = simplified(builder);
+  ASSERT_EQ(ops_of(result.model.graph), std::vector<std::string>{"Add"});
+  const ValueId folded = result.model.graph.nodes()[0].inputs[1];
+  EXPECT_EQ(result.model.known_value(folded)->to_double(), (std::vector{6.0, 6.0}));
+}
+
+TEST(Simplify, DropsDropoutAndIdentityBetweenNodes) {
+  GraphBuilder builder("net");
+  ValueId x = builder.input("x", DataType::Float32, Shape{1, 4});
+  x = Dropout(0.5f)(builder, x);
+  x = builder.node("Identity", "same", {x});
+  builder.output(Relu()(builder, x), "y");
+  EXPECT_EQ(ops_of(simplified(builder).model.graph), std::vector<std::string>{"Relu"});
+}
+
+TEST(Simplify, KeepsAnIdentityThatMakesAnOutput) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{4});
+  builder.output(builder.node("Identity", "same", {x}), "y");
+  EXPECT_EQ(ops_of(simplified(builder).model.graph), std::vector<std::string>{"Identity"});
+}
+
+TEST(Simplify, RecognisesGeluInBothForms) {
+  for (const auto& [layer, approximate] :
+       {std::pair{Gelu(), std::string("none")}, std::pair{GeluTanh(), std::string("tanh")}}) {
+    GraphBuilder builder("net");
+    const ValueId x = builder.input("x", DataType::Float32, Shape{1, 4, 8});
+    builder.output(layer(builder, x), "y");
+    const std::size_t written = infer_shapes(builder.finish()).graph.node_count();
+    GraphBuilder again("net");
+    again.output(layer(again, again.input("x", DataType::Float32, Shape{1, 4, 8})), "y");
+    const Rewritten result = simplified(again);
+    ASSERT_EQ(ops_of(result.model.graph), std::vector<std::string>{"Gelu"});
+    EXPECT_EQ(result.model.graph.nodes()[0].string_or("approximate", ""), approximate);
+    EXPECT_EQ(result.origins[0].size(), written);
+  }
+}
+
+TEST(Simplify, LeavesAProductThatIsNotQuiteGelu) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{8});
+  const ValueId erf = builder.node("Erf", "erf", {x});  // of x, not of x/√2
+  const ValueId gate = builder.node("Add", "gate", {erf, builder.scalar("one", 1.0f)});
+  const ValueId product = builder.node("Mul", "product", {x, gate});
+  builder.output(builder.node("Mul", "half", {product, builder.scalar("h", 0.5f)}), "y");
+  const auto ops = ops_of(simplified(builder).model.graph);
+  EXPECT_EQ(std::ranges::count(ops, "Gelu"), 0);
+}
+
+TEST(Simplify, RecognisesALayerNormWrittenOut) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3, 8});
+  const std::vector<std::int64_t> last = {-1};
+  const ValueId mean = builder.node("ReduceMean", "mean", {x}, {{"axes", last}});
+  const ValueId centred = builder.node("Sub", "centred", {x, mean});
+  const ValueId square = builder.node("Pow", "square", {centred, builder.scalar("two", 2.0f)});
+  const ValueId variance = builder.node("ReduceMean", "variance", {square}, {{"axes", last}});
+  const ValueId shifted = builder.node("Add", "shifted", {variance, builder.scalar("e", 1e-5f)});
+  const ValueId deviation = builder.node("Sqrt", "deviation", {shifted});
+  const ValueId normal = builder.node("Div", "normal", {centred, deviation});
+  const ValueId scaled = builder.node("Mul", "scaled", {normal, builder.weight("g", {8}, 1.0)});
+  builder.output(builder.node("Add", "moved", {scaled, builder.weight("b", {8}, 1.0)}), "y");
+  const Rewritten result = simplified(builder);
+  ASSERT_EQ(ops_of(result.model.graph), std::vector<std::string>{"LayerNormalization"});
+  EXPECT_EQ(result.origins[0].size(), 9u);
+}
+
+TEST(Simplify, ReadsATransposedWeightAsItIsStored) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});
+  const ValueId turned = builder.node("Transpose", "turned", {builder.weight("w", {5, 3}, 1.0)},
+                                      {{"perm", std::vector<std::int64_t>{1, 0}}});
+  builder.output(builder.node("MatMul", "product", {x, turned}), "y");
+  const Rewritten result = simplified(builder);
+  ASSERT_EQ(ops_of(result.model.graph), std::vector<std::string>{"FusedMatMul"});
+  EXPECT_EQ(result.model.graph.nodes()[0].int_or("transB", 0), 1);
+}
+
+TEST(Simplify, AccountsForEveryLayerOfANetworkThatRuns) {
+  const Inferred model = infer_shapes(zoo_model("resnet18"));
+  const Rewritten result = simplify(model);
+  std::vector<NodeId> all;
+  for (const auto& origins : result.origins) all.insert(all.end(), origins.begin(), origins.end());
+  std::ranges::sort(all);
+  EXPECT_EQ(all.size(), model.graph.node_count());
+  EXPECT_TRUE(std::ranges::adjacent_find(all) == all.end());
+}
+
+}  // namespace
+}  // namespace assay
