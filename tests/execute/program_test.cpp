@@ -129,6 +129,18 @@ TEST(OneDnnProgram, LetsNanAndInfinityFlowAsThePlainKernelsDo) {
   EXPECT_TRUE(compare_results(fast->results(), reference->results()).same_odd_numbers);
 }
 
+TEST(OneDnnProgram, DoesNotAddIntoWhatTheConvolutionIsStillReading) {
+  GraphBuilder builder("residual");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 16, 6, 6});
+  const auto convolution = [&](const std::string& name, ValueId from) {
+    return builder.node("Conv", name, {from, builder.weight(name + ".w", {16, 16, 3, 3}, 0.1)},
+                        {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  };
+  const ValueId first = convolution("first", x);
+  builder.output(builder.node("Add", "sum", {convolution("second", first), first}), "y");
+  EXPECT_LE(compare_engines(builder.finish()).largest, 1e-5);
+}
+
 TEST(OneDnnProgram, FallsBackToThePlainKernelAndSaysSo) {
   GraphBuilder builder("net");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});

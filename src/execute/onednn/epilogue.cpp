@@ -65,12 +65,22 @@ bool fits(Lowering& lowering, ValueId other, Additions additions) {
   return additions == Additions::RowMajor || lowering.native(other).blocked.has_value();
 }
 
-void add_addition(Lowering& lowering, NodeId id, ValueId other, Additions additions,
+// The main node must not overwrite what it is still reading.
+bool is_read_by(Lowering& lowering, NodeId main, BufferId buffer) {
+  for (const ValueId input : lowering.node(main).inputs) {
+    if (!input.is_valid() || lowering.constant(input) != nullptr) continue;
+    if (lowering.native(input).buffer == buffer) return true;
+  }
+  return false;
+}
+
+void add_addition(Lowering& lowering, NodeId main, NodeId id, ValueId other, Additions additions,
                   Epilogue& epilogue) {
   const Place place = lowering.native(other);
   const bool is_row_major = additions == Additions::RowMajor;
   const bool lies_right = !is_row_major || (place.is_row_major() && place.offset == 0);
-  if (lies_right && lowering.may_overwrite(other, id)) {
+  if (lies_right && lowering.may_overwrite(other, id) &&
+      !is_read_by(lowering, main, place.buffer)) {
     epilogue.post_ops.push_back({.kind = PostOp::Kind::Sum});
     epilogue.summed_into = other;
     return;
@@ -97,7 +107,7 @@ Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions a
       epilogue.post_ops.push_back(*activation);
     } else if (const auto other = addend_of(lowering, node, epilogue.result);
                other && !has_sum(epilogue) && fits(lowering, *other, additions)) {
-      add_addition(lowering, reader, *other, additions, epilogue);
+      add_addition(lowering, id, reader, *other, additions, epilogue);
     } else {
       break;
     }
@@ -105,7 +115,12 @@ Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions a
     epilogue.result = node.outputs[0];
     epilogue.flops += checked_product(lowering.dims(value)).value_or(0);
   }
-  for (const NodeId node : epilogue.nodes) lowering.cover(node);
+  return epilogue;
+}
+
+Epilogue empty_epilogue(ValueId value) {
+  Epilogue epilogue;
+  epilogue.result = value;
   return epilogue;
 }
 

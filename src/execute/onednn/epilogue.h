@@ -20,8 +20,11 @@ struct Epilogue {
 // will.
 enum class Additions { None, RowMajor, Blocked };
 
-// Follows `value`, the result of node `id`. Binary operands are left in the layout they have.
+// Follows `value`, the result of node `id`. Binary operands are left in the layout they have. The
+// nodes found are not covered yet: oneDNN may still refuse the combination.
 Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions additions);
+
+Epilogue empty_epilogue(ValueId value);
 
 // The activation a node is, as oneDNN names it.
 std::optional<PostOp> activation_of(const Lowering& lowering, const Node& node);

@@ -244,13 +244,19 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   // Asked before neighbours are fused: a layer nobody can run fast leaves them alone.
   const Convolution bare = described(*layer, {}, any_desc(layer->output));
   if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
-  const Epilogue epilogue =
-      find_epilogue(lowering, id, lowering.node(id).outputs[0],
-                    layer->is_transposed ? Additions::None : Additions::Blocked);
-  const Convolution what = described(*layer, epilogue, wanted_result(lowering, *layer, epilogue));
-  const auto choices = choices_for(lowering, *layer, what);
+  const ValueId value = lowering.node(id).outputs[0];
+  Epilogue epilogue = find_epilogue(
+      lowering, id, value, layer->is_transposed ? Additions::None : Additions::Blocked);
+  Convolution what = described(*layer, epilogue, wanted_result(lowering, *layer, epilogue));
+  auto choices = choices_for(lowering, *layer, what);
+  if (choices.empty()) {
+    epilogue = empty_epilogue(value);
+    what = bare;
+    choices = choices_for(lowering, *layer, what);
+  }
   if (choices.empty())
     fail_running("Conv '{}': oneDNN refuses what it offered", lowering.node(id).name);
+  for (const NodeId node : epilogue.nodes) lowering.cover(node);
   const std::size_t chosen = lowering.tuner().fastest(key_of(*layer, what, epilogue), choices,
                                                       reorders_for(lowering, *layer, choices));
   add_convolution_step(lowering, *layer, epilogue, choices[chosen]);

@@ -203,11 +203,16 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
     }
   }
   const Place source = lowering.row_major(linear.source);
-  const Epilogue epilogue = find_epilogue(lowering, nodes.back(), value, Additions::RowMajor);
-  const ProductChoices all =
-      choices_for(linear, described(linear, epilogue), lowering.options().program.optimize_for);
+  const OptimizeFor goal = lowering.options().program.optimize_for;
+  Epilogue epilogue = find_epilogue(lowering, linear.id, value, Additions::RowMajor);
+  ProductChoices all = choices_for(linear, described(linear, epilogue), goal);
+  if (all.choices.empty()) {
+    epilogue = empty_epilogue(value);
+    all = choices_for(linear, described(linear, epilogue), goal);
+  }
   if (all.choices.empty())
     fail_running("MatMul '{}': oneDNN refuses what it offered", lowering.node(linear.id).name);
+  for (const NodeId node : epilogue.nodes) lowering.cover(node);
   const std::size_t chosen = lowering.tuner().fastest(key_of(linear, epilogue), all.choices);
   add_product_step(lowering, linear, epilogue, all.choices[chosen], chosen >= all.inner, source,
                    std::move(nodes));
