@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/data_type.h"
@@ -69,6 +70,8 @@ class Tensor {
   void release() const;
   // True when both view the very same bytes.
   bool same_storage(const Tensor& other) const;
+  // What it views, whether or not the bytes are in memory: equal for tensors of the same storage.
+  std::pair<const Storage*, std::size_t> identity() const { return {storage_.get(), offset_}; }
 
   // Equal type, dimensions and content.
   friend bool operator==(const Tensor& a, const Tensor& b);

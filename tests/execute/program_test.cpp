@@ -32,8 +32,10 @@ std::string message_of(const std::function<void()>& work) {
 
 TEST(OneDnnProgram, FusesTheLayersOfASmallNetworkAndNamesThem) {
   const auto program = compiled("small_cnn_gap");
-  ASSERT_EQ(program->steps().size(), 6u);  // conv+relu, pool, conv+relu, pool, global pool, linear
-  const StepInfo& first = program->steps()[0];
+  std::vector<StepInfo> steps = program->steps();
+  std::erase_if(steps, [](const StepInfo& step) { return step.op == "Reorder"; });
+  ASSERT_EQ(steps.size(), 6u);  // conv+relu, pool, conv+relu, pool, global pool, linear
+  const StepInfo& first = steps[0];
   EXPECT_EQ(first.name, "conv1");
   EXPECT_EQ(first.layers, (std::vector{NodeId{0}, NodeId{1}}));
   EXPECT_FALSE(first.algorithm.empty());

@@ -56,15 +56,6 @@ std::optional<ValueId> addend_of(const Lowering& lowering, const Node& node, Val
   return other;
 }
 
-bool has_sum(const Epilogue& epilogue) {
-  return epilogue.summed_into.has_value() || !epilogue.operands.empty();
-}
-
-bool fits(Lowering& lowering, ValueId other, Additions additions) {
-  if (additions == Additions::None) return false;
-  return additions == Additions::RowMajor || lowering.native(other).blocked.has_value();
-}
-
 // The main node must not overwrite what it is still reading.
 bool is_read_by(Lowering& lowering, NodeId main, BufferId buffer) {
   for (const ValueId input : lowering.node(main).inputs) {
@@ -74,20 +65,12 @@ bool is_read_by(Lowering& lowering, NodeId main, BufferId buffer) {
   return false;
 }
 
-void add_addition(Lowering& lowering, NodeId main, NodeId id, ValueId other, Additions additions,
-                  Epilogue& epilogue) {
-  const Place place = lowering.native(other);
-  const bool is_row_major = additions == Additions::RowMajor;
-  const bool lies_right = !is_row_major || (place.is_row_major() && place.offset == 0);
-  if (lies_right && lowering.may_overwrite(other, id) &&
-      !is_read_by(lowering, main, place.buffer)) {
-    epilogue.post_ops.push_back({.kind = PostOp::Kind::Sum});
-    epilogue.summed_into = other;
-    return;
-  }
-  const Place read = is_row_major ? lowering.row_major(other) : place;
-  epilogue.post_ops.push_back({.kind = PostOp::Kind::BinaryAdd, .operand = desc_of(read)});
-  epilogue.operands.push_back(read);
+void add_addition(Lowering& lowering, NodeId main, NodeId id, ValueId other, Epilogue& epilogue) {
+  epilogue.addend = other;
+  epilogue.in_place = lowering.may_overwrite(other, id) &&
+                      !is_read_by(lowering, main, lowering.native(other).buffer);
+  epilogue.post_ops.push_back(
+      {.kind = epilogue.in_place ? PostOp::Kind::Sum : PostOp::Kind::BinaryAdd});
 }
 
 }  // namespace
@@ -106,8 +89,8 @@ Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions a
         activation && node.inputs[0] == epilogue.result) {
       epilogue.post_ops.push_back(*activation);
     } else if (const auto other = addend_of(lowering, node, epilogue.result);
-               other && !has_sum(epilogue) && fits(lowering, *other, additions)) {
-      add_addition(lowering, id, reader, *other, additions, epilogue);
+               other && !epilogue.addend && additions == Additions::Taken) {
+      add_addition(lowering, id, reader, *other, epilogue);
     } else {
       break;
     }
@@ -124,13 +107,20 @@ Epilogue empty_epilogue(ValueId value) {
   return epilogue;
 }
 
-void add_operand_arguments(const Epilogue& epilogue, std::vector<Argument>& arguments) {
-  std::size_t operand = 0;
+std::vector<PostOp> post_ops_for(const Epilogue& epilogue, const Desc& layout) {
+  std::vector<PostOp> ops = epilogue.post_ops;
+  for (PostOp& op : ops) {
+    if (op.kind == PostOp::Kind::BinaryAdd) op.operand = layout;
+  }
+  return ops;
+}
+
+void add_addend_argument(const Epilogue& epilogue, const Desc& layout, const Place& place,
+                         std::vector<Argument>& arguments) {
   for (std::size_t i = 0; i < epilogue.post_ops.size(); ++i) {
     if (epilogue.post_ops[i].kind != PostOp::Kind::BinaryAdd) continue;
-    const Place& place = epilogue.operands[operand++];
-    arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
-                         desc_of(place), place});
+    arguments.push_back(
+        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1, layout, place});
   }
 }
 

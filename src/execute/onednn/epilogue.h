@@ -8,20 +8,19 @@ namespace assay::onednn {
 
 struct Epilogue {
   std::vector<PostOp> post_ops;
-  std::vector<Place> operands;  // one for each binary post-op, in order
-  // The result is added into this value's bytes, which nobody needs afterwards.
-  std::optional<ValueId> summed_into = {};
+  std::optional<ValueId> addend = {};  // added to the result
+  // The result is added into the addend's bytes, which nobody needs afterwards; else the addend is
+  // a binary operand.
+  bool in_place = false;
   std::vector<NodeId> nodes;  // that are fused
   ValueId result;             // of the last of them, or of the main node
   std::int64_t flops = 0;
 };
 
-// A matrix product takes what lies row by row, a convolution what lies in blocks as its result
-// will.
-enum class Additions { None, RowMajor, Blocked };
+enum class Additions { Taken, NotTaken };
 
-// Follows `value`, the result of node `id`. Binary operands are left in the layout they have. The
-// nodes found are not covered yet: oneDNN may still refuse the combination.
+// Follows `value`, the result of node `id`. The nodes found are not covered yet: oneDNN may still
+// refuse the combination.
 Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions additions);
 
 Epilogue empty_epilogue(ValueId value);
@@ -29,7 +28,11 @@ Epilogue empty_epilogue(ValueId value);
 // The activation a node is, as oneDNN names it.
 std::optional<PostOp> activation_of(const Lowering& lowering, const Node& node);
 
-// Arguments of the binary post-ops, for the step.
-void add_operand_arguments(const Epilogue& epilogue, std::vector<Argument>& arguments);
+// The post-ops with the addend in this layout.
+std::vector<PostOp> post_ops_for(const Epilogue& epilogue, const Desc& layout);
+
+// The addend at `place` as the step's argument, where it is a binary operand.
+void add_addend_argument(const Epilogue& epilogue, const Desc& layout, const Place& place,
+                         std::vector<Argument>& arguments);
 
 }  // namespace assay::onednn

@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "execute/onednn/epilogue.h"
-#include "execute/onednn/lowering.h"
+#include "execute/onednn/steps.h"
 #include "execute/onednn/tuner.h"
 #include "kernels/window_grid.h"
 
@@ -171,7 +171,7 @@ Convolution described(const Layer& layer, const Epilogue& epilogue, const Desc& 
   what.dilations = along_axes(layer.grid, &WindowAxis::dilation, -1);
   what.pads_begin = along_axes(layer.grid, &WindowAxis::pad_begin);
   what.pads_end = along_axes(layer.grid, &WindowAxis::pad_end);
-  what.post_ops = epilogue.post_ops;
+  what.post_ops = post_ops_for(epilogue, result);
   // oneDNN wants the padding at the end that makes its own arithmetic come out.
   for (std::size_t i = 0; i < layer.grid.rank; ++i) {
     const WindowAxis& axis = layer.grid.axes[3 - layer.grid.rank + i];
@@ -181,11 +181,15 @@ Convolution described(const Layer& layer, const Epilogue& epilogue, const Desc& 
   return what;
 }
 
-// The result is added into another value's bytes, so it has to lie as they do.
-Desc wanted_result(Lowering& lowering, const Layer& layer, const Epilogue& epilogue) {
-  if (epilogue.summed_into) return desc_of(lowering.native(*epilogue.summed_into));
-  for (const Place& operand : epilogue.operands) return desc_of(operand);
-  return any_desc(layer.output);
+// Layouts that the result may have: any, or where something is added to it, one that the addend has
+// or could be brought into.
+std::vector<Desc> result_layouts(Lowering& lowering, const Layer& layer, const Epilogue& epilogue) {
+  if (!epilogue.addend) return {any_desc(layer.output)};
+  std::vector<Desc> layouts = lowering.layouts(*epilogue.addend);
+  if (layer.output.size() != 4) return layouts;
+  const Desc blocks(layer.output, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nChw16c);
+  if (std::ranges::find(layouts, blocks) == layouts.end()) layouts.push_back(blocks);
+  return layouts;
 }
 
 void add_convolution_step(Lowering& lowering, const Layer& layer, const Epilogue& epilogue,
@@ -194,28 +198,26 @@ void add_convolution_step(Lowering& lowering, const Layer& layer, const Epilogue
   const Place weights = lowering.weight(*layer.weight, stored_weights(layer), choice.weights);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, choice.source, source},
                                      {DNNL_ARG_WEIGHTS, choice.weights, weights}};
-  StepDraft draft{.nodes = {layer.id}, .reads = {source, weights}, .writes = {}};
+  StepDraft draft{.nodes = {layer.id}, .reads = {source, weights}};
   if (layer.bias != nullptr) {
     const Place bias = lowering.weight(*layer.bias, plain_desc(layer.bias->dims()), choice.bias);
     arguments.push_back({DNNL_ARG_BIAS, choice.bias, bias});
     draft.reads.push_back(bias);
   }
-  const BufferId buffer =
-      epilogue.summed_into
-          ? lowering.native(*epilogue.summed_into).buffer
-          : lowering.new_buffer(static_cast<std::int64_t>(bytes_of(choice.result)));
-  const Place result = place_for(buffer, choice.result, layer.output);
-  arguments.push_back({DNNL_ARG_DST, choice.result, result});
-  add_operand_arguments(epilogue, arguments);
-  draft.reads.insert(draft.reads.end(), epilogue.operands.begin(), epilogue.operands.end());
-  if (epilogue.summed_into) draft.reads.push_back(result);
-  draft.writes.push_back(result);
-  if (const std::size_t bytes = bytes_of(choice.scratchpad); bytes > 0) {
-    Place scratch;
-    scratch.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
-    draft.scratch.push_back(scratch.buffer);
-    arguments.push_back({DNNL_ARG_SCRATCHPAD, choice.scratchpad, scratch});
+  std::optional<Place> addend;
+  if (epilogue.addend) {
+    addend = lowering.in_layout(*epilogue.addend, choice.result);
+    draft.reads.push_back(*addend);
+    add_addend_argument(epilogue, choice.result, *addend, arguments);
   }
+  const Place result =
+      epilogue.in_place
+          ? *addend
+          : place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(choice.result))),
+                      choice.result, layer.output);
+  arguments.push_back({DNNL_ARG_DST, choice.result, result});
+  draft.writes.push_back(result);
+  add_scratchpad(lowering, choice, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), epilogue.nodes.begin(), epilogue.nodes.end());
   draft.algorithm = algorithm_name(choice.implementation);
   draft.executed_flops = saturating_add(executed_flops(layer, draft.algorithm), epilogue.flops);
@@ -223,42 +225,54 @@ void add_convolution_step(Lowering& lowering, const Layer& layer, const Epilogue
   lowering.set_place(epilogue.result, result);
 }
 
-// Which choices would need their source in a layout that is not there yet.
-std::vector<std::optional<Desc>> reorders_for(Lowering& lowering, const Layer& layer,
-                                              const std::vector<Choice>& choices) {
-  const ValueId source = lowering.node(layer.id).inputs[0];
-  std::vector<std::optional<Desc>> reorders;
-  for (const Choice& choice : choices) {
-    if (lowering.has_layout(source, choice.source)) {
-      reorders.emplace_back();
-    } else {
-      reorders.emplace_back(desc_of(lowering.native(source)));
+// Changes of layout that a choice asks for, because a value is not there yet as it wants it.
+Reorders reorders_for(Lowering& lowering, const Layer& layer, const Epilogue& epilogue,
+                      const Choice& choice) {
+  Reorders reorders;
+  const auto ask = [&](ValueId value, const Desc& wanted) {
+    if (!lowering.has_layout(value, wanted)) {
+      reorders.emplace_back(desc_of(lowering.native(value)), wanted);
+    }
+  };
+  ask(lowering.node(layer.id).inputs[0], choice.source);
+  if (epilogue.addend) ask(*epilogue.addend, choice.result);
+  return reorders;
+}
+
+std::vector<Choice> all_choices(Lowering& lowering, const Layer& layer, const Epilogue& epilogue) {
+  std::vector<Choice> all;
+  for (const Desc& layout : result_layouts(lowering, layer, epilogue)) {
+    for (Choice& choice : choices_for(lowering, layer, described(layer, epilogue, layout))) {
+      all.push_back(std::move(choice));
     }
   }
-  return reorders;
+  return all;
 }
 
 bool lower_convolution(Lowering& lowering, NodeId id) {
   const auto layer = layer_of(lowering, id);
   if (!layer) return false;
   // Asked before neighbours are fused: a layer nobody can run fast leaves them alone.
-  const Convolution bare = described(*layer, {}, any_desc(layer->output));
-  if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
   const ValueId value = lowering.node(id).outputs[0];
-  Epilogue epilogue = find_epilogue(
-      lowering, id, value, layer->is_transposed ? Additions::None : Additions::Blocked);
-  Convolution what = described(*layer, epilogue, wanted_result(lowering, *layer, epilogue));
-  auto choices = choices_for(lowering, *layer, what);
+  Epilogue epilogue = empty_epilogue(value);
+  const Convolution bare = described(*layer, epilogue, any_desc(layer->output));
+  if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
+  epilogue = find_epilogue(lowering, id, value,
+                           layer->is_transposed ? Additions::NotTaken : Additions::Taken);
+  auto choices = all_choices(lowering, *layer, epilogue);
   if (choices.empty()) {
     epilogue = empty_epilogue(value);
-    what = bare;
-    choices = choices_for(lowering, *layer, what);
+    choices = all_choices(lowering, *layer, epilogue);
   }
   if (choices.empty())
     fail_running("Conv '{}': oneDNN refuses what it offered", lowering.node(id).name);
   for (const NodeId node : epilogue.nodes) lowering.cover(node);
-  const std::size_t chosen = lowering.tuner().fastest(key_of(*layer, what, epilogue), choices,
-                                                      reorders_for(lowering, *layer, choices));
+  std::vector<Reorders> reorders;
+  for (const Choice& choice : choices) {
+    reorders.push_back(reorders_for(lowering, *layer, epilogue, choice));
+  }
+  const std::size_t chosen =
+      lowering.tuner().fastest(key_of(*layer, bare, epilogue), choices, reorders);
   add_convolution_step(lowering, *layer, epilogue, choices[chosen]);
   return true;
 }

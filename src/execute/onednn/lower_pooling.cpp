@@ -1,6 +1,6 @@
 // MaxPool, AveragePool and their global forms, in the layout the input has.
 #include "base/checked.h"
-#include "execute/onednn/lowering.h"
+#include "execute/onednn/steps.h"
 #include "kernels/window_grid.h"
 
 namespace assay::onednn {
@@ -110,12 +110,7 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
                   .writes = {result}};
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, choice->source, source},
                                      {DNNL_ARG_DST, choice->result, result}};
-  if (const std::size_t bytes = bytes_of(choice->scratchpad); bytes > 0) {
-    Place scratch;
-    scratch.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
-    draft.scratch.push_back(scratch.buffer);
-    arguments.push_back({DNNL_ARG_SCRATCHPAD, choice->scratchpad, scratch});
-  }
+  add_scratchpad(lowering, *choice, draft, arguments);
   lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
   lowering.set_place(node.outputs[0], result);
   return true;

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "execute/onednn/epilogue.h"
-#include "execute/onednn/lowering.h"
+#include "execute/onednn/steps.h"
 #include "execute/onednn/tuner.h"
 #include "execute/threads.h"
 #include "kernels/shape_math.h"
@@ -91,10 +91,7 @@ Product described(const Linear& linear, const Epilogue& epilogue) {
   what.weights = linear.is_shared ? stored_weights(linear, false) : any_desc({linear.n, linear.k});
   if (linear.bias) what.bias = plain_desc({linear.n});
   what.result = plain_desc({linear.m, linear.n});
-  what.post_ops = epilogue.post_ops;
-  for (PostOp& op : what.post_ops) {
-    if (op.kind == PostOp::Kind::BinaryAdd) op.operand = plain_desc({linear.m, linear.n});
-  }
+  what.post_ops = post_ops_for(epilogue, what.result);
   return what;
 }
 
@@ -161,24 +158,16 @@ void add_product_step(Lowering& lowering, const Linear& linear, const Epilogue& 
     arguments.push_back({DNNL_ARG_BIAS, choice.bias, bias});
     draft.reads.push_back(bias);
   }
-  Place result = epilogue.summed_into ? lowering.native(*epilogue.summed_into)
-                                      : lowering.new_row_major(epilogue.result);
-  result = row_major_place(result.buffer, DataType::Float32, lowering.dims(epilogue.result));
+  std::optional<Place> addend;
+  if (epilogue.addend) {
+    addend = lowering.row_major(*epilogue.addend);
+    draft.reads.push_back(*addend);
+    add_addend_argument(epilogue, choice.result, *addend, arguments);
+  }
+  const Place result = epilogue.in_place ? *addend : lowering.new_row_major(epilogue.result);
   arguments.push_back({DNNL_ARG_DST, choice.result, result});
-  std::size_t operand = 0;
-  for (std::size_t i = 0; i < epilogue.post_ops.size(); ++i) {
-    if (epilogue.post_ops[i].kind != PostOp::Kind::BinaryAdd) continue;
-    arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
-                         plain_desc({linear.m, linear.n}), epilogue.operands[operand++]});
-  }
-  draft.reads.insert(draft.reads.end(), epilogue.operands.begin(), epilogue.operands.end());
   draft.writes.push_back(result);
-  if (const std::size_t bytes = bytes_of(choice.scratchpad); bytes > 0) {
-    Place scratch;
-    scratch.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
-    draft.scratch.push_back(scratch.buffer);
-    arguments.push_back({DNNL_ARG_SCRATCHPAD, choice.scratchpad, scratch});
-  }
+  add_scratchpad(lowering, choice, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), epilogue.nodes.begin(), epilogue.nodes.end());
   draft.executed_flops =
       saturating_add(saturating_multiply(
@@ -204,7 +193,7 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
   }
   const Place source = lowering.row_major(linear.source);
   const OptimizeFor goal = lowering.options().program.optimize_for;
-  Epilogue epilogue = find_epilogue(lowering, linear.id, value, Additions::RowMajor);
+  Epilogue epilogue = find_epilogue(lowering, linear.id, value, Additions::Taken);
   ProductChoices all = choices_for(linear, described(linear, epilogue), goal);
   if (all.choices.empty()) {
     epilogue = empty_epilogue(value);

@@ -142,15 +142,18 @@ NodeId Lowering::only_reader(ValueId id) const {
 
 bool Lowering::may_overwrite(ValueId id, NodeId reader) const {
   if (constant(id) != nullptr || !native_[id.number]) return false;
-  const BufferId buffer = native_[id.number]->buffer;
-  if (buffers_[buffer.number].fixed != nullptr) return false;
+  std::vector<BufferId> taken = {native_[id.number]->buffer};
+  for (const Place& other : others_[id.number]) taken.push_back(other.buffer);
   const auto is_done = [&](ValueId value) {
     const bool is_input = std::ranges::find(graph().inputs(), value) != graph().inputs().end();
     if (visible_[value.number] || is_input) return false;
     return std::ranges::all_of(readers_[value.number],
                                [&](NodeId one) { return one == reader || covered_[one.number]; });
   };
-  return std::ranges::all_of(values_in_[buffer.number], is_done);
+  return std::ranges::all_of(taken, [&](BufferId buffer) {
+    return buffers_[buffer.number].fixed == nullptr &&
+           std::ranges::all_of(values_in_[buffer.number], is_done);
+  });
 }
 
 BufferId Lowering::new_buffer(std::int64_t bytes) {
@@ -175,7 +178,7 @@ Place Lowering::place_constant(ValueId id, const Tensor& tensor) {
     fail_bad_input("constant '{}': {} cannot be laid out for the fast engine",
                    graph().value(id).name, name(tensor.type()));
   }
-  const auto key = std::pair<const void*, std::string>(tensor.bytes().data(), "stored");
+  const WeightKey key{tensor.identity(), "stored"};
   const auto known = weights_by_layout_.find(key);
   if (known != weights_by_layout_.end() && tensor.byte_size() > 0) {
     Place place = row_major_place(known->second.buffer, tensor.type(), tensor.dims());
@@ -183,9 +186,14 @@ Place Lowering::place_constant(ValueId id, const Tensor& tensor) {
   }
   Place place = row_major_place(new_buffer(static_cast<std::int64_t>(tensor.byte_size())),
                                 tensor.type(), tensor.dims());
-  std::byte* address = weights_.allocate(std::max<std::size_t>(tensor.byte_size(), 1));
-  if (tensor.byte_size() > 0) std::memcpy(address, tensor.bytes().data(), tensor.byte_size());
-  buffers_[place.buffer.number].fixed = address;
+  if (tensor.byte_size() > 0 && may_use_stored(tensor)) {
+    buffers_[place.buffer.number].fixed = const_cast<std::byte*>(tensor.bytes().data());
+  } else {
+    std::byte* address = weights_.allocate(std::max<std::size_t>(tensor.byte_size(), 1));
+    if (tensor.byte_size() > 0) std::memcpy(address, tensor.bytes().data(), tensor.byte_size());
+    buffers_[place.buffer.number].fixed = address;
+    tensor.release();
+  }
   if (tensor.byte_size() > 0) weights_by_layout_[key] = place;
   return place;
 }
@@ -195,7 +203,6 @@ Place Lowering::native(ValueId id) {
   const Tensor* tensor = constant(id);
   if (tensor == nullptr) fail_running("value '{}' was not computed", graph().value(id).name);
   native_[id.number] = place_constant(id, *tensor);
-  tensor->release();
   return *native_[id.number];
 }
 
@@ -233,6 +240,15 @@ bool Lowering::has_layout(ValueId id, const Desc& desc) {
   return place_like(id, place_for({}, desc, dims(id))) != nullptr;
 }
 
+std::vector<Desc> Lowering::layouts(ValueId id) {
+  const Place first = native(id);
+  std::vector<Desc> all;
+  if (first.blocked || first.is_row_major()) all.push_back(desc_of(first));
+  for (const Place& other : others_[id.number]) all.push_back(desc_of(other));
+  if (all.empty()) all.push_back(plain_desc(dims(id)));
+  return all;
+}
+
 Place Lowering::in_layout(ValueId id, const Desc& desc) {
   Place to = place_for({}, desc, dims(id));
   if (const Place* found = place_like(id, to)) return *found;
@@ -244,15 +260,27 @@ Place Lowering::in_layout(ValueId id, const Desc& desc) {
   return to;
 }
 
+// Where memory counts, a weight that already lies as the engine wants it is used where it is
+// stored. The graph that holds it lives as long as the program.
+bool Lowering::may_use_stored(const Tensor& tensor) const {
+  const bool is_aligned =
+      reinterpret_cast<std::uintptr_t>(tensor.bytes().data()) % alignof(float) == 0;
+  return options_.program.optimize_for == OptimizeFor::Memory && is_aligned;
+}
+
 Place Lowering::weight(const Tensor& tensor, const Desc& from, const Desc& to) {
   std::string layout(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
-  const auto bytes = tensor.bytes();
-  // Kept by where the tensor's bytes lie; a generated tensor lies elsewhere each time it is made.
-  const auto key = std::pair<const void*, std::string>(bytes.data(), std::move(layout));
+  const WeightKey key{tensor.identity(), std::move(layout)};
   const auto known = weights_by_layout_.find(key);
   if (known != weights_by_layout_.end()) return known->second;
+  const auto bytes = tensor.bytes();
   Place place = place_for(new_buffer(static_cast<std::int64_t>(bytes_of(to))), to, to.dims());
   place.blocked = to;
+  if (from == to && may_use_stored(tensor)) {
+    buffers_[place.buffer.number].fixed = const_cast<std::byte*>(bytes.data());
+    weights_by_layout_[key] = place;
+    return place;
+  }
   std::byte* address = weights_.allocate(bytes_of(to));
   buffers_[place.buffer.number].fixed = address;
   // oneDNN reads floats at addresses that a mapped file need not align.

@@ -96,6 +96,7 @@ class Lowering {
   Place row_major(ValueId id);  // contiguous
   Place in_layout(ValueId id, const Desc& desc);
   bool has_layout(ValueId id, const Desc& desc);  // it lies like that already
+  std::vector<Desc> layouts(ValueId id);          // all it lies in
   bool is_dynamic(ValueId id) const;              // its shape is known only at run time
 
   BufferId new_buffer(std::int64_t bytes);
@@ -120,6 +121,7 @@ class Lowering {
   void place_inputs();
   void lower(NodeId id);
   Place place_constant(ValueId id, const Tensor& tensor);
+  bool may_use_stored(const Tensor& tensor) const;
   const Place* place_like(ValueId id, const Place& wanted);
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
 
@@ -136,7 +138,8 @@ class Lowering {
   std::vector<std::optional<Place>> native_;
   std::vector<std::vector<Place>> others_;       // the same value in other layouts
   std::vector<std::vector<ValueId>> values_in_;  // by buffer
-  std::map<std::pair<const void*, std::string>, Place> weights_by_layout_;
+  using WeightKey = std::pair<std::pair<const Storage*, std::size_t>, std::string>;
+  std::map<WeightKey, Place> weights_by_layout_;
 };
 
 // A step that runs a oneDNN primitive.

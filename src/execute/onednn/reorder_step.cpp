@@ -32,6 +32,16 @@ Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to)
   };
 }
 
+void add_scratchpad(Lowering& lowering, const Choice& choice, StepDraft& draft,
+                    std::vector<Argument>& arguments) {
+  const std::size_t bytes = bytes_of(choice.scratchpad);
+  if (bytes == 0) return;
+  Place scratch;
+  scratch.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
+  draft.scratch.push_back(scratch.buffer);
+  arguments.push_back({DNNL_ARG_SCRATCHPAD, choice.scratchpad, scratch});
+}
+
 void Lowering::add_reorder(ValueId value, const Place& from, const Place& to) {
   PlannedStep step;
   step.info.name = graph().value(value).name + " (reorder)";

@@ -8,6 +8,10 @@ namespace assay::onednn {
 // Copies elements from one place to another of equal dimensions; neither is blocked.
 Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to);
 
+// Gives the step the working space that its primitive asks for.
+void add_scratchpad(Lowering& lowering, const Choice& choice, StepDraft& draft,
+                    std::vector<Argument>& arguments);
+
 // A stretch of the axis: `first`, `first + step`, … `count` times.
 Place sliced(Place place, std::size_t axis, std::int64_t first, std::int64_t step,
              std::int64_t count);

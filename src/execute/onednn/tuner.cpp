@@ -13,6 +13,8 @@ namespace {
 // Larger than the cache of one core that is still fast.
 constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
 constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
+// Copies of weights this large would cost more memory than a better choice is worth.
+constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
 constexpr int kFewestRuns = 4;
 constexpr int kMostRuns = 16;
 constexpr std::int64_t kEnoughTime = 8'000'000;  // nanoseconds for one candidate
@@ -34,8 +36,7 @@ std::int64_t nanoseconds_now() {
 // the same page of zeros, and far too fast.
 class Trial {
  public:
-  Trial(const Choice& choice, const std::optional<Desc>& reorder_from)
-      : primitive_(choice.primitive) {
+  Trial(const Choice& choice, const Reorders& reorders) : primitive_(choice.primitive) {
     add(DNNL_ARG_WEIGHTS, choice.weights);
     add(DNNL_ARG_SRC, choice.source);
     add(DNNL_ARG_BIAS, choice.bias);
@@ -45,13 +46,13 @@ class Trial {
     for (std::size_t i = 0; i < memories_.size(); ++i) {
       arguments_.push_back({indices_[i], memories_[i].get()});
     }
-    if (reorder_from) add_reorder(*reorder_from, choice.source);
+    for (const auto& [from, to] : reorders) add_reorder(from, to);
   }
 
   const MemoryBlock& weights() const { return blocks_.front(); }
   void run() const {
-    if (reorder_) {
-      dnnl_primitive_execute(reorder_.get(), cpu_stream().get(), 2, reorder_arguments_);
+    for (const Reorder& reorder : reorders_) {
+      dnnl_primitive_execute(reorder.primitive.get(), cpu_stream().get(), 2, reorder.arguments);
     }
     dnnl_primitive_execute(primitive_.get(), cpu_stream().get(),
                            static_cast<int>(arguments_.size()), arguments_.data());
@@ -67,17 +68,22 @@ class Trial {
     indices_.push_back(index);
   }
 
-  // The source is the second operand added.
   void add_reorder(const Desc& from, const Desc& to) {
-    reorder_ = reorder_primitive(from, to);
+    Reorder reorder{.primitive = reorder_primitive(from, to)};
     add(DNNL_ARG_FROM, from);
-    reorder_arguments_[0] = {DNNL_ARG_FROM, memories_.back().get()};
-    reorder_arguments_[1] = {DNNL_ARG_TO, memories_[1].get()};
+    reorder.arguments[0] = {DNNL_ARG_FROM, memories_.back().get()};
+    add(DNNL_ARG_TO, to);
+    reorder.arguments[1] = {DNNL_ARG_TO, memories_.back().get()};
+    reorders_.push_back(std::move(reorder));
   }
 
+  struct Reorder {
+    dnnl::primitive primitive;
+    dnnl_exec_arg_t arguments[2] = {};
+  };
+
   dnnl::primitive primitive_;
-  dnnl::primitive reorder_;
-  dnnl_exec_arg_t reorder_arguments_[2] = {};
+  std::vector<Reorder> reorders_;
   std::vector<MemoryBlock> blocks_;
   std::vector<dnnl::memory> memories_;
   std::vector<int> indices_;
@@ -109,9 +115,9 @@ void Tuner::evict(const MemoryBlock& weights) {
   for (std::size_t i = 0; i < count; i += 8) words[i] = words[i] + 1;
 }
 
-std::int64_t Tuner::time_of(const Choice& choice, const std::optional<Desc>& reorder_from,
+std::int64_t Tuner::time_of(const Choice& choice, const Reorders& reorders,
                             std::int64_t best_so_far) {
-  const Trial trial(choice, reorder_from);
+  const Trial trial(choice, reorders);
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::int64_t total = 0;
   trial.run();
@@ -128,12 +134,12 @@ std::int64_t Tuner::time_of(const Choice& choice, const std::optional<Desc>& reo
 }
 
 std::size_t Tuner::fastest(const std::string& key, const std::vector<Choice>& choices,
-                           const std::vector<std::optional<Desc>>& reorder_from) {
-  if (choices.size() < 2) return 0;
+                           const std::vector<Reorders>& reorders) {
+  if (choices.size() < 2 || bytes_of(choices.front().weights) > kTooLargeToTry) return 0;
   std::string full = key;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     full += "; " + choices[i].implementation;
-    if (i < reorder_from.size() && reorder_from[i]) full += " reordered";
+    if (i < reorders.size()) full += " +" + std::to_string(reorders[i].size());
   }
   const auto known = chosen_.find(full);
   if (known != chosen_.end()) return known->second;
@@ -141,7 +147,7 @@ std::size_t Tuner::fastest(const std::string& key, const std::vector<Choice>& ch
   std::int64_t best = std::numeric_limits<std::int64_t>::max() / 4;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const std::int64_t time =
-        time_of(choices[i], i < reorder_from.size() ? reorder_from[i] : std::nullopt, best);
+        time_of(choices[i], i < reorders.size() ? reorders[i] : Reorders{}, best);
     if (time >= best) continue;
     best = time;
     winner = i;

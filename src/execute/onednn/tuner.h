@@ -6,7 +6,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,22 +14,23 @@
 
 namespace assay::onednn {
 
+// Changes of layout, from and to.
+using Reorders = std::vector<std::pair<Desc, Desc>>;
+
 class Tuner {
  public:
   // `model_bytes`: how much a whole run reads, which tells what the caches still hold.
   explicit Tuner(std::int64_t model_bytes);
 
-  // The position of the fastest, which is remembered under `key`. Where a choice wants its source
-  // in a layout that is not there yet, `reorder_from` at its position names the one that is, and
-  // changing it is part of the choice's time.
+  // The position of the fastest, which is remembered under `key`. Changes of layout that a choice
+  // asks for, `reorders` at its position, are part of its time.
   std::size_t fastest(const std::string& key, const std::vector<Choice>& choices,
-                      const std::vector<std::optional<Desc>>& reorder_from = {});
+                      const std::vector<Reorders>& reorders = {});
 
  private:
   enum class WeightsComeFrom { Anywhere, LastCache, Memory };
 
-  std::int64_t time_of(const Choice& choice, const std::optional<Desc>& reorder_from,
-                       std::int64_t best_so_far);
+  std::int64_t time_of(const Choice& choice, const Reorders& reorders, std::int64_t best_so_far);
   void evict(const MemoryBlock& weights);
 
   WeightsComeFrom weights_come_from_ = WeightsComeFrom::Anywhere;
