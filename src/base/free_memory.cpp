@@ -23,9 +23,9 @@ std::optional<std::int64_t> free_memory_bytes() {
 void check_memory_for(std::int64_t bytes, std::string_view what) {
   const auto free = free_memory_bytes();
   if (!free || bytes <= *free) return;
-  fail_running("{} takes {}, but only {} of memory are free", what,
-               with_binary_unit(static_cast<double>(bytes)),
-               with_binary_unit(static_cast<double>(*free)));
+  fail_bad_input("{} takes {}, but only {} of memory are free; try a smaller batch or input", what,
+                 with_binary_unit(static_cast<double>(bytes)),
+                 with_binary_unit(static_cast<double>(*free)));
 }
 
 }  // namespace assay

@@ -4,19 +4,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 namespace assay {
-
-// Bytes that could be taken without swapping, as the kernel estimates; nothing where it does not
-// say.
-std::optional<std::int64_t> available_memory();
-
-// Throws an Error saying what is needed for `purpose` and what is free, if that is less.
-void require_memory(std::int64_t bytes, std::string_view purpose);
 
 class MemoryBlock {
  public:

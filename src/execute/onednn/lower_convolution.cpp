@@ -130,6 +130,14 @@ bool is_slow(const Choice& choice) {
   return name.starts_with("ref") || name.find("sse41") != std::string::npos;
 }
 
+// Transformed weights and tiles that are this much larger have to come from memory each time: such
+// a choice was never seen to win, and even trying it would take more memory than the model.
+bool is_wasteful(const Choice& choice, const std::vector<Choice>& others) {
+  constexpr std::size_t kModest = std::size_t{32} << 20;
+  const std::size_t bytes = bytes_of(choice.weights) + bytes_of(choice.scratchpad);
+  return bytes > kModest && !others.empty() && bytes > 4 * bytes_of(others.front().weights);
+}
+
 ConvolutionKind kind_of(const Layer& layer) {
   return layer.is_transposed ? ConvolutionKind::Transposed : ConvolutionKind::Direct;
 }
@@ -141,7 +149,7 @@ std::vector<Choice> choices_for(const Lowering& lowering, const Layer& layer,
   if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(choices);
   if (may_use_winograd(lowering, layer)) {
     for (Choice& choice : convolutions(what, ConvolutionKind::Winograd, 2)) {
-      choices.push_back(std::move(choice));
+      if (!is_wasteful(choice, choices)) choices.push_back(std::move(choice));
     }
   }
   return choices;

@@ -9,6 +9,7 @@
 #include "assay/memory.h"
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/free_memory.h"
 #include "execute/engines.h"
 #include "execute/inputs.h"
 #include "execute/onednn/lowering.h"
@@ -149,8 +150,8 @@ OneDnnProgram::OneDnnProgram(Inferred model, const ProgramOptions& options, bool
   outputs_ = values_of(model.graph, model.graph.outputs());
   memory_.planned_weight_bytes = stored_bytes(model.graph);
   memory_.planned_arena_bytes = plan_memory(model).arena_bytes;
-  require_memory(saturating_add(memory_.planned_weight_bytes, memory_.planned_arena_bytes),
-                 "running this model");
+  check_memory_for(saturating_add(memory_.planned_weight_bytes, memory_.planned_arena_bytes),
+                   std::string_view("running this model"));
   rewritten_ = simplify(std::move(model));
   lower(careful, progress);
 }
