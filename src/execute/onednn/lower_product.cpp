@@ -42,6 +42,10 @@ std::optional<Linear> linear_of(const Lowering& lowering, NodeId id) {
   const auto dims = lowering.dims(linear.source);
   if (dims.empty() || dims.back() != linear.k || linear.k == 0 || linear.n == 0) return {};
   linear.m = checked_product(dims).value_or(0) / linear.k;
+  // A few rows are bound by reading the weight, in whatever layout: a large one stays where it is.
+  constexpr std::int64_t kFewRows = 8;
+  const bool is_large = linear.weight->byte_size() > kLargeWeight;
+  if (linear.is_turned && is_large && linear.m <= kFewRows) linear.is_shared = true;
   if (linear.m == 0) return {};
   if (node.op == "Gemm") {
     if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1.0f) return {};

@@ -260,12 +260,14 @@ Place Lowering::in_layout(ValueId id, const Desc& desc) {
   return to;
 }
 
-// Where memory counts, a weight that already lies as the engine wants it is used where it is
-// stored. The graph that holds it lives as long as the program.
+// Where memory counts, or a weight is very large, one that already lies as the engine wants it is
+// used where it is stored. The graph that holds it lives as long as the program.
 bool Lowering::may_use_stored(const Tensor& tensor) const {
   const bool is_aligned =
       reinterpret_cast<std::uintptr_t>(tensor.bytes().data()) % alignof(float) == 0;
-  return options_.program.optimize_for == OptimizeFor::Memory && is_aligned;
+  const bool counts =
+      options_.program.optimize_for == OptimizeFor::Memory || tensor.byte_size() > kLargeWeight;
+  return counts && is_aligned;
 }
 
 Place Lowering::weight(const Tensor& tensor, const Desc& from, const Desc& to) {

@@ -20,6 +20,9 @@ namespace assay::onednn {
 
 class Tuner;
 
+// A weight above this is not copied where that can be helped.
+constexpr std::size_t kLargeWeight = std::size_t{64} << 20;
+
 // Addresses of all buffers, once they have any.
 class Addresses {
  public:
