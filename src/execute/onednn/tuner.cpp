@@ -18,6 +18,9 @@ constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
 constexpr int kFewestRuns = 4;
 constexpr int kMostRuns = 16;
 constexpr std::int64_t kEnoughTime = 8'000'000;  // nanoseconds for one candidate
+// What comes first is oneDNN's favourite: within the noise it stays, so that equal programs are
+// compiled alike.
+constexpr double kClearlyFaster = 0.97;
 // A candidate twice as slow as the best after one run will not win.
 constexpr double kHopeless = 2.0;
 
@@ -148,7 +151,7 @@ std::size_t Tuner::fastest(const std::string& key, const std::vector<Choice>& ch
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const std::int64_t time =
         time_of(choices[i], i < reorders.size() ? reorders[i] : Reorders{}, best);
-    if (time >= best) continue;
+    if (static_cast<double>(time) >= kClearlyFaster * static_cast<double>(best)) continue;
     best = time;
     winner = i;
   }

@@ -49,23 +49,6 @@ struct LayerNormArguments {
   float epsilon = 0;
 };
 
-// One layer of 16-channel blocks: input and output are rows of 16 floats a pixel.
-struct DepthwiseRow {
-  const float* input = nullptr;    // the row of the image that the kernel's first row meets
-  const float* weights = nullptr;  // [kernel_height][kernel_width][16]
-  const float* bias = nullptr;     // 16 floats
-  float* output = nullptr;
-  std::int64_t input_row_stride = 0;  // floats
-  int kernel_height = 0;              // rows that lie inside the image
-  int kernel_width = 0;
-  int stride = 1;
-  int input_width = 0;
-  int pad_left = 0;
-  int output_width = 0;
-  float lowest = 0;  // the result is clamped to these
-  float highest = 0;
-};
-
 struct SimdKernels {
   const char* name = "";
   void (*unary)(UnaryOp op, float alpha, float beta, const float* in, float* out, std::size_t n);
@@ -84,7 +67,6 @@ struct SimdKernels {
   // out[c·rows + r] = in[r·stride + c]
   void (*transpose)(const float* in, std::size_t stride, float* out, std::size_t out_stride,
                     std::size_t rows, std::size_t columns);
-  void (*depthwise_row)(const DepthwiseRow& row);
 };
 
 const SimdKernels& simd();
