@@ -143,6 +143,18 @@ TEST(OneDnnProgram, DoesNotAddIntoWhatTheConvolutionIsStillReading) {
   EXPECT_LE(compare_engines(builder.finish()).largest, 1e-5);
 }
 
+TEST(OneDnnProgram, DoesNotOverwriteAnOutputThroughAViewOfIt) {
+  GraphBuilder builder("views");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 16, 6, 6});
+  const ValueId inner = builder.node("Conv", "conv", {x, builder.weight("w", {16, 16, 3, 3}, 0.1)});
+  const std::vector<std::int64_t> order = {0, 1, 3, 2};
+  const ValueId turned = builder.node("Transpose", "turned", {inner}, {{"perm", order}});
+  const ValueId back = builder.node("Transpose", "back", {turned}, {{"perm", order}});
+  builder.output(builder.node("Tanh", "curve", {back}), "y");
+  builder.output(inner, "inner");
+  EXPECT_LE(compare_engines(builder.finish()).largest, 1e-5);
+}
+
 TEST(OneDnnProgram, FallsBackToThePlainKernelAndSaysSo) {
   GraphBuilder builder("net");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});

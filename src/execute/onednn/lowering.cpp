@@ -220,6 +220,7 @@ Place Lowering::row_major(ValueId id) {
   Place to = new_row_major(id);
   add_reorder(id, from, to);
   others_[id.number].push_back(to);
+  values_in_[to.buffer.number].push_back(id);  // so that no view of it is overwritten
   return to;
 }
 
@@ -257,6 +258,7 @@ Place Lowering::in_layout(ValueId id, const Desc& desc) {
   to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
   add_reorder(id, from, to);
   others_[id.number].push_back(to);
+  values_in_[to.buffer.number].push_back(id);  // so that no view of it is overwritten
   return to;
 }
 
