@@ -13,7 +13,8 @@ namespace assay {
 namespace {
 
 constexpr int kGraphs = 500;
-constexpr double kTolerance = 2e-5;
+// Attention on random scores turns rounding into more than a trained network would.
+constexpr double kTolerance = 1e-4;
 
 std::uint64_t first_seed() {
   const char* given = std::getenv("ASSAY_TEST_SEED");
