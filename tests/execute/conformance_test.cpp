@@ -16,6 +16,7 @@
 #include "assay/infer.h"
 #include "assay/onnx.h"
 #include "assay/program.h"
+#include "conformance/exclusions.h"
 #include "execute/reference/interpreter.h"
 #include "onnx_io/stored_value.h"
 
@@ -151,16 +152,7 @@ std::optional<std::string> complaint_about(const fs::path& folder) {
 
 // By "group/name".
 std::map<std::string, std::string> exclusions() {
-  std::map<std::string, std::string> reasons;
-  std::ifstream file(fs::path(ASSAY_TESTS_DIR) / "execute" / "conformance_exclusions.txt");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name, reason;
-    if (line.starts_with('#') || !(words >> name)) continue;
-    std::getline(words >> std::ws, reason);
-    reasons[name] = reason;
-  }
-  return reasons;
+  return read_exclusions(fs::path(ASSAY_TESTS_DIR) / "execute" / "conformance_exclusions.txt");
 }
 
 std::set<fs::path> models_in(const std::string& group) {

@@ -13,6 +13,7 @@
 #include "assay/infer.h"
 #include "assay/onnx.h"
 #include "assay/verify.h"
+#include "conformance/exclusions.h"
 #include "infer/declared.h"
 
 namespace assay {
@@ -105,16 +106,7 @@ Checked check(const fs::path& folder) {
 }
 
 std::map<std::string, std::string> exclusions() {
-  std::map<std::string, std::string> reasons;
-  std::ifstream file(fs::path(ASSAY_TESTS_DIR) / "infer" / "conformance_exclusions.txt");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name, reason;
-    if (line.starts_with('#') || !(words >> name)) continue;
-    std::getline(words >> std::ws, reason);
-    reasons[name] = reason;
-  }
-  return reasons;
+  return read_exclusions(fs::path(ASSAY_TESTS_DIR) / "infer" / "conformance_exclusions.txt");
 }
 
 std::set<fs::path> models_in(const char* folder) {
