@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "cost/roles.h"
+#include "graph/node_kinds.h"
 
 namespace assay {
 
@@ -66,12 +67,6 @@ class Bookkeeper {
       carried[node.outputs.at(0).number].push_back({entries_.size(), false});
       entries_.emplace_back(*stored);
     }
-  }
-
-  static bool holds_subgraph(const Node& node) {
-    bool found = false;
-    for_each_subgraph(node, [&](const Graph&) { found = true; });
-    return found;
   }
 
   // The bodies of ops whose cost nobody taught us get no rows: what they use belongs to the op.

@@ -5,19 +5,20 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "infer/batch_name.h"
 #include "infer/declared.h"
 
 namespace assay {
+
+bool is_called_batch(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find("batch") != std::string::npos;
+}
 
 namespace {
 
 bool is_open(const Dim& dim) {
   return !dim.is_known();
-}
-
-bool is_called_batch(std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name.find("batch") != std::string::npos;
 }
 
 // What stands for an open dimension in the shape we suggest: H for "height".

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "graph/node_kinds.h"
 #include "memory/sharing.h"
 
 namespace assay {
@@ -18,12 +19,6 @@ enum class Home : std::uint8_t {
   Arena,
   Unknown,  // its size is not known
 };
-
-bool has_subgraph(const Node& node) {
-  bool found = false;
-  for_each_subgraph(node, [&](const Graph&) { found = true; });
-  return found;
-}
 
 class LivenessFinder {
  public:
@@ -75,7 +70,7 @@ class LivenessFinder {
   }
 
   bool computes_constants(const Node& node) const {
-    if (is_random(node) || has_subgraph(node)) return false;
+    if (is_random(node) || holds_subgraph(node)) return false;
     return std::ranges::all_of(
         node.inputs, [&](ValueId input) { return !input.is_valid() || is_constant(input); });
   }

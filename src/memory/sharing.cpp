@@ -66,11 +66,4 @@ bool accumulates(const Node& node) {
   return node.is_standard() && names.contains(node.op);
 }
 
-bool is_random(const Node& node) {
-  static const Names names = {"Bernoulli",        "Dropout",          "Multinomial",
-                              "RandomNormal",     "RandomNormalLike", "RandomUniform",
-                              "RandomUniformLike"};
-  return !node.is_standard() || names.contains(node.op);
-}
-
 }  // namespace assay

@@ -21,7 +21,4 @@ std::span<const std::size_t> overwritable_inputs(const Node& node);
 // may not overwrite an operand that it also reads under another name.
 bool accumulates(const Node& node);
 
-// True where running the node twice may give different results, as far as we know.
-bool is_random(const Node& node);
-
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "infer/batch_name.h"
 
 namespace assay {
 
@@ -34,11 +35,6 @@ std::string uncounted_warning(const CostSheet& cost) {
 std::int64_t stored_bytes(const CostTotals& totals) {
   return saturating_add(totals.parameter_bytes,
                         saturating_add(totals.statistics_bytes, totals.constants_bytes));
-}
-
-bool is_called_batch(std::string symbol) {
-  std::ranges::transform(symbol, symbol.begin(), [](unsigned char c) { return std::tolower(c); });
-  return symbol.find("batch") != std::string::npos;
 }
 
 struct Axis {

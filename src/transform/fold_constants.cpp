@@ -1,8 +1,8 @@
 // Computes once what does not change from run to run.
 #include <algorithm>
-#include <array>
 
 #include "base/checked.h"
+#include "graph/node_kinds.h"
 #include "kernels/kernel.h"
 #include "transform/simplify.h"
 
@@ -12,18 +12,6 @@ namespace {
 
 // A result larger than this is left to run time: folding may not multiply a model's size.
 constexpr std::int64_t kLargestFoldedBytes = std::int64_t{256} << 20;
-
-bool is_random(const Node& node) {
-  constexpr std::array kRandom = {"RandomNormal",      "RandomUniform", "RandomNormalLike",
-                                  "RandomUniformLike", "Multinomial",   "Bernoulli"};
-  return std::ranges::find(kRandom, node.op) != kRandom.end();
-}
-
-bool holds_subgraph(const Node& node) {
-  bool holds = false;
-  for_each_subgraph(node, [&](const Graph&) { holds = true; });
-  return holds;
-}
 
 bool has_modest_outputs(const GraphEdit& edit, const Node& node) {
   for (const ValueId output : node.outputs) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "execute/onednn/lowering.h"
 #include "execute/reference/interpreter.h"
+#include "graph/node_kinds.h"
 
 namespace assay::onednn {
 
@@ -111,9 +112,7 @@ std::string reason_of(const Lowering& lowering, const Node& node) {
       if (id.is_valid() && lowering.is_dynamic(id)) return "its shapes are known only at run time";
     }
   }
-  bool has_body = false;
-  for_each_subgraph(node, [&](const Graph&) { has_body = true; });
-  if (has_body) return "its body runs in the interpreter";
+  if (holds_subgraph(node)) return "its body runs in the interpreter";
   return "no fast kernel for this form of " + node.op;
 }
 

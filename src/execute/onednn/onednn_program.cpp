@@ -2,11 +2,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "assay/memory.h"
+#include "assay/timing.h"
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/free_memory.h"
@@ -25,12 +25,6 @@ namespace onednn {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-
-std::int64_t nanoseconds_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Which steps each buffer of the arena is needed for.
 struct BufferUse {
@@ -235,12 +229,13 @@ void OneDnnProgram::set_inputs(std::span<const Tensor> given) {
 }
 
 void OneDnnProgram::observed_run() {
-  const std::int64_t begin = nanoseconds_now();
+  Clock& clock = steady_clock();
+  const std::int64_t begin = clock.nanoseconds();
   std::int64_t end = begin;
   for (std::size_t i = 0; i < runners_.size(); ++i) {
-    const std::int64_t start = nanoseconds_now();
+    const std::int64_t start = clock.nanoseconds();
     runners_[i]();
-    end = nanoseconds_now();
+    end = clock.nanoseconds();
     step_nanoseconds_[i] += end - start;
   }
   run_nanoseconds_ += end - begin;

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
+#include "assay/timing.h"
 namespace assay::onednn {
 
 namespace {
@@ -27,12 +27,6 @@ constexpr double kHopeless = 2.0;
 std::int64_t last_cache_bytes() {
   const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
   return bytes > 0 ? bytes : kLikelyLastCache;
-}
-
-std::int64_t nanoseconds_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 // Memory for every operand of a choice, filled with harmless numbers: untouched pages would all be
@@ -120,15 +114,16 @@ void Tuner::evict(const MemoryBlock& weights) {
 
 std::int64_t Tuner::time_of(const Choice& choice, const Reorders& reorders,
                             std::int64_t best_so_far) {
+  Clock& clock = steady_clock();
   const Trial trial(choice, reorders);
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::int64_t total = 0;
   trial.run();
   for (int run = 0; run < kMostRuns && (run < kFewestRuns || total < kEnoughTime); ++run) {
     evict(trial.weights());
-    const std::int64_t start = nanoseconds_now();
+    const std::int64_t start = clock.nanoseconds();
     trial.run();
-    const std::int64_t time = nanoseconds_now() - start;
+    const std::int64_t time = clock.nanoseconds() - start;
     total += time;
     best = std::min(best, time);
     if (static_cast<double>(best) > kHopeless * static_cast<double>(best_so_far)) break;

@@ -1,0 +1,13 @@
+// Questions about a node that need nothing but the node.
+#pragma once
+
+#include "assay/graph.h"
+
+namespace assay {
+
+bool holds_subgraph(const Node& node);
+
+// True where running the node twice may give different results, as far as we know.
+bool is_random(const Node& node);
+
+}  // namespace assay
