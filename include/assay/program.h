@@ -35,7 +35,7 @@ struct StepInfo {
   std::string name;                 // the main layer's, or what the step is for
   std::string op;                   // the main layer's op; "Reorder" for a change of layout
   std::vector<NodeId> layers = {};  // nodes of the compiled graph that the step computes, in order
-  std::string algorithm = "";       // "winograd 4x3", "direct", "gemm", "reference", …
+  std::string algorithm = "";       // "winograd 4x4", "direct", "gemm", "reference", …
   std::int64_t executed_flops = 0;
   std::int64_t bytes_read = 0;  // operands and weights, as stored
   std::int64_t bytes_written = 0;

@@ -9,20 +9,13 @@
 #include <limits>
 #include <vector>
 
+#include "execute/all_kernels.h"
+
 namespace assay {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-std::vector<const SimdKernels*> all_kernels() {
-  std::vector<const SimdKernels*> all = {&simd_baseline()};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(&simd_avx2());
-  if (&simd() == &simd_avx512()) all.push_back(&simd_avx512());
-#endif
-  return all;
-}
 
 // From -limit to limit, a count that no vector width divides.
 std::vector<float> range(float limit) {

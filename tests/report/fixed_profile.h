@@ -60,7 +60,7 @@ inline Profile fixed_profile() {
   profile.steps = {{.info = {.name = "conv",
                              .op = "Conv",
                              .layers = {NodeId{0}, NodeId{1}},
-                             .algorithm = "winograd 4x3",
+                             .algorithm = "winograd 4x4",
                              .executed_flops = 1'500'000,
                              .bytes_read = 300'000,
                              .bytes_written = 100'000},

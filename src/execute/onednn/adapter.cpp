@@ -142,9 +142,6 @@ std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, 
     case ConvolutionKind::Direct:
       return convolutions_by<dnnl::convolution_forward>(what, dnnl::algorithm::convolution_direct,
                                                         most);
-    case ConvolutionKind::Winograd:
-      return convolutions_by<dnnl::convolution_forward>(what, dnnl::algorithm::convolution_winograd,
-                                                        most);
     case ConvolutionKind::Transposed:
       return convolutions_by<dnnl::deconvolution_forward>(
           what, dnnl::algorithm::deconvolution_direct, most);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
@@ -32,16 +33,19 @@ struct PostOp {
   Desc operand = {};  // of a binary op
 };
 
-// A primitive that was created, with the layouts it wants.
+class OwnConvolution;
+
+// A primitive that was created, or a kernel of our own, with the layouts it wants.
 struct Choice {
   dnnl::primitive primitive;
-  std::string implementation;  // "jit:avx512_core", "jit_wino_4x3:avx512_core", "gemm:jit", …
+  std::string implementation;  // "jit:avx512_core", "gemm:jit", …
   Desc source;
   Desc weights;
   Desc bias;
   Desc result;
   Desc scratchpad;
-  std::vector<std::pair<int, Desc>> operands = {};  // of binary post-ops, by argument index
+  std::vector<std::pair<int, Desc>> operands = {};      // of binary post-ops, by argument index
+  std::shared_ptr<const OwnConvolution> own = nullptr;  // instead of the primitive
 };
 
 struct Convolution {
@@ -56,7 +60,7 @@ struct Convolution {
   std::vector<PostOp> post_ops;
 };
 
-enum class ConvolutionKind { Direct, Winograd, Transposed };
+enum class ConvolutionKind { Direct, Transposed };
 // Every implementation oneDNN offers of this kind, its favourite first; at most `most`.
 std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, std::size_t most);
 

@@ -274,30 +274,43 @@ bool Lowering::may_use_stored(const Tensor& tensor) const {
 
 Place Lowering::weight(const Tensor& tensor, const Desc& from, const Desc& to) {
   std::string layout(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
+  if (from == to && may_use_stored(tensor)) {
+    const WeightKey key{tensor.identity(), std::move(layout)};
+    const auto known = weights_by_layout_.find(key);
+    if (known != weights_by_layout_.end()) return known->second;
+    Place place = place_for(new_buffer(static_cast<std::int64_t>(bytes_of(to))), to, to.dims());
+    place.blocked = to;
+    buffers_[place.buffer.number].fixed = const_cast<std::byte*>(tensor.bytes().data());
+    return weights_by_layout_[key] = place;
+  }
+  Place place = prepared_weight(tensor, std::move(layout), bytes_of(to),
+                                [&](const float* values, std::byte* address) {
+                                  reorder(from, const_cast<float*>(values), to, address);
+                                });
+  place = place_for(place.buffer, to, to.dims());
+  place.blocked = to;
+  return place;
+}
+
+Place Lowering::prepared_weight(const Tensor& tensor, std::string layout, std::size_t bytes,
+                                const PrepareWeight& prepare) {
   const WeightKey key{tensor.identity(), std::move(layout)};
   const auto known = weights_by_layout_.find(key);
   if (known != weights_by_layout_.end()) return known->second;
-  const auto bytes = tensor.bytes();
-  Place place = place_for(new_buffer(static_cast<std::int64_t>(bytes_of(to))), to, to.dims());
-  place.blocked = to;
-  if (from == to && may_use_stored(tensor)) {
-    buffers_[place.buffer.number].fixed = const_cast<std::byte*>(bytes.data());
-    weights_by_layout_[key] = place;
-    return place;
-  }
-  std::byte* address = weights_.allocate(bytes_of(to));
+  Place place;
+  place.buffer = new_buffer(static_cast<std::int64_t>(bytes));
+  std::byte* address = weights_.allocate(bytes);
   buffers_[place.buffer.number].fixed = address;
-  // oneDNN reads floats at addresses that a mapped file need not align.
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
-  if (is_aligned) {
-    reorder(from, const_cast<std::byte*>(bytes.data()), to, address);
+  // Floats are read at addresses that a mapped file need not align.
+  const auto stored = tensor.bytes();
+  if (reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0) {
+    prepare(reinterpret_cast<const float*>(stored.data()), address);
   } else {
-    auto copy = tensor.to_vector<float>();
-    reorder(from, copy.data(), to, address);
+    const auto copy = tensor.to_vector<float>();
+    prepare(copy.data(), address);
   }
   tensor.release();
-  weights_by_layout_[key] = place;
-  return place;
+  return weights_by_layout_[key] = place;
 }
 
 Place Lowering::constant_floats(const std::vector<float>& values, std::vector<std::int64_t> dims) {

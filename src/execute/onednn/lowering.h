@@ -107,6 +107,10 @@ class Lowering {
   void set_place(ValueId id, Place place);
   // A weight in a layout of the engine's; made once for equal tensor and layout.
   Place weight(const Tensor& tensor, const Desc& from, const Desc& to);
+  // The same with a layout of the caller's making, whose name tells it from all others.
+  using PrepareWeight = std::function<void(const float* values, std::byte* prepared)>;
+  Place prepared_weight(const Tensor& tensor, std::string layout, std::size_t bytes,
+                        const PrepareWeight& prepare);
   Place constant_floats(const std::vector<float>& values, std::vector<std::int64_t> dims);
 
   void cover(NodeId id) { covered_[id.number] = true; }

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "assay/timing.h"
+#include "execute/onednn/own_convolution.h"
+
 namespace assay::onednn {
 
 namespace {
@@ -33,7 +35,8 @@ std::int64_t last_cache_bytes() {
 // the same page of zeros, and far too fast.
 class Trial {
  public:
-  Trial(const Choice& choice, const Reorders& reorders) : primitive_(choice.primitive) {
+  Trial(const Choice& choice, const Reorders& reorders)
+      : primitive_(choice.primitive), own_(choice.own) {
     add(DNNL_ARG_WEIGHTS, choice.weights);
     add(DNNL_ARG_SRC, choice.source);
     add(DNNL_ARG_BIAS, choice.bias);
@@ -51,6 +54,7 @@ class Trial {
     for (const Reorder& reorder : reorders_) {
       dnnl_primitive_execute(reorder.primitive.get(), cpu_stream().get(), 2, reorder.arguments);
     }
+    if (own_ != nullptr) return run_own();
     dnnl_primitive_execute(primitive_.get(), cpu_stream().get(),
                            static_cast<int>(arguments_.size()), arguments_.data());
   }
@@ -63,6 +67,23 @@ class Trial {
     std::fill_n(floats, blocks_.back().size() / sizeof(float), 0.001f);
     memories_.emplace_back(desc, cpu(), floats);
     indices_.push_back(index);
+  }
+
+  float* operand(int index) const {
+    const auto found = std::ranges::find(indices_, index);
+    if (found == indices_.end()) return nullptr;
+    return reinterpret_cast<float*>(
+        blocks_[static_cast<std::size_t>(found - indices_.begin())].data());
+  }
+
+  void run_own() const {
+    float* result = operand(DNNL_ARG_DST);
+    own_->run({.source = operand(DNNL_ARG_SRC),
+               .weights = operand(DNNL_ARG_WEIGHTS),
+               .bias = operand(DNNL_ARG_BIAS),
+               .addend = own_->adds() ? result : nullptr,
+               .result = result,
+               .scratch = operand(DNNL_ARG_SCRATCHPAD)});
   }
 
   void add_reorder(const Desc& from, const Desc& to) {
@@ -80,6 +101,7 @@ class Trial {
   };
 
   dnnl::primitive primitive_;
+  std::shared_ptr<const OwnConvolution> own_;
   std::vector<Reorder> reorders_;
   std::vector<MemoryBlock> blocks_;
   std::vector<dnnl::memory> memories_;

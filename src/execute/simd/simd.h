@@ -49,8 +49,27 @@ struct LayerNormArguments {
   float epsilon = 0;
 };
 
+// A 3×3 convolution of stride 1 on channels-last images, in tiles of tile×tile results.
+struct WinogradShape {
+  std::size_t tile = 4;                             // 2 or 4
+  std::size_t height = 0, width = 0, channels = 0;  // of an input image
+  std::size_t rows = 0, columns = 0, outputs = 0;   // of a result
+  std::ptrdiff_t pad_top = 0, pad_left = 0;
+  std::size_t tiles_down = 0, tiles_across = 0;
+
+  std::size_t planes() const { return (tile + 2) * (tile + 2); }
+};
+
+// What happens to a result before it is written: bias and addend are added, then it is clamped.
+struct ResultEnding {
+  const float* bias = nullptr;    // may be null
+  const float* addend = nullptr;  // as the results lie; may be null, or the results themselves
+  float low = 0, high = 0;
+};
+
 struct SimdKernels {
   const char* name = "";
+  std::size_t panel_width = 0;  // floats
   void (*unary)(UnaryOp op, float alpha, float beta, const float* in, float* out, std::size_t n);
   void (*binary)(BinaryOp op, const float* a, const float* b, float* out, std::size_t n);
   void (*binary_number)(BinaryOp op, const float* a, float b, float* out, std::size_t n);
@@ -67,6 +86,24 @@ struct SimdKernels {
   // out[c·rows + r] = in[r·stride + c]
   void (*transpose)(const float* in, std::size_t stride, float* out, std::size_t out_stride,
                     std::size_t rows, std::size_t columns);
+  // products[r·products_stride + j] = Σ_k rows[r·stride + k]·panel[k·panel_width + j] for
+  // j < panel_width
+  void (*panel_product)(const float* rows, std::size_t count, std::size_t stride,
+                        const float* panel, std::size_t depth, float* products,
+                        std::size_t products_stride);
+  // The same, added to what `products` holds.
+  void (*add_panel_product)(const float* rows, std::size_t count, std::size_t stride,
+                            const float* panel, std::size_t depth, float* products,
+                            std::size_t products_stride);
+  void (*finish)(const ResultEnding& ending, const float* in, float* out, std::size_t n);
+  // Tiles first..last of the batch; `transformed` is where plane 0 of the first of them goes, a row
+  // of `channels` for each tile.
+  void (*winograd_input)(const WinogradShape& shape, const float* images, std::size_t first,
+                         std::size_t last, float* transformed, std::size_t plane_stride);
+  // The reverse, from rows of at least `outputs` rounded up to panels.
+  void (*winograd_output)(const WinogradShape& shape, const float* products,
+                          std::size_t plane_stride, std::size_t row_stride, std::size_t first,
+                          std::size_t last, const ResultEnding& ending, float* results);
 };
 
 const SimdKernels& simd();

@@ -1,0 +1,133 @@
+#include "execute/onednn/own_choices.h"
+
+#include <fmt/format.h>
+
+#include "base/checked.h"
+#include "execute/onednn/patch_product.h"
+#include "execute/onednn/winograd.h"
+
+namespace assay::onednn {
+
+namespace {
+
+bool may_use_winograd(const Lowering& lowering, const ConvolutionLayer& layer) {
+  if (layer.is_transposed || layer.groups != 1) return false;
+  if (lowering.options().program.optimize_for == OptimizeFor::Memory) return false;
+  const auto is_three_by_three = [](const WindowAxis& axis) {
+    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+  };
+  return layer.grid.rank == 2 && is_three_by_three(layer.grid.axes[1]) &&
+         is_three_by_three(layer.grid.axes[2]);
+}
+
+// Transformed weights and tiles that are this much larger have to come from memory each time: such
+// a choice was never seen to win, and even trying it would take more memory than the model.
+bool is_wasteful(const Choice& choice, const std::vector<Choice>& others) {
+  constexpr std::size_t kModest = std::size_t{32} << 20;
+  const std::size_t bytes = bytes_of(choice.weights) + bytes_of(choice.scratchpad);
+  return bytes > kModest && !others.empty() && bytes > 4 * bytes_of(others.front().weights);
+}
+
+WinogradShape winograd_shape(const ConvolutionLayer& layer, std::size_t tile) {
+  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
+  const WindowAxis& down = layer.grid.axes[1];
+  const WindowAxis& across = layer.grid.axes[2];
+  return {.tile = tile,
+          .height = size(layer.input[2]),
+          .width = size(layer.input[3]),
+          .channels = size(layer.input[1]),
+          .rows = size(layer.output[2]),
+          .columns = size(layer.output[3]),
+          .outputs = size(layer.output[1]),
+          .pad_top = down.pad_begin,
+          .pad_left = across.pad_begin,
+          .tiles_down = (size(layer.output[2]) + tile - 1) / tile,
+          .tiles_across = (size(layer.output[3]) + tile - 1) / tile};
+}
+
+// An addition, then an activation that is a clamp; or one of them, or none.
+std::optional<ConvolutionEnding> ending_of(const Epilogue& epilogue) {
+  ConvolutionEnding ending;
+  bool is_clamped = false;
+  for (const PostOp& op : epilogue.post_ops) {
+    if (is_clamped) return {};
+    if (op.kind != PostOp::Kind::Eltwise) {
+      ending.adds = true;
+      continue;
+    }
+    is_clamped = true;
+    if (op.algorithm == dnnl::algorithm::eltwise_relu && op.alpha == 0) {
+      ending.low = 0;
+    } else if (op.algorithm == dnnl::algorithm::eltwise_clip) {
+      ending.low = op.alpha;
+      ending.high = op.beta;
+    } else {
+      return {};
+    }
+  }
+  return ending;
+}
+
+// All pixels of the results together: above this, oneDNN's convolutions have enough to work on.
+constexpr std::int64_t kFewPixels = 256;
+
+bool may_use_patches(const ConvolutionLayer& layer) {
+  return !layer.is_transposed && layer.groups == 1 &&
+         saturating_multiply(layer.input[0], layer.grid.output_elements()) <= kFewPixels;
+}
+
+Desc channels_last(const Dims& dims) {
+  Dims strides(dims.size());
+  std::int64_t step = dims[1];
+  for (std::size_t axis = dims.size() - 1; axis >= 2; --axis) {
+    strides[axis] = step;
+    step *= dims[axis];
+  }
+  strides[1] = 1;
+  strides[0] = step;
+  return strided_desc(dims, strides);
+}
+
+Choice own_choice(const ConvolutionLayer& layer, std::string name,
+                  std::shared_ptr<const OwnConvolution> own) {
+  const auto floats = [](std::size_t count) {
+    return plain_desc({static_cast<std::int64_t>(count)});
+  };
+  Choice choice;
+  choice.implementation = std::move(name);
+  choice.source = channels_last(layer.input);
+  choice.result = channels_last(layer.output);
+  choice.weights = floats(own->weight_floats());
+  choice.scratchpad = floats(own->scratch_floats());
+  if (layer.bias != nullptr) choice.bias = plain_desc(layer.bias->dims());
+  choice.own = std::move(own);
+  return choice;
+}
+
+}  // namespace
+
+std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
+                                const Epilogue& epilogue, const std::vector<Choice>& others) {
+  const auto ending = ending_of(epilogue);
+  if (lowering.options().careful || !ending) return {};
+  std::vector<Choice> choices;
+  if (may_use_winograd(lowering, layer)) {
+    for (const std::size_t tile : {4u, 2u}) {
+      choices.push_back(
+          own_choice(layer, fmt::format("winograd {0}x{0}", tile),
+                     std::make_shared<Winograd>(winograd_shape(layer, tile),
+                                                static_cast<std::size_t>(layer.input[0]), *ending,
+                                                lowering.threads())));
+    }
+  }
+  if (may_use_patches(layer)) {
+    choices.push_back(
+        own_choice(layer, "im2col gemm",
+                   std::make_shared<PatchProduct>(layer.grid, layer.input[0], layer.input[1],
+                                                  layer.output[1], *ending, lowering.threads())));
+  }
+  std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(choice, others); });
+  return choices;
+}
+
+}  // namespace assay::onednn

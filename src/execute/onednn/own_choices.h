@@ -1,0 +1,14 @@
+// The convolutions of our own that could run a layer, for the tuner to compare with oneDNN's.
+#pragma once
+
+#include "execute/onednn/convolution_layer.h"
+#include "execute/onednn/epilogue.h"
+#include "execute/onednn/own_convolution.h"
+
+namespace assay::onednn {
+
+// `others`: oneDNN's choices for the same layer.
+std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
+                                const Epilogue& epilogue, const std::vector<Choice>& others);
+
+}  // namespace assay::onednn

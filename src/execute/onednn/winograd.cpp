@@ -1,0 +1,193 @@
+#include "execute/onednn/winograd.h"
+
+#include <algorithm>
+
+#include "execute/threads.h"
+
+namespace assay::onednn {
+
+namespace {
+
+// What a block of tiles may take, so that it stays in a core's own cache between the stages.
+constexpr std::size_t kBlockBytes = std::size_t{512} << 10;
+// Weights pass through the cache once for each block: fewer tiles would not be worth that.
+constexpr std::size_t kFewestTiles = 56;
+// A thread that works alone on this many tiles uses the kernels well.
+constexpr std::size_t kTilesForOneThread = 28;
+// Planes a power of two apart would compete for the same lines of the cache.
+constexpr std::size_t kPlanePadding = 16;
+
+std::size_t rounded_up(std::size_t number, std::size_t step) {
+  return (number + step - 1) / step * step;
+}
+
+// G·g·Gᵀ for one filter, into (tile+2)² numbers.
+template <std::size_t kSide>
+void transform_filter(const double (&matrix)[kSide][3], const float* filter, double* out) {
+  double half[kSide][3];
+  for (std::size_t i = 0; i < kSide; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      half[i][j] = matrix[i][0] * static_cast<double>(filter[j]) +
+                   matrix[i][1] * static_cast<double>(filter[3 + j]) +
+                   matrix[i][2] * static_cast<double>(filter[6 + j]);
+    }
+  }
+  for (std::size_t i = 0; i < kSide; ++i) {
+    for (std::size_t j = 0; j < kSide; ++j) {
+      out[i * kSide + j] =
+          half[i][0] * matrix[j][0] + half[i][1] * matrix[j][1] + half[i][2] * matrix[j][2];
+    }
+  }
+}
+
+constexpr double kFilterOfTwo[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+constexpr double kFilterOfFour[6][3] = {
+    {1.0 / 4, 0, 0},
+    {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+    {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+    {1.0 / 24, 1.0 / 12, 1.0 / 6},
+    {1.0 / 24, -1.0 / 12, 1.0 / 6},
+    {0, 0, 1},
+};
+
+// Additions and multiplications of the two transforms for one channel of one tile.
+constexpr std::int64_t input_transform_flops(std::size_t tile) {
+  return tile == 2 ? 8 * 4 : 12 * 19;
+}
+constexpr std::int64_t output_transform_flops(std::size_t tile) {
+  return tile == 2 ? 6 * 4 : 10 * 13;
+}
+
+}  // namespace
+
+Winograd::Winograd(const WinogradShape& shape, std::size_t images, const ConvolutionEnding& ending,
+                   int threads, const SimdKernels& kernels)
+    : kernels_(kernels), shape_(shape), images_(images), ending_(ending), threads_(threads) {
+  const auto team = static_cast<std::size_t>(threads);
+  const std::size_t bytes_of_tile =
+      shape_.planes() * (shape_.channels + row_stride()) * sizeof(float);
+  const std::size_t wanted = std::max(kBlockBytes / bytes_of_tile, kFewestTiles);
+  blocks_ = (tiles() + wanted - 1) / wanted;
+  block_for_each_thread_ = team > 1 && tiles() >= team * kTilesForOneThread;
+  if (block_for_each_thread_) blocks_ = rounded_up(blocks_, team);
+  tiles_in_block_ = (tiles() + blocks_ - 1) / blocks_;
+}
+
+std::size_t Winograd::panels() const {
+  return (shape_.outputs + kernels_.panel_width - 1) / kernels_.panel_width;
+}
+
+std::size_t Winograd::row_stride() const {
+  return panels() * kernels_.panel_width;
+}
+
+std::size_t Winograd::input_plane() const {
+  return rounded_up(tiles_in_block_ * shape_.channels, kPlanePadding) + kPlanePadding;
+}
+
+std::size_t Winograd::product_plane() const {
+  return tiles_in_block_ * row_stride() + kPlanePadding;
+}
+
+std::size_t Winograd::scratch_of_block() const {
+  return shape_.planes() * (input_plane() + product_plane());
+}
+
+std::size_t Winograd::weight_floats() const {
+  return shape_.planes() * shape_.channels * row_stride();
+}
+
+std::size_t Winograd::scratch_floats() const {
+  return scratch_of_block() * (block_for_each_thread_ ? static_cast<std::size_t>(threads_) : 1);
+}
+
+std::int64_t Winograd::flops() const {
+  const auto channels = static_cast<std::int64_t>(shape_.channels);
+  const auto outputs = static_cast<std::int64_t>(shape_.outputs);
+  const std::int64_t of_tile = 2 * static_cast<std::int64_t>(shape_.planes()) * channels * outputs +
+                               input_transform_flops(shape_.tile) * channels +
+                               output_transform_flops(shape_.tile) * outputs;
+  return static_cast<std::int64_t>(tiles()) * of_tile;
+}
+
+// Packed weights lie plane by plane, then panel by panel: [channels, panel_width] each.
+void Winograd::pack_weights(const float* weights, float* packed) const {
+  const std::size_t width = kernels_.panel_width;
+  const std::size_t plane = shape_.channels * row_stride();
+  in_parallel(
+      threads_, static_cast<std::int64_t>(panels()), [&](std::int64_t from, std::int64_t to) {
+        const std::size_t last = std::min(static_cast<std::size_t>(to) * width, shape_.outputs);
+        for (std::size_t output = static_cast<std::size_t>(from) * width; output < last; ++output) {
+          for (std::size_t channel = 0; channel < shape_.channels; ++channel) {
+            const float* filter = weights + (output * shape_.channels + channel) * 9;
+            double values[36];
+            if (shape_.tile == 2) {
+              transform_filter(kFilterOfTwo, filter, values);
+            } else {
+              transform_filter(kFilterOfFour, filter, values);
+            }
+            float* to_fill =
+                packed + (output / width * shape_.channels + channel) * width + output % width;
+            for (std::size_t i = 0; i < shape_.planes(); ++i) {
+              to_fill[i * plane] = static_cast<float>(values[i]);
+            }
+          }
+        }
+      });
+}
+
+void Winograd::run_block(const ConvolutionOperands& operands, std::size_t block, float* scratch,
+                         int threads) const {
+  const std::size_t first = tiles() * block / blocks_;
+  const std::size_t count = tiles() * (block + 1) / blocks_ - first;
+  float* inputs = scratch;
+  float* products = scratch + shape_.planes() * input_plane();
+  const auto over_tiles = [&](auto work) {
+    in_parallel(threads, static_cast<std::int64_t>(count), [&](std::int64_t from, std::int64_t to) {
+      work(static_cast<std::size_t>(from), static_cast<std::size_t>(to));
+    });
+  };
+  over_tiles([&](std::size_t from, std::size_t to) {
+    kernels_.winograd_input(shape_, operands.source, first + from, first + to,
+                            inputs + from * shape_.channels, input_plane());
+  });
+  const std::size_t panel = shape_.channels * kernels_.panel_width;
+  const auto parts = static_cast<std::int64_t>(shape_.planes() * panels());
+  in_parallel(threads, parts, [&](std::int64_t from, std::int64_t to) {
+    for (auto part = static_cast<std::size_t>(from); part < static_cast<std::size_t>(to); ++part) {
+      const std::size_t plane = part / panels();
+      kernels_.panel_product(
+          inputs + plane * input_plane(), count, shape_.channels, operands.weights + part * panel,
+          shape_.channels,
+          products + plane * product_plane() + part % panels() * kernels_.panel_width,
+          row_stride());
+    }
+  });
+  const ResultEnding ending{operands.bias, operands.addend, ending_.low, ending_.high};
+  over_tiles([&](std::size_t from, std::size_t to) {
+    kernels_.winograd_output(shape_, products + from * row_stride(), product_plane(), row_stride(),
+                             first + from, first + to, ending, operands.result);
+  });
+}
+
+void Winograd::run(const ConvolutionOperands& operands) const {
+  if (!block_for_each_thread_) {
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      run_block(operands, block, operands.scratch, threads_);
+    }
+    return;
+  }
+  const auto team = static_cast<std::size_t>(threads_);
+  in_parallel(threads_, threads_, [&](std::int64_t from, std::int64_t to) {
+    for (auto thread = static_cast<std::size_t>(from); thread < static_cast<std::size_t>(to);
+         ++thread) {
+      float* scratch = operands.scratch + thread * scratch_of_block();
+      const std::size_t last = blocks_ * (thread + 1) / team;
+      for (std::size_t block = blocks_ * thread / team; block < last; ++block) {
+        run_block(operands, block, scratch, 1);
+      }
+    }
+  });
+}
+
+}  // namespace assay::onednn

@@ -1,0 +1,43 @@
+// A 3×3 convolution of stride 1 by Winograd's algorithm, planned for a batch and a team of threads.
+// oneDNN has one only for its blocked layout; this one stays in the channels-last layout that its
+// fastest other convolutions use, and takes half the time.
+#pragma once
+
+#include "execute/onednn/own_convolution.h"
+#include "execute/simd/simd.h"
+
+namespace assay::onednn {
+
+class Winograd : public OwnConvolution {
+ public:
+  Winograd(const WinogradShape& shape, std::size_t images, const ConvolutionEnding& ending,
+           int threads, const SimdKernels& kernels = simd());
+
+  std::size_t weight_floats() const override;
+  std::size_t scratch_floats() const override;
+  std::int64_t flops() const override;  // transforms included
+  bool adds() const override { return ending_.adds; }
+  void pack_weights(const float* weights, float* packed) const override;
+  void run(const ConvolutionOperands& operands) const override;
+
+ private:
+  std::size_t tiles() const { return images_ * shape_.tiles_down * shape_.tiles_across; }
+  std::size_t panels() const;
+  std::size_t row_stride() const;   // of products
+  std::size_t input_plane() const;  // floats of a block's transformed inputs, one plane
+  std::size_t product_plane() const;
+  std::size_t scratch_of_block() const;
+  void run_block(const ConvolutionOperands& operands, std::size_t block, float* scratch,
+                 int threads) const;
+
+  const SimdKernels& kernels_;
+  WinogradShape shape_;
+  std::size_t images_ = 0;
+  ConvolutionEnding ending_;
+  int threads_ = 1;
+  std::size_t blocks_ = 1;
+  std::size_t tiles_in_block_ = 0;      // at most
+  bool block_for_each_thread_ = false;  // else the team shares each block
+};
+
+}  // namespace assay::onednn
