@@ -19,7 +19,7 @@ struct ModelComparison {
   ComparedSide b;
   Comparison result;
   double threshold = 0.01;   // a smaller change is noise
-  bool interleaved = true;   // fresh processes in turn; false for stored profiles
+  bool interleaved = true;   // pairs of processes in turns; false for stored profiles
   bool interrupted = false;  // fewer pairs than wanted
   std::vector<std::string> warnings = {};
 };

@@ -1,4 +1,4 @@
-// Is B faster than A? A verdict from several fresh processes of each, run in turn.
+// Is B faster than A? A verdict from several pairs of fresh processes that measured in turns.
 //
 // A process has a bias of its own (where its memory lies, which core it got), which no number of
 // samples within it can reveal. So each process counts as one observation, the median of its

@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "base/system_error.h"
 #include "cli/console.h"
+#include "cli/turns.h"
 
 namespace assay::cli {
 
@@ -50,7 +51,13 @@ Pipe make_pipe() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-pid_t spawn(const std::vector<std::string>& words, int output, int complaints) {
+struct Redirection {
+  int from;
+  int to;
+};
+
+pid_t spawn(const std::vector<std::string>& words,
+            std::initializer_list<Redirection> redirections) {
   std::vector<char*> arguments;
   std::string name = "assay";
   arguments.push_back(name.data());
@@ -59,8 +66,9 @@ pid_t spawn(const std::vector<std::string>& words, int output, int complaints) {
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
+  for (const auto& [from, to] : redirections) {
+    ::posix_spawn_file_actions_adddup2(&actions, from, to);
+  }
   pid_t child = -1;
   const int failed =
       ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
@@ -110,32 +118,69 @@ void refuse_when_interrupted() {
   if (interrupted()) throw Error(ErrorKind::Cancelled, "interrupted");
 }
 
-void read_both(Descriptor& output, Descriptor& complaints, ChildResult& result) {
-  constexpr int kMillisecondsToWait = 100;  // a signal may come just before poll does
-  while (output.number() >= 0 || complaints.number() >= 0) {
-    refuse_when_interrupted();
-    std::array<pollfd, 2> watched = {
-        {{output.number(), POLLIN, 0}, {complaints.number(), POLLIN, 0}}};
-    if (::poll(watched.data(), watched.size(), kMillisecondsToWait) <= 0) continue;
-    if (watched[0].revents != 0) take_some(output, result.output);
-    if (watched[1].revents != 0) take_some(complaints, result.complaints);
-  }
-}
-
 }  // namespace
 
-ChildResult run_self(const std::vector<std::string>& words) {
-  refuse_when_interrupted();
+struct TurnTaker::Process {
+  Pipe turns_in = make_pipe();
+  Pipe turns_out = make_pipe();
   Pipe output = make_pipe();
   Pipe complaints = make_pipe();
-  Child child(spawn(words, output.in.number(), complaints.in.number()));
-  output.in.close();
-  complaints.in.close();
   ChildResult result;
-  read_both(output.out, complaints.out, result);
-  result.exit_code = child.wait();
+  Child child;
+
+  explicit Process(const std::vector<std::string>& words)
+      : child(spawn(words, {{turns_in.out.number(), kTurnsIn},
+                            {output.in.number(), STDOUT_FILENO},
+                            {complaints.in.number(), STDERR_FILENO},
+                            {turns_out.in.number(), kTurnsOut}})) {
+    for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &complaints.in}) end->close();
+  }
+
+  bool is_open() const { return output.out.number() >= 0 || complaints.out.number() >= 0; }
+
+  // Reads what it prints until it says that it waits for a turn, or has closed everything.
+  void wait() {
+    constexpr int kMillisecondsToWait = 100;  // a signal may come just before poll does
+    while (is_open()) {
+      refuse_when_interrupted();
+      std::array<pollfd, 3> watched = {{{output.out.number(), POLLIN, 0},
+                                        {complaints.out.number(), POLLIN, 0},
+                                        {turns_out.out.number(), POLLIN, 0}}};
+      if (::poll(watched.data(), watched.size(), kMillisecondsToWait) <= 0) continue;
+      if (watched[0].revents != 0) take_some(output.out, result.output);
+      if (watched[1].revents != 0) take_some(complaints.out, result.complaints);
+      std::string said;
+      if (watched[2].revents != 0 && take_some(turns_out.out, said)) return;
+    }
+    result.exit_code = child.wait();
+    refuse_when_interrupted();
+  }
+};
+
+TurnTaker::TurnTaker(std::vector<std::string> words) {
   refuse_when_interrupted();
-  return result;
+  ::signal(SIGPIPE, SIG_IGN);  // a process that was killed is found out by waiting for it
+  words.emplace_back("--turns");
+  process_ = std::make_unique<Process>(words);
+  process_->wait();
+}
+
+TurnTaker::TurnTaker(TurnTaker&&) noexcept = default;
+TurnTaker::~TurnTaker() = default;
+
+bool TurnTaker::has_ended() const {
+  return !process_->is_open();
+}
+
+void TurnTaker::take_turn() {
+  if (has_ended()) return;
+  const char byte = kTurnByte;
+  [[maybe_unused]] const auto written = ::write(process_->turns_in.in.number(), &byte, 1);
+  process_->wait();
+}
+
+ChildResult TurnTaker::result() {
+  return std::move(process_->result);
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,7 @@
 // This same program in a fresh process: what it printed and how it ended.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,22 @@ struct ChildResult {
   std::string complaints;  // its stderr
 };
 
-// Runs `assay WORDS…`. Ctrl-C ends the child and throws an Error of kind Cancelled.
-ChildResult run_self(const std::vector<std::string>& words);
+// `assay WORDS… --turns`: works only while it has the turn, see turns.h. Ctrl-C throws an Error of
+// kind Cancelled from whatever waits; the process never outlives this.
+class TurnTaker {
+ public:
+  // Returns once the process is ready to measure, or has ended.
+  explicit TurnTaker(std::vector<std::string> words);
+  TurnTaker(TurnTaker&&) noexcept;
+  ~TurnTaker();
+
+  void take_turn();  // returns when the turn is over, or the process has ended
+  bool has_ended() const;
+  ChildResult result();  // of a process that has ended
+
+ private:
+  struct Process;
+  std::unique_ptr<Process> process_;
+};
 
 }  // namespace assay::cli

@@ -1,6 +1,9 @@
-// assay compare: which of two models is faster, from fresh processes in turn; or two stored
-// profiles.
+// assay compare: which of two models is faster, from fresh processes that measure in turns; or two
+// stored profiles.
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "assay/compare_report.h"
@@ -29,7 +32,7 @@ struct Arguments {
 };
 
 constexpr const char* kExamples = R"(Examples:
-  assay compare old.onnx new.onnx                fresh processes in turn, a verdict on B
+  assay compare old.onnx new.onnx                fresh processes in turns, a verdict on B
   assay compare zoo:resnet18 zoo:resnet34 --threads 1 --batch 8
   assay compare old.onnx new.onnx --max-time 60 --threshold 0.5
   assay profile old.onnx --json > old.json       then, later,
@@ -53,21 +56,15 @@ ComparisonOptions comparison_options(const Arguments& arguments) {
 
 // --- two models
 
-// One process of many: its median is one observation, so its samples may be few.
+// One process of many: its median is one observation, so its samples may be few. Half of the time
+// that it measures for is the other's.
 std::vector<std::string> profile_words(const Arguments& arguments, const std::string& model,
                                        const ComparisonOptions& options) {
-  const double most = options.max_seconds / static_cast<double>(4 * options.min_pairs);
-  std::vector<std::string> words = {"profile",
-                                    model,
-                                    "--json",
-                                    "--quiet",
-                                    "--no-ceilings",
-                                    "--top",
-                                    "1",
-                                    "--max-time",
-                                    fmt::format("{:.3f}", most),
-                                    "--min-time",
-                                    fmt::format("{:.3f}", most / 4)};
+  const std::string seconds =
+      fmt::format("{:.3f}", options.max_seconds / static_cast<double>(2 * options.min_pairs));
+  std::vector<std::string> words = {"profile",       model,        "--json", "--quiet",
+                                    "--no-ceilings", "--top",      "1",      "--max-time",
+                                    seconds,         "--min-time", seconds};
   append_words(arguments.shapes, words);
   append_words(arguments.engine, words);
   return words;
@@ -85,14 +82,15 @@ std::vector<std::string> profile_words(const Arguments& arguments, const std::st
   throw Error(ErrorKind::Failed, message);
 }
 
-void run_once(const std::vector<std::string>& words, const std::string& model, ComparedSide& side) {
-  const ChildResult child = run_self(words);
+void keep_result(TurnTaker& process, const std::string& model, ComparedSide& side) {
+  const ChildResult child = process.result();
   if (child.exit_code != 0) fail_like(child, model);
   side.profile = parse_profile_json(child.output, model);
   side.processes_ms.push_back(side.profile.samples_ms);
 }
 
-// A pair at a time, A B B A A B …, until the verdict is sure or the time is up.
+// A pair of fresh processes at a time, which measure in turns, until the verdict is sure or the
+// time is up.
 class Duel {
  public:
   Duel(const Arguments& arguments, const ComparisonOptions& options, Progress& progress)
@@ -117,8 +115,14 @@ class Duel {
     const std::size_t pairs = result_.result.pairs;
     try {
       const bool a_first = pairs % 2 == 0;
-      run_side(a_first);
-      run_side(!a_first);
+      TurnTaker first = started(a_first);
+      TurnTaker second = started(!a_first);
+      while (!first.has_ended() || !second.has_ended()) {
+        first.take_turn();
+        second.take_turn();
+      }
+      keep(first, a_first);
+      keep(second, !a_first);
       return true;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Cancelled || pairs == 0) throw;
@@ -129,9 +133,17 @@ class Duel {
     }
   }
 
-  void run_side(bool is_a) {
-    const std::string& model = is_a ? arguments_.a : arguments_.b;
-    run_once(profile_words(arguments_, model, options_), model, is_a ? result_.a : result_.b);
+  const std::string& model(bool is_a) const { return is_a ? arguments_.a : arguments_.b; }
+
+  TurnTaker started(bool is_a) {
+    TurnTaker process(profile_words(arguments_, model(is_a), options_));
+    // It ended before it measured: that is told at once.
+    if (process.has_ended()) keep(process, is_a);
+    return process;
+  }
+
+  void keep(TurnTaker& process, bool is_a) {
+    keep_result(process, model(is_a), is_a ? result_.a : result_.b);
   }
 
   const Arguments& arguments_;
@@ -140,11 +152,33 @@ class Duel {
   ModelComparison result_;
 };
 
-ModelComparison compared_models(const Arguments& arguments, const ComparisonOptions& options,
-                                bool quiet) {
+// Equal layers get equal algorithms on both sides, in every process: what they are compared in is
+// the models, not the luck of the choice.
+class SharedTuning {
+ public:
+  explicit SharedTuning(EngineArguments& engine) {
+    if (!engine.tuning.empty()) return;
+    path_ = std::filesystem::temp_directory_path() /
+            fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
+    std::filesystem::remove(path_);
+    engine.tuning = path_.string();
+  }
+  SharedTuning(const SharedTuning&) = delete;
+  SharedTuning& operator=(const SharedTuning&) = delete;
+  ~SharedTuning() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+ModelComparison compared_models(Arguments arguments, const ComparisonOptions& options, bool quiet) {
   RunOptions checked;
   apply_engine_options(arguments.engine, checked);  // a slip is told before anything starts
   catch_interrupts();
+  const SharedTuning tuning(arguments.engine);
   ProgressBar progress(quiet);
   return Duel(arguments, options, progress).run();
 }

@@ -35,6 +35,9 @@ void add_engine_options(CLI::App& command, EngineArguments& arguments) {
   command.add_option("--engine", arguments.engine, "onednn (default) or reference");
   command.add_option("--optimize-for", arguments.optimize_for, "latency (default) or memory");
   command.add_flag("--no-pin", arguments.no_pin, "let threads wander between processors");
+  command.add_option("--tuning", arguments.tuning,
+                     "keep the algorithms chosen for this machine in FILE, and take them from it "
+                     "next time: starts faster, always alike");
   command.add_option("--seed", arguments.seed, "of inputs drawn at random; default 0");
 }
 
@@ -46,6 +49,7 @@ void append_words(const EngineArguments& arguments, std::vector<std::string>& wo
   append("--engine", arguments.engine);
   append("--optimize-for", arguments.optimize_for);
   append("--seed", arguments.seed);
+  append("--tuning", arguments.tuning);
   if (arguments.no_pin) words.emplace_back("--no-pin");
 }
 
@@ -59,6 +63,7 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
     options.program.optimize_for = parse_choice("--optimize-for", arguments.optimize_for,
                                                 {OptimizeFor::Latency, OptimizeFor::Memory});
   }
+  options.program.tuning_file = arguments.tuning;
   options.program.pin_threads = !arguments.no_pin;
   if (!arguments.seed.empty()) {
     options.seed = static_cast<std::uint64_t>(parse_count("--seed", arguments.seed, 0));

@@ -13,10 +13,11 @@ struct EngineArguments {
   std::string optimize_for;
   std::string threads;
   std::string seed;
+  std::string tuning;
   bool no_pin = false;
 };
 
-// --engine, --optimize-for, --threads, --no-pin and --seed.
+// --engine, --optimize-for, --threads, --no-pin, --tuning and --seed.
 void add_engine_options(CLI::App& command, EngineArguments& arguments);
 
 // The same words again, for another process.

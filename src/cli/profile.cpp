@@ -11,6 +11,7 @@
 #include "cli/folder.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/turns.h"
 
 namespace assay::cli {
 
@@ -32,6 +33,7 @@ struct Arguments {
   bool steps = false;
   bool strict = false;
   bool no_ceilings = false;
+  bool turns = false;
   bool json = false;
   bool csv = false;
 };
@@ -100,7 +102,9 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   options.estimate_ceilings = !arguments.no_ceilings;
   const bool wants_trace = !arguments.trace.empty() || !arguments.folder.empty();
   options.traced_runs = wants_trace ? kTracedRuns : 0;
-  ProgressBar progress(quiet);
+  ProgressBar bar(quiet);
+  TurnsProgress turns;
+  Progress& progress = arguments.turns ? static_cast<Progress&>(turns) : bar;
   catch_interrupts();
   return blaming(arguments.model.model, [&] {
     return profile_model(std::move(request.graph), arguments.model.model, options, &progress);
@@ -189,6 +193,8 @@ void add_timing_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--runs", arguments.runs, "exactly so many runs");
   command.add_flag("--no-ceilings", arguments.no_ceilings,
                    "do not estimate what the machine could do, which takes some 0.1 s");
+  // What 'assay compare' starts its processes with.
+  command.add_flag("--turns", arguments.turns, "measure in turns with another process")->group("");
 }
 
 void add_report_options(CLI::App& command, Arguments& arguments) {

@@ -40,7 +40,7 @@ class GeneratedStorage : public Storage {
   }
   void release(std::size_t, std::size_t) const override {
     const std::lock_guard lock(mutex_);
-    bytes_ = {};
+    std::vector<std::byte>().swap(bytes_);  // assigning {} would keep the memory
   }
 
  private:

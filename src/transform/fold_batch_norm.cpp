@@ -47,11 +47,12 @@ namespace {
 // Made when the engine asks for it, and the original need not stay in memory beside it.
 Tensor scaled_weight(const Tensor& weight, std::shared_ptr<const ChannelAffine> affine) {
   const auto fill = [weight, affine](std::span<std::byte> bytes) {
-    auto values = weight.to_vector<float>();
+    std::memcpy(bytes.data(), weight.bytes().data(), bytes.size());
     weight.release();
-    const std::size_t per_channel = values.size() / affine->scale.size();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= affine->scale[i / per_channel];
-    std::memcpy(bytes.data(), values.data(), bytes.size());
+    auto* values = reinterpret_cast<float*>(bytes.data());
+    const std::size_t count = bytes.size() / sizeof(float);
+    const std::size_t per_channel = count / affine->scale.size();
+    for (std::size_t i = 0; i < count; ++i) values[i] *= affine->scale[i / per_channel];
   };
   return Tensor(DataType::Float32, weight.dims(), generated_storage(weight.byte_size(), fill));
 }

@@ -544,6 +544,41 @@ class Comparing(Case):
         self.expect(2, "--threshold", "compare", "zoo:mlp", "zoo:mlp", "--threshold", "0")
 
 
+class Tuning(Case):
+    def test_tuning_is_kept_and_taken_again(self):
+        tuning = self.folder / "tuning"
+        words = ["profile", "zoo:small_cnn_gap", "--threads", "1", "--runs", "3", "--json", "--tuning", tuning]
+        first = json.loads(assay(*words).stdout)
+        kept = tuning.read_text()
+        self.assertTrue(kept.startswith("assay tuning 1\n"))
+        self.assertGreater(len(kept.splitlines()), 1)
+        second = json.loads(assay(*words).stdout)
+        self.assertEqual(kept, tuning.read_text())
+        algorithms = [[step["algorithm"] for step in run["steps"]] for run in (first, second)]
+        self.assertEqual(algorithms[0], algorithms[1])
+
+    def test_what_is_kept_decides(self):
+        tuning = self.folder / "tuning"
+        words = ["profile", "zoo:small_cnn_gap", "--threads", "1", "--runs", "3", "--json", "--tuning", tuning]
+        assay(*words)
+        lines = tuning.read_text().splitlines()
+        asked = [line.split("\t") for line in lines[1:]]
+        changed = [[machine, question, "1 " + question.split("; ")[2].split(" +")[0]]
+                   for machine, question, _ in asked if question.count("; ") >= 2]
+        self.assertTrue(changed)
+        tuning.write_text("\n".join([lines[0]] + ["\t".join(line) for line in changed]) + "\n")
+        steps = json.loads(assay(*words).stdout)["steps"]
+        self.assertTrue(any(changed[0][2][2:] == step["algorithm"] for step in steps), steps)
+
+    def test_a_wrong_tuning_file_is_refused_and_left_alone(self):
+        for content in ("", "not a tuning file\n", "assay tuning 1\nno tabs here\n"):
+            wrong = self.folder / "wrong"
+            wrong.write_text(content)
+            self.expect(3, "wrong", "profile", "zoo:small_cnn_gap", "--tuning", wrong)
+            self.assertEqual(content, wrong.read_text())
+        self.expect(4, "nowhere", "run", "zoo:small_cnn_gap", "--tuning", self.folder / "nowhere" / "file")
+
+
 if __name__ == "__main__":
     ASSAY = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main()

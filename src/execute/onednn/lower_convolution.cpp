@@ -28,14 +28,6 @@ ConvolutionKind kind_of(const ConvolutionLayer& layer) {
   return layer.is_transposed ? ConvolutionKind::Transposed : ConvolutionKind::Direct;
 }
 
-std::vector<Choice> choices_for(const Lowering& lowering, const ConvolutionLayer& layer,
-                                const Convolution& what) {
-  std::vector<Choice> choices = convolutions(what, kind_of(layer), 3);
-  while (choices.size() > 1 && is_slow(choices.back())) choices.pop_back();
-  if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(choices);
-  return choices;
-}
-
 std::string key_of(const ConvolutionLayer& layer, const Convolution& what,
                    const Epilogue& epilogue) {
   std::string key = layer.is_transposed ? "deconv" : "conv";
@@ -166,13 +158,15 @@ std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& laye
                                 const Epilogue& epilogue) {
   std::vector<Choice> all;
   for (const Desc& layout : result_layouts(lowering, layer, epilogue)) {
-    for (Choice& choice : choices_for(lowering, layer, described(layer, epilogue, layout))) {
+    for (Choice& choice : convolutions(described(layer, epilogue, layout), kind_of(layer), 3)) {
       all.push_back(std::move(choice));
     }
   }
   for (Choice& choice : own_choices(lowering, layer, epilogue, all)) {
     all.push_back(std::move(choice));
   }
+  if (!std::ranges::all_of(all, is_slow)) std::erase_if(all, is_slow);
+  if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(all);
   return all;
 }
 

@@ -151,10 +151,14 @@ OneDnnProgram::OneDnnProgram(Inferred model, const ProgramOptions& options, bool
 }
 
 void OneDnnProgram::lower(bool careful, Progress* progress) {
-  Tuner tuner(memory_.planned_weight_bytes);
+  Tuner tuner({.model_bytes = memory_.planned_weight_bytes,
+               .threads = threads_,
+               .measures = options_.optimize_for == OptimizeFor::Latency,
+               .file = options_.tuning_file});
   Lowering lowering(rewritten_, {.program = options_, .threads = threads_, .careful = careful},
                     weights_, tuner);
   lowering.run(progress);
+  tuner.save();
   find_inputs_and_outputs(lowering);
   bind(lowering, plan_arena(lowering));
   memory_.weight_bytes = weights_.bytes();

@@ -1,5 +1,6 @@
 #include "execute/onednn/tuner.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,14 +18,20 @@ constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
 constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
 // Copies of weights this large would cost more memory than a better choice is worth.
 constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
-constexpr int kFewestRuns = 4;
-constexpr int kMostRuns = 16;
-constexpr std::int64_t kEnoughTime = 8'000'000;  // nanoseconds for one candidate
+constexpr int kFewestRuns = 2;
+constexpr int kMostRuns = 100;
+constexpr std::int64_t kEnoughTime = 4'000'000;   // nanoseconds that one candidate has run
+constexpr std::int64_t kLongEnough = 12'000'000;  // nanoseconds with all that is between its runs
+// A candidate that is slower than the best by this much after one run will not win; the very first
+// run may have to warm up.
+constexpr double kHopeless = 1.5;
+constexpr double kHopelessAtFirst = 4;
+// Candidates as close as this to the best run again, in turns.
+constexpr double kClose = 1.15;
+constexpr int kTurns = 1;
 // What comes first is oneDNN's favourite: within the noise it stays, so that equal programs are
 // compiled alike.
-constexpr double kClearlyFaster = 0.97;
-// A candidate twice as slow as the best after one run will not win.
-constexpr double kHopeless = 2.0;
+constexpr double kSameTime = 1.03;
 
 std::int64_t last_cache_bytes() {
   const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -119,10 +126,10 @@ void flush_from_caches(const MemoryBlock& block) {
 
 }  // namespace
 
-Tuner::Tuner(std::int64_t model_bytes) {
-  if (model_bytes <= kCoreCache) return;
-  weights_come_from_ =
-      model_bytes > last_cache_bytes() ? WeightsComeFrom::Memory : WeightsComeFrom::LastCache;
+Tuner::Tuner(const TunerOptions& options) : options_(options), known_(options.file) {
+  if (options.model_bytes <= kCoreCache || !options.measures) return;
+  weights_come_from_ = options.model_bytes > last_cache_bytes() ? WeightsComeFrom::Memory
+                                                                : WeightsComeFrom::LastCache;
   evicting_ = MemoryBlock(static_cast<std::size_t>(kCoreCache), "choosing algorithms");
 }
 
@@ -134,45 +141,91 @@ void Tuner::evict(const MemoryBlock& weights) {
   for (std::size_t i = 0; i < count; i += 8) words[i] = words[i] + 1;
 }
 
+namespace {
+
+bool is_hopeless(std::int64_t time, double factor, std::int64_t best_so_far) {
+  return static_cast<double>(time) > factor * static_cast<double>(best_so_far);
+}
+
+}  // namespace
+
 std::int64_t Tuner::time_of(const Choice& choice, const Reorders& reorders,
                             std::int64_t best_so_far) {
   Clock& clock = steady_clock();
   const Trial trial(choice, reorders);
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::int64_t total = 0;
+  const std::int64_t first = clock.nanoseconds();
   trial.run();
-  for (int run = 0; run < kMostRuns && (run < kFewestRuns || total < kEnoughTime); ++run) {
+  const std::int64_t begin = clock.nanoseconds();
+  if (is_hopeless(begin - first, kHopelessAtFirst, best_so_far)) return begin - first;
+  const auto is_enough = [&](int runs) {
+    return runs >= kFewestRuns &&
+           (total >= kEnoughTime || clock.nanoseconds() - begin >= kLongEnough);
+  };
+  for (int run = 0; run < kMostRuns && !is_enough(run); ++run) {
     evict(trial.weights());
     const std::int64_t start = clock.nanoseconds();
     trial.run();
     const std::int64_t time = clock.nanoseconds() - start;
     total += time;
     best = std::min(best, time);
-    if (static_cast<double>(best) > kHopeless * static_cast<double>(best_so_far)) break;
+    if (is_hopeless(best, kHopeless, best_so_far)) break;
   }
   return best;
 }
 
+std::size_t Tuner::measured_fastest(const std::vector<Choice>& choices,
+                                    const std::vector<Reorders>& reorders) {
+  std::vector<std::int64_t> times(choices.size(), std::numeric_limits<std::int64_t>::max() / 4);
+  std::int64_t best = times.front();
+  const auto measure = [&](std::size_t i) {
+    const Reorders& changes = i < reorders.size() ? reorders[i] : Reorders{};
+    times[i] = std::min(times[i], time_of(choices[i], changes, best));
+    best = std::min(best, times[i]);
+  };
+  const auto is_within = [&](std::size_t i, double factor) {
+    return static_cast<double>(times[i]) <= factor * static_cast<double>(best);
+  };
+  for (std::size_t i = 0; i < choices.size(); ++i) measure(i);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      if (is_within(i, kClose)) measure(i);
+    }
+  }
+  std::size_t winner = 0;
+  while (!is_within(winner, kSameTime)) ++winner;
+  return winner;
+}
+
+// Everything that the answer depends on.
+std::string Tuner::question_of(const std::string& key, const std::vector<Choice>& choices,
+                               const std::vector<Reorders>& reorders) const {
+  std::string question = fmt::format("{} threads, weights from {}: {}", options_.threads,
+                                     static_cast<int>(weights_come_from_), key);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    question += "; " + choices[i].implementation;
+    if (i < reorders.size()) question += " +" + std::to_string(reorders[i].size());
+  }
+  return question;
+}
+
 std::size_t Tuner::fastest(const std::string& key, const std::vector<Choice>& choices,
                            const std::vector<Reorders>& reorders) {
-  if (choices.size() < 2 || bytes_of(choices.front().weights) > kTooLargeToTry) return 0;
-  std::string full = key;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    full += "; " + choices[i].implementation;
-    if (i < reorders.size()) full += " +" + std::to_string(reorders[i].size());
+  if (choices.size() < 2 || !options_.measures ||
+      bytes_of(choices.front().weights) > kTooLargeToTry)
+    return 0;
+  const std::string question = question_of(key, choices, reorders);
+  const auto is_answer = [](std::size_t i, const Choice& choice, const std::string& answer) {
+    return answer == fmt::format("{} {}", i, choice.implementation);
+  };
+  if (const auto answer = known_.find(question)) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      if (is_answer(i, choices[i], *answer)) return i;
+    }
   }
-  const auto known = chosen_.find(full);
-  if (known != chosen_.end()) return known->second;
-  std::size_t winner = 0;
-  std::int64_t best = std::numeric_limits<std::int64_t>::max() / 4;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const std::int64_t time =
-        time_of(choices[i], i < reorders.size() ? reorders[i] : Reorders{}, best);
-    if (static_cast<double>(time) >= kClearlyFaster * static_cast<double>(best)) continue;
-    best = time;
-    winner = i;
-  }
-  chosen_[full] = winner;
+  const std::size_t winner = measured_fastest(choices, reorders);
+  known_.add(question, fmt::format("{} {}", winner, choices[winner].implementation));
   return winner;
 }
 

@@ -1,0 +1,29 @@
+#include "cli/turns.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace assay::cli {
+
+void TurnsProgress::report(double /*fraction*/, std::string_view what) {
+  constexpr auto kTurn = std::chrono::milliseconds(100);
+  const bool is_first = what == "warming up" && !has_begun_;
+  const bool is_over =
+      what == "measuring" && std::chrono::steady_clock::now() - turn_began_ >= kTurn;
+  if (is_first || is_over) wait_for_turn();
+}
+
+void TurnsProgress::wait_for_turn() {
+  has_begun_ = true;
+  char byte = kTurnByte;
+  is_alone_ = ::write(kTurnsOut, &byte, 1) != 1;
+  while (!is_alone_ && !interrupted()) {
+    const auto count = ::read(kTurnsIn, &byte, 1);
+    if (count == 1) break;
+    is_alone_ = count == 0 || errno != EINTR;
+  }
+  turn_began_ = std::chrono::steady_clock::now();
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,30 @@
+// Two processes that are compared measure in turns, a tenth of a second each: what else the machine
+// does meanwhile slows down both alike. The process that compares hands out the turns through
+// pipes.
+#pragma once
+
+#include <chrono>
+
+#include "cli/console.h"
+
+namespace assay::cli {
+
+constexpr int kTurnsIn = 0;   // the descriptor on which a measuring process is told to go on
+constexpr int kTurnsOut = 3;  // and the one on which it says that it waits
+constexpr char kTurnByte = '.';
+
+// Waits for the first turn before warm-up, and for the next whenever a turn is over.
+class TurnsProgress : public Progress {
+ public:
+  void report(double fraction, std::string_view what) override;
+  bool cancelled() const override { return is_alone_ || interrupted(); }
+
+ private:
+  void wait_for_turn();
+
+  bool has_begun_ = false;
+  bool is_alone_ = false;  // nobody hands out turns any more
+  std::chrono::steady_clock::time_point turn_began_ = {};
+};
+
+}  // namespace assay::cli
