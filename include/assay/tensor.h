@@ -66,6 +66,8 @@ class Tensor {
   std::vector<double> to_double() const;
   // The same bytes under other dimensions of equal product.
   Tensor reshaped(std::vector<std::int64_t> dims) const;
+  // The same bytes from `first` on, for `count` positions of the first dimension.
+  Tensor rows(std::int64_t first, std::int64_t count) const;
   // Gives memory back until the bytes are asked for again, where the storage can make them anew.
   void release() const;
   // True when both view the very same bytes.

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/memory_block.h"
 #include "base/number_cast.h"
 #include "base/text.h"
 #include "graph/half.h"
@@ -31,23 +32,24 @@ class GeneratedStorage : public Storage {
   std::size_t size() const override { return byte_count_; }
   std::span<const std::byte> bytes() const override {
     const std::lock_guard lock(mutex_);
-    if (bytes_.empty() && byte_count_ > 0) {
-      std::vector<std::byte> made(byte_count_);
-      fill_(made);
+    if (bytes_.size() == 0 && byte_count_ > 0) {
+      MemoryBlock made(byte_count_, "a tensor");
+      fill_({made.data(), made.size()});
       bytes_ = std::move(made);
     }
-    return bytes_;
+    return {bytes_.data(), bytes_.size()};
   }
-  void release(std::size_t, std::size_t) const override {
+  // A part alone is not given back: somebody may still be reading another.
+  void release(std::size_t offset, std::size_t size) const override {
     const std::lock_guard lock(mutex_);
-    std::vector<std::byte>().swap(bytes_);  // assigning {} would keep the memory
+    if (offset == 0 && size == byte_count_) bytes_ = MemoryBlock();
   }
 
  private:
   std::size_t byte_count_ = 0;
   std::function<void(std::span<std::byte>)> fill_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::byte> bytes_;
+  mutable MemoryBlock bytes_;
 };
 
 std::int64_t element_count(std::span<const std::int64_t> dims) {
@@ -162,6 +164,16 @@ Tensor Tensor::of_float(std::vector<std::int64_t> dims, const std::vector<float>
 std::span<const std::byte> Tensor::bytes() const {
   if (byte_size_ == 0) return {};
   return storage_->bytes().subspan(offset_, byte_size_);
+}
+
+Tensor Tensor::rows(std::int64_t first, std::int64_t count) const {
+  const bool is_inside = !dims_.empty() && first >= 0 && count >= 0 && first <= dims_[0] - count;
+  if (!is_inside || !storage_)
+    fail_bad_input("rows {} to {} are not in the tensor", first, first + count);
+  auto dims = dims_;
+  dims[0] = count;
+  const std::size_t row = dims_[0] == 0 ? 0 : byte_size_ / static_cast<std::size_t>(dims_[0]);
+  return Tensor(type_, std::move(dims), storage_, offset_ + static_cast<std::size_t>(first) * row);
 }
 
 void Tensor::release() const {

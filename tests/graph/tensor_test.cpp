@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 
 #include "assay/error.h"
@@ -40,6 +41,35 @@ TEST(Tensor, FloatsOutsideTheIntegerRangeAreClamped) {
   EXPECT_EQ(tensor.to_int64(),
             (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(),
                                        std::numeric_limits<std::int64_t>::min(), 2}));
+}
+
+TEST(Tensor, RowsAreAViewOfTheFirstDimension) {
+  const Tensor tensor = Tensor::of_float({3, 2}, {0, 1, 2, 3, 4, 5});
+  const Tensor rows = tensor.rows(1, 2);
+  EXPECT_EQ(rows.dims(), (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(rows.to_vector<float>(), (std::vector<float>{2, 3, 4, 5}));
+  EXPECT_EQ(rows.bytes().data(), tensor.bytes().data() + 2 * sizeof(float));
+  EXPECT_EQ(tensor.rows(3, 0).elements(), 0);
+  EXPECT_THROW(tensor.rows(2, 2), Error);
+  EXPECT_THROW(tensor.rows(-1, 1), Error);
+  EXPECT_THROW(Tensor::of_float({}, {1}).rows(0, 1), Error);
+}
+
+TEST(Tensor, GeneratedBytesAreMadeAgainAfterARelease) {
+  int made = 0;
+  const Tensor tensor(DataType::Float32, {2, 2},
+                      generated_storage(16, [&](std::span<std::byte> bytes) {
+                        ++made;
+                        const std::vector<float> values = {1, 2, 3, 4};
+                        std::memcpy(bytes.data(), values.data(), bytes.size());
+                      }));
+  EXPECT_EQ(made, 0);
+  const auto before = tensor.bytes();
+  tensor.rows(0, 1).release();  // a part alone is kept
+  EXPECT_EQ(tensor.bytes().data(), before.data());
+  tensor.release();
+  EXPECT_EQ(tensor.to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(made, 2);
 }
 
 TEST(Tensor, GeneratedWeightsDependOnSeedAndNameOnly) {

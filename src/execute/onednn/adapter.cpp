@@ -213,6 +213,18 @@ void keep_small_weights(std::vector<Choice>& choices) {
   std::erase_if(choices, [&](const Choice& choice) { return bytes_of(choice.weights) > most; });
 }
 
+std::optional<Desc> rows_of(const Desc& desc, std::int64_t first, std::int64_t count) {
+  Dims dims = desc.dims();
+  Dims offsets(dims.size(), 0);
+  dims[0] = count;
+  offsets[0] = first;
+  try {
+    return desc.submemory_desc(dims, offsets);
+  } catch (const dnnl::error&) {
+    return {};
+  }
+}
+
 dnnl::primitive reorder_primitive(const Desc& from, const Desc& to) {
   return dnnl::reorder(dnnl::reorder::primitive_desc(cpu(), from, cpu(), to));
 }

@@ -92,6 +92,9 @@ void keep_small_weights(std::vector<Choice>& choices);
 
 // Copies `from` to `to`, changing the layout; both in memory.
 void reorder(const Desc& from_desc, void* from, const Desc& to_desc, void* to);
+// The part of a layout that begins at `first` in the outermost dimension; nothing where the layout
+// cannot be cut there.
+std::optional<Desc> rows_of(const Desc& desc, std::int64_t first, std::int64_t count);
 dnnl::primitive reorder_primitive(const Desc& from, const Desc& to);
 
 }  // namespace assay::onednn

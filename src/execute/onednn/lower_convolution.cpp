@@ -79,11 +79,13 @@ Place weight_place(Lowering& lowering, const ConvolutionLayer& layer, const Choi
   if (choice.own == nullptr) {
     return lowering.weight(*layer.weight, stored_weights(layer), choice.weights);
   }
+  const auto pack = [own = choice.own](const Tensor& weights, std::byte* packed) {
+    with_floats(weights, [&](const float* values) {
+      own->pack_weights(values, reinterpret_cast<float*>(packed));
+    });
+  };
   return lowering.prepared_weight(*layer.weight, choice.implementation, bytes_of(choice.weights),
-                                  [&](const float* values, std::byte* prepared) {
-                                    choice.own->pack_weights(values,
-                                                             reinterpret_cast<float*>(prepared));
-                                  });
+                                  pack);
 }
 
 Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,

@@ -84,6 +84,7 @@ void Lowering::run(Progress* progress) {
   for (const ValueId output : graph().outputs()) {
     if (!is_dynamic(output)) row_major(output);
   }
+  prepare_weights();
 }
 
 void Lowering::place_inputs() {
@@ -173,6 +174,27 @@ void Lowering::set_place(ValueId id, Place place) {
   native_[id.number] = std::move(place);
 }
 
+namespace {
+
+// A very large constant is copied in parts, so that it is never twice in memory.
+void copy_constant(const Tensor& tensor, std::byte* address) {
+  if (tensor.byte_size() == 0) return;
+  const std::int64_t rows = tensor.byte_size() < kLargeWeight ? 1 : tensor.dims()[0];
+  if (rows <= 1) {
+    std::memcpy(address, tensor.bytes().data(), tensor.byte_size());
+    return;
+  }
+  const std::int64_t in_part = std::max<std::int64_t>(1, rows / 16);
+  for (std::int64_t first = 0; first < rows; first += in_part) {
+    const Tensor part = tensor.rows(first, std::min(in_part, rows - first));
+    std::memcpy(address, part.bytes().data(), part.byte_size());
+    address += part.byte_size();
+    part.release();
+  }
+}
+
+}  // namespace
+
 Place Lowering::place_constant(ValueId id, const Tensor& tensor) {
   if (tensor.type() == DataType::String || bits(tensor.type()) < 8) {
     fail_bad_input("constant '{}': {} cannot be laid out for the fast engine",
@@ -187,12 +209,12 @@ Place Lowering::place_constant(ValueId id, const Tensor& tensor) {
   Place place = row_major_place(new_buffer(static_cast<std::int64_t>(tensor.byte_size())),
                                 tensor.type(), tensor.dims());
   if (tensor.byte_size() > 0 && may_use_stored(tensor)) {
-    buffers_[place.buffer.number].fixed = const_cast<std::byte*>(tensor.bytes().data());
+    buffers_[place.buffer.number].fixed = stored_bytes_of(tensor);
   } else {
     std::byte* address = weights_.allocate(std::max<std::size_t>(tensor.byte_size(), 1));
-    if (tensor.byte_size() > 0) std::memcpy(address, tensor.bytes().data(), tensor.byte_size());
+    copy_constant(tensor, address);
     buffers_[place.buffer.number].fixed = address;
-    tensor.release();
+    if (!is_used_as_stored(tensor)) tensor.release();
   }
   if (tensor.byte_size() > 0) weights_by_layout_[key] = place;
   return place;
@@ -272,6 +294,40 @@ bool Lowering::may_use_stored(const Tensor& tensor) const {
   return counts && is_aligned;
 }
 
+namespace {
+
+void reorder_whole(const Tensor& tensor, const Desc& from, const Desc& to, std::byte* address) {
+  with_floats(tensor,
+              [&](const float* values) { reorder(from, const_cast<float*>(values), to, address); });
+}
+
+// A very large weight is brought over in parts, so that it is never twice in memory.
+void reorder_weight(const Tensor& tensor, const Desc& from, const Desc& to, std::byte* address) {
+  const Dims dims = from.dims();
+  const bool is_stored_by_rows = dims.size() == 2 && from == plain_desc(dims);
+  if (tensor.byte_size() < kLargeWeight || !is_stored_by_rows) {
+    return reorder_whole(tensor, from, to, address);
+  }
+  constexpr std::int64_t kRows = 256;
+  const Tensor matrix = tensor.reshaped(dims);
+  for (std::int64_t first = 0; first < dims[0]; first += kRows) {
+    const std::int64_t count = std::min(kRows, dims[0] - first);
+    const auto part = rows_of(to, first, count);
+    if (!part) return reorder_whole(tensor, from, to, address);
+    const Tensor rows = matrix.rows(first, count);
+    reorder_whole(rows, plain_desc({count, dims[1]}), *part, address);
+    rows.release();
+  }
+}
+
+}  // namespace
+
+std::byte* Lowering::stored_bytes_of(const Tensor& tensor) {
+  const auto [storage, offset] = tensor.identity();
+  used_as_stored_[storage].push_back({offset, offset + tensor.byte_size()});
+  return const_cast<std::byte*>(tensor.bytes().data());
+}
+
 Place Lowering::weight(const Tensor& tensor, const Desc& from, const Desc& to) {
   std::string layout(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
   if (from == to && may_use_stored(tensor)) {
@@ -280,12 +336,12 @@ Place Lowering::weight(const Tensor& tensor, const Desc& from, const Desc& to) {
     if (known != weights_by_layout_.end()) return known->second;
     Place place = place_for(new_buffer(static_cast<std::int64_t>(bytes_of(to))), to, to.dims());
     place.blocked = to;
-    buffers_[place.buffer.number].fixed = const_cast<std::byte*>(tensor.bytes().data());
+    buffers_[place.buffer.number].fixed = stored_bytes_of(tensor);
     return weights_by_layout_[key] = place;
   }
   Place place = prepared_weight(tensor, std::move(layout), bytes_of(to),
-                                [&](const float* values, std::byte* address) {
-                                  reorder(from, const_cast<float*>(values), to, address);
+                                [from, to](const Tensor& values, std::byte* address) {
+                                  reorder_weight(values, from, to, address);
                                 });
   place = place_for(place.buffer, to, to.dims());
   place.blocked = to;
@@ -301,16 +357,28 @@ Place Lowering::prepared_weight(const Tensor& tensor, std::string layout, std::s
   place.buffer = new_buffer(static_cast<std::int64_t>(bytes));
   std::byte* address = weights_.allocate(bytes);
   buffers_[place.buffer.number].fixed = address;
-  // Floats are read at addresses that a mapped file need not align.
-  const auto stored = tensor.bytes();
-  if (reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0) {
-    prepare(reinterpret_cast<const float*>(stored.data()), address);
-  } else {
-    const auto copy = tensor.to_vector<float>();
-    prepare(copy.data(), address);
-  }
-  tensor.release();
+  unprepared_.push_back({tensor, prepare, address});
   return weights_by_layout_[key] = place;
+}
+
+void Lowering::prepare_weights() {
+  std::ranges::stable_sort(unprepared_, std::greater(), [](const UnpreparedWeight& weight) {
+    return weight.tensor.byte_size();
+  });
+  for (const auto& [tensor, prepare, address] : unprepared_) {
+    prepare(tensor, address);
+    if (!is_used_as_stored(tensor)) tensor.release();
+  }
+  unprepared_.clear();
+}
+
+bool Lowering::is_used_as_stored(const Tensor& tensor) const {
+  const auto [storage, offset] = tensor.identity();
+  const auto used = used_as_stored_.find(storage);
+  if (used == used_as_stored_.end()) return false;
+  return std::ranges::any_of(used->second, [&, first = offset](const Stretch& stretch) {
+    return stretch.first < first + tensor.byte_size() && first < stretch.last;
+  });
 }
 
 Place Lowering::constant_floats(const std::vector<float>& values, std::vector<std::int64_t> dims) {

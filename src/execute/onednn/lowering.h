@@ -108,7 +108,7 @@ class Lowering {
   // A weight in a layout of the engine's; made once for equal tensor and layout.
   Place weight(const Tensor& tensor, const Desc& from, const Desc& to);
   // The same with a layout of the caller's making, whose name tells it from all others.
-  using PrepareWeight = std::function<void(const float* values, std::byte* prepared)>;
+  using PrepareWeight = std::function<void(const Tensor& values, std::byte* prepared)>;
   Place prepared_weight(const Tensor& tensor, std::string layout, std::size_t bytes,
                         const PrepareWeight& prepare);
   Place constant_floats(const std::vector<float>& values, std::vector<std::int64_t> dims);
@@ -129,6 +129,9 @@ class Lowering {
   void lower(NodeId id);
   Place place_constant(ValueId id, const Tensor& tensor);
   bool may_use_stored(const Tensor& tensor) const;
+  std::byte* stored_bytes_of(const Tensor& tensor);
+  bool is_used_as_stored(const Tensor& tensor) const;
+  void prepare_weights();
   const Place* place_like(ValueId id, const Place& wanted);
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
 
@@ -147,7 +150,32 @@ class Lowering {
   std::vector<std::vector<ValueId>> values_in_;  // by buffer
   using WeightKey = std::pair<std::pair<const Storage*, std::size_t>, std::string>;
   std::map<WeightKey, Place> weights_by_layout_;
+  struct Stretch {
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
+  std::map<const Storage*, std::vector<Stretch>> used_as_stored_;  // steps point into these bytes
+  // Weights are brought into the engine's layouts after all steps are known, the largest first: the
+  // original and the copy of it are together in memory while there is little else.
+  struct UnpreparedWeight {
+    Tensor tensor;
+    PrepareWeight prepare;
+    std::byte* address = nullptr;
+  };
+  std::vector<UnpreparedWeight> unprepared_;
 };
+
+// Calls `use` with the elements of a float32 tensor, at an address that suits them: a mapped file
+// need not align them.
+template <typename Use>
+void with_floats(const Tensor& tensor, const Use& use) {
+  const auto stored = tensor.bytes();
+  if (reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0) {
+    return use(reinterpret_cast<const float*>(stored.data()));
+  }
+  const auto copy = tensor.to_vector<float>();
+  use(copy.data());
+}
 
 // A step that runs a oneDNN primitive.
 struct Argument {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "execute/memory_block.h"
+#include "base/memory_block.h"
 #include "execute/onednn/adapter.h"
 #include "execute/onednn/tuning_file.h"
 

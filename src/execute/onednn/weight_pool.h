@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "execute/memory_block.h"
+#include "base/memory_block.h"
 
 namespace assay::onednn {
 

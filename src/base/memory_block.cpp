@@ -1,4 +1,4 @@
-#include "execute/memory_block.h"
+#include "base/memory_block.h"
 
 #include <sys/mman.h>
 

@@ -16,8 +16,9 @@ class MemoryBlock {
   MemoryBlock(MemoryBlock&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   MemoryBlock& operator=(MemoryBlock&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
+    MemoryBlock taken(std::move(other));  // what this held is given back at once
+    std::swap(data_, taken.data_);
+    std::swap(bytes_, taken.bytes_);
     return *this;
   }
   ~MemoryBlock();
