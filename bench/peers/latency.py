@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Latency and peak memory of assay beside ONNX Runtime, from alternating fresh processes.
+"""Latency and peak memory of assay beside ONNX Runtime, in pairs of fresh processes that measure in turns.
 
-  bench/peers/latency.py build/release/assay [MODEL ...] [--threads 1 2] [--batch 1] [--rounds 5]
+  bench/peers/latency.py build/release/assay [MODEL ...] [--threads 1 2] [--batch 1] [--rounds 3]
 
 MODEL is an .onnx file or zoo:NAME; without any, the networks of the table in the docs. Run it with a
-python that has onnxruntime and numpy. Every round starts one process of each engine, in turns
-(A B B A), so that both meet the same machine. Prints medians over rounds, their ratio, and the peak
-memory of each process over one of the same kind that loads no model.
+python that has onnxruntime and numpy. Every round starts one process of each engine; once both are
+ready they measure a tenth of a second each in turn, so that both meet the same machine, and neither
+runs while the other does. Prints medians over rounds, the median and the range of the rounds' ratios,
+and the peak memory of each process over one of the same kind that loads no model.
 """
 import argparse
 import json
@@ -19,6 +20,8 @@ import time
 
 ZOO = ["resnet18", "resnet50", "vgg16", "mobilenet_v2", "small_cnn_gap", "vit_b16",
        "gpt2_small:last_only=1", "encoder", "lstm"]
+TURN_SECONDS = 0.1
+TURNS_OUT = 3  # the descriptor on which a process says that it waits for its turn
 
 
 def random_inputs(session):
@@ -35,23 +38,67 @@ def random_inputs(session):
     return inputs
 
 
+def wait_for_turn():
+    os.write(TURNS_OUT, b".")
+    if not os.read(0, 1):
+        sys.exit("nobody hands out turns")
+
+
 def run_onnxruntime(path, threads, seconds):
-    """The worker: one process, one session, as many runs as fit."""
+    """The worker: one process, one session, as many runs as fit into its turns."""
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     inputs = random_inputs(session)
+    wait_for_turn()
     for _ in range(5):
         session.run(None, inputs)
     samples = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(samples) < 5:
+    begin = turn = time.perf_counter()
+    while time.perf_counter() - begin < seconds or len(samples) < 5:
+        if time.perf_counter() - turn >= TURN_SECONDS:
+            wait_for_turn()
+            turn = time.perf_counter()
         start = time.perf_counter()
         session.run(None, inputs)
         samples.append((time.perf_counter() - start) * 1e3)
     print(json.dumps({"median_ms": statistics.median(samples)}))
+
+
+class TurnTaker:
+    """A process that waits for a byte before each of its turns."""
+
+    def __init__(self, command):
+        self.command = command
+        out, into = os.pipe()
+        self.output = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=self.output,
+                                        stderr=subprocess.DEVNULL, close_fds=False,
+                                        preexec_fn=lambda: (os.dup2(into, TURNS_OUT),
+                                                            os.set_inheritable(TURNS_OUT, True)))
+        os.close(into)
+        self.said = out
+        self.runs = bool(os.read(out, 1))
+
+    def take_turn(self):
+        if self.runs:
+            self.process.stdin.write(b".")
+            self.process.stdin.flush()
+            self.runs = bool(os.read(self.said, 1))
+
+    def result(self):
+        """The median in milliseconds, and the largest resident size in bytes."""
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = status
+        os.close(self.said)
+        self.process.stdin.close()
+        if status != 0:
+            sys.exit(f"{' '.join(self.command)}: exit status {status}")
+        self.output.seek(0)
+        document = json.load(self.output)
+        return document.get("latency", document)["median_ms"], usage.ru_maxrss * 1024
 
 
 def run_process(command):
@@ -64,33 +111,32 @@ def run_process(command):
     return output, usage.ru_maxrss * 1024
 
 
-def measure_assay(arguments, path, threads, goal="latency"):
-    command = [arguments.assay, "profile", path, "--json", "--threads", str(threads), "--optimize-for", goal,
-               "--min-time", str(arguments.seconds), "--max-time", str(arguments.seconds)]
-    output, peak = run_process(command)
-    return json.loads(output)["latency"]["median_ms"], peak
+def commands(arguments, path, threads):
+    seconds = str(2 * arguments.seconds)  # half of that is the other's
+    return ([arguments.assay, "profile", path, "--json", "--no-ceilings", "--turns", "--threads", str(threads),
+             "--optimize-for", arguments.optimize_for, "--min-time", seconds, "--max-time", seconds],
+            [sys.executable, __file__, "--worker", path, str(threads), seconds])
 
 
-def measure_onnxruntime(arguments, path, threads):
-    command = [sys.executable, __file__, "--worker", path, str(threads), str(arguments.seconds)]
-    output, peak = run_process(command)
-    return json.loads(output)["median_ms"], peak
+def compare(arguments, path, threads):
+    """Medians and peaks of both, by round."""
+    rounds = []
+    for turn in range(arguments.rounds):
+        pair = list(commands(arguments, path, threads))
+        if turn % 2:
+            pair.reverse()
+        takers = [TurnTaker(command) for command in pair]
+        while any(taker.runs for taker in takers):
+            for taker in takers:
+                taker.take_turn()
+        results = [taker.result() for taker in takers]
+        rounds.append(results[::-1] if turn % 2 else results)
+    return rounds
 
 
 def empty_processes(arguments):
     _, ours = run_process([arguments.assay, "--version"])
     _, theirs = run_process([sys.executable, "-c", "import onnxruntime, numpy"])
-    return ours, theirs
-
-
-def compare(arguments, path, threads):
-    """Medians and peaks of both over the rounds."""
-    ours, theirs = [], []
-    for turn in range(arguments.rounds):
-        pair = [lambda: ours.append(measure_assay(arguments, path, threads)),
-                lambda: theirs.append(measure_onnxruntime(arguments, path, threads))]
-        for measure in (pair if turn % 2 == 0 else reversed(pair)):
-            measure()
     return ours, theirs
 
 
@@ -101,15 +147,15 @@ def export(arguments, model, folder):
     if arguments.batch != 1:
         name += ("," if ":" in name else ":") + f"batch={arguments.batch}"
     path = os.path.join(folder, name.replace(":", "_").replace("=", "_").replace(",", "_") + ".onnx")
-    subprocess.run([arguments.assay, "zoo", "export", name, "-o", path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([arguments.assay, "zoo", "export", name, "-o", path], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
     return path
 
 
 def needed_bytes(arguments, path):
     """Weights and live activations, as counted."""
     output, _ = run_process([arguments.assay, "count", path, "--json"])
-    count = json.loads(output)
-    totals = count["totals"]
+    totals = json.loads(output)["totals"]
     return totals["parameter_bytes"] + totals["peak_activation_bytes"]
 
 
@@ -121,8 +167,9 @@ def main():
     parser.add_argument("models", nargs="*", default=["zoo:" + name for name in ZOO])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2.0, help="that each process measures")
+    parser.add_argument("--optimize-for", default="latency")
     arguments = parser.parse_args()
     empty_ours, empty_theirs = empty_processes(arguments)
     print(f"{'model':28} {'thr':>3} {'assay ms':>9} {'ORT ms':>9} {'ratio':>6} {'range':>12}"
@@ -132,13 +179,12 @@ def main():
             path = export(arguments, model, folder)
             needed = needed_bytes(arguments, path)
             for threads in arguments.threads:
-                ours, theirs = compare(arguments, path, threads)
-                a = statistics.median(ms for ms, _ in ours)
-                b = statistics.median(ms for ms, _ in theirs)
-                ratios = [x[0] / y[0] for x, y in zip(ours, theirs)]
-                mib = [(max(peak for _, peak in runs) - empty) / 2**20
-                       for runs, empty in ((ours, empty_ours), (theirs, empty_theirs))]
-                print(f"{model:28} {threads:3} {a:9.3f} {b:9.3f} {a / b:6.3f}"
+                rounds = compare(arguments, path, threads)
+                ratios = [ours[0] / theirs[0] for ours, theirs in rounds]
+                ms = [statistics.median(results[side][0] for results in rounds) for side in (0, 1)]
+                mib = [(max(results[side][1] for results in rounds) - empty) / 2**20
+                       for side, empty in ((0, empty_ours), (1, empty_theirs))]
+                print(f"{model:28} {threads:3} {ms[0]:9.3f} {ms[1]:9.3f} {statistics.median(ratios):6.3f}"
                       f" {min(ratios):5.2f}–{max(ratios):5.2f} {mib[0]:10.1f} {mib[1]:8.1f} {needed / 2**20:7.1f}",
                       flush=True)
 
