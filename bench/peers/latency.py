@@ -12,6 +12,7 @@ and the peak memory of each process over one of the same kind that loads no mode
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -80,13 +81,20 @@ class TurnTaker:
                                                             os.set_inheritable(TURNS_OUT, True)))
         os.close(into)
         self.said = out
-        self.runs = bool(os.read(out, 1))
+        self.wait()
+
+    def wait(self):
+        """Until it waits for its turn or has ended; threads that would spin meanwhile are stopped."""
+        self.runs = bool(os.read(self.said, 1))
+        if self.runs:
+            os.kill(self.process.pid, signal.SIGSTOP)
 
     def take_turn(self):
         if self.runs:
+            os.kill(self.process.pid, signal.SIGCONT)
             self.process.stdin.write(b".")
             self.process.stdin.flush()
-            self.runs = bool(os.read(self.said, 1))
+            self.wait()
 
     def result(self):
         """The median in milliseconds, and the largest resident size in bytes."""

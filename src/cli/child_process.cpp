@@ -92,6 +92,10 @@ class Child {
     wait();
   }
 
+  // Threads that would spin while others measure do not.
+  void stop() const { ::kill(number_, SIGSTOP); }
+  void go_on() const { ::kill(number_, SIGCONT); }
+
   int wait() {
     int status = 0;
     while (::waitpid(number_, &status, 0) < 0 && errno == EINTR) {
@@ -150,7 +154,7 @@ struct TurnTaker::Process {
       if (watched[0].revents != 0) take_some(output.out, result.output);
       if (watched[1].revents != 0) take_some(complaints.out, result.complaints);
       std::string said;
-      if (watched[2].revents != 0 && take_some(turns_out.out, said)) return;
+      if (watched[2].revents != 0 && take_some(turns_out.out, said)) return child.stop();
     }
     result.exit_code = child.wait();
     refuse_when_interrupted();
@@ -174,6 +178,7 @@ bool TurnTaker::has_ended() const {
 
 void TurnTaker::take_turn() {
   if (has_ended()) return;
+  process_->child.go_on();
   const char byte = kTurnByte;
   [[maybe_unused]] const auto written = ::write(process_->turns_in.in.number(), &byte, 1);
   process_->wait();

@@ -103,8 +103,9 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   const bool wants_trace = !arguments.trace.empty() || !arguments.folder.empty();
   options.traced_runs = wants_trace ? kTracedRuns : 0;
   ProgressBar bar(quiet);
-  TurnsProgress turns;
-  Progress& progress = arguments.turns ? static_cast<Progress&>(turns) : bar;
+  std::optional<TurnsProgress> turns;
+  if (arguments.turns) turns.emplace();
+  Progress& progress = turns ? static_cast<Progress&>(*turns) : bar;
   catch_interrupts();
   return blaming(arguments.model.model, [&] {
     return profile_model(std::move(request.graph), arguments.model.model, options, &progress);

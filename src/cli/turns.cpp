@@ -1,10 +1,16 @@
 #include "cli/turns.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 namespace assay::cli {
+
+TurnsProgress::TurnsProgress() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
 
 void TurnsProgress::report(double /*fraction*/, std::string_view what) {
   constexpr auto kTurn = std::chrono::milliseconds(100);

@@ -16,6 +16,7 @@ constexpr char kTurnByte = '.';
 // Waits for the first turn before warm-up, and for the next whenever a turn is over.
 class TurnsProgress : public Progress {
  public:
+  TurnsProgress();  // from now on, this process ends with the one that started it
   void report(double fraction, std::string_view what) override;
   bool cancelled() const override { return is_alone_ || interrupted(); }
 
