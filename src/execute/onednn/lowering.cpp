@@ -353,8 +353,9 @@ Place Lowering::prepared_weight(const Tensor& tensor, std::string layout, std::s
   const WeightKey key{tensor.identity(), std::move(layout)};
   const auto known = weights_by_layout_.find(key);
   if (known != weights_by_layout_.end()) return known->second;
-  Place place;
-  place.buffer = new_buffer(static_cast<std::int64_t>(bytes));
+  const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
+  const Place place =
+      row_major_place(new_buffer(static_cast<std::int64_t>(bytes)), DataType::Float32, {floats});
   std::byte* address = weights_.allocate(bytes);
   buffers_[place.buffer.number].fixed = address;
   unprepared_.push_back({tensor, prepare, address});

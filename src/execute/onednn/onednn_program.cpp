@@ -232,17 +232,18 @@ void OneDnnProgram::set_inputs(std::span<const Tensor> given) {
   has_inputs_ = true;
 }
 
+// One reading of the clock a step: a step begins when the one before it has ended.
 void OneDnnProgram::observed_run() {
   Clock& clock = steady_clock();
   const std::int64_t begin = clock.nanoseconds();
-  std::int64_t end = begin;
+  std::int64_t start = begin;
   for (std::size_t i = 0; i < runners_.size(); ++i) {
-    const std::int64_t start = clock.nanoseconds();
     runners_[i]();
-    end = clock.nanoseconds();
+    const std::int64_t end = clock.nanoseconds();
     step_nanoseconds_[i] += end - start;
+    start = end;
   }
-  run_nanoseconds_ += end - begin;
+  run_nanoseconds_ += start - begin;
 }
 
 void OneDnnProgram::run() {

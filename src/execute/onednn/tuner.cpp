@@ -16,6 +16,8 @@ namespace {
 // Larger than the cache of one core that is still fast.
 constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
 constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
+// Other cores and other machines use the last cache too, and transformed weights are larger.
+constexpr std::int64_t kShareOfLastCache = 2;
 // Copies of weights this large would cost more memory than a better choice is worth.
 constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
 constexpr int kFewestRuns = 2;
@@ -26,9 +28,13 @@ constexpr std::int64_t kLongEnough = 12'000'000;  // nanoseconds with all that i
 // run may have to warm up.
 constexpr double kHopeless = 1.5;
 constexpr double kHopelessAtFirst = 4;
-// Candidates as close as this to the best run again, in turns.
+// Candidates that come close to the best run again, in turns. A processor may change its speed
+// between two short candidates, so those get more chances.
+constexpr std::int64_t kShort = 200'000;  // nanoseconds
 constexpr double kClose = 1.15;
+constexpr double kCloseIfShort = 1.6;
 constexpr int kTurns = 1;
+constexpr int kTurnsIfShort = 4;
 // What comes first is oneDNN's favourite: within the noise it stays, so that equal programs are
 // compiled alike.
 constexpr double kSameTime = 1.03;
@@ -188,9 +194,10 @@ std::size_t Tuner::measured_fastest(const std::vector<Choice>& choices,
     return static_cast<double>(times[i]) <= factor * static_cast<double>(best);
   };
   for (std::size_t i = 0; i < choices.size(); ++i) measure(i);
-  for (int turn = 0; turn < kTurns; ++turn) {
+  const bool is_short = best < kShort;
+  for (int turn = 0; turn < (is_short ? kTurnsIfShort : kTurns); ++turn) {
     for (std::size_t i = 0; i < choices.size(); ++i) {
-      if (is_within(i, kClose)) measure(i);
+      if (is_within(i, is_short ? kCloseIfShort : kClose)) measure(i);
     }
   }
   std::size_t winner = 0;
