@@ -115,22 +115,10 @@ std::vector<ConvolutionEnding> endings() {
   return {{}, {.adds = false, .low = 0}, {.adds = true, .low = -1, .high = 1}};
 }
 
-WinogradShape winograd_shape(const Sizes& sizes, std::size_t tile) {
-  const WindowGrid grid = grid_of(sizes);
-  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
-  const std::size_t rows = size(grid.axes[1].output);
-  const std::size_t columns = size(grid.axes[2].output);
-  return {.tile = tile,
-          .height = size(sizes.height),
-          .width = size(sizes.width),
-          .channels = size(sizes.channels),
-          .rows = rows,
-          .columns = columns,
-          .outputs = size(sizes.outputs),
-          .pad_top = sizes.pad_begin,
-          .pad_left = sizes.pad_begin,
-          .tiles_down = (rows + tile - 1) / tile,
-          .tiles_across = (columns + tile - 1) / tile};
+Winograd winograd_of(const Sizes& sizes, std::size_t tile, const ConvolutionEnding& ending,
+                     int threads, const SimdKernels& kernels) {
+  return Winograd(tile, grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, ending,
+                  threads, kernels);
 }
 
 // Whole and partial tiles, vectors and panels; no padding and much; few tiles and many blocks.
@@ -161,9 +149,7 @@ TEST(OwnConvolution, WinogradEqualsTheDefiningSum) {
       for (const int threads : {1, 2, 3}) {
         for (const ConvolutionEnding& ending : endings()) {
           for (const SimdKernels* kernels : all_kernels()) {
-            const Winograd winograd(winograd_shape(sizes, tile),
-                                    static_cast<std::size_t>(sizes.images), ending, threads,
-                                    *kernels);
+            const Winograd winograd = winograd_of(sizes, tile, ending, threads, *kernels);
             expect_defining_sum(winograd, sizes, ending, tile == 2 ? 6e-6 : 3e-5);
           }
         }
@@ -174,7 +160,7 @@ TEST(OwnConvolution, WinogradEqualsTheDefiningSum) {
 
 TEST(OwnConvolution, WinogradCountsWhatItExecutes) {
   const Sizes sizes{.images = 1, .channels = 16, .outputs = 32, .height = 8, .width = 8};
-  const Winograd winograd(winograd_shape(sizes, 4), 1, {}, 1);
+  const Winograd winograd = winograd_of(sizes, 4, {}, 1, simd());
   const std::int64_t tiles = 4;
   EXPECT_EQ(winograd.flops(), tiles * (2 * 36 * 16 * 32 + 12 * 19 * 16 + 10 * 13 * 32));
 }

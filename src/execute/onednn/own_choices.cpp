@@ -28,23 +28,6 @@ bool is_wasteful(const Choice& choice, const std::vector<Choice>& others) {
   return bytes > kModest && !others.empty() && bytes > 4 * bytes_of(others.front().weights);
 }
 
-WinogradShape winograd_shape(const ConvolutionLayer& layer, std::size_t tile) {
-  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
-  const WindowAxis& down = layer.grid.axes[1];
-  const WindowAxis& across = layer.grid.axes[2];
-  return {.tile = tile,
-          .height = size(layer.input[2]),
-          .width = size(layer.input[3]),
-          .channels = size(layer.input[1]),
-          .rows = size(layer.output[2]),
-          .columns = size(layer.output[3]),
-          .outputs = size(layer.output[1]),
-          .pad_top = down.pad_begin,
-          .pad_left = across.pad_begin,
-          .tiles_down = (size(layer.output[2]) + tile - 1) / tile,
-          .tiles_across = (size(layer.output[3]) + tile - 1) / tile};
-}
-
 // An addition, then an activation that is a clamp; or one of them, or none.
 std::optional<ConvolutionEnding> ending_of(const Epilogue& epilogue) {
   ConvolutionEnding ending;
@@ -115,9 +98,8 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
     for (const std::size_t tile : {4u, 2u}) {
       choices.push_back(
           own_choice(layer, fmt::format("winograd {0}x{0}", tile),
-                     std::make_shared<Winograd>(winograd_shape(layer, tile),
-                                                static_cast<std::size_t>(layer.input[0]), *ending,
-                                                lowering.threads())));
+                     std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
+                                                layer.output[1], *ending, lowering.threads())));
     }
   }
   if (may_use_patches(layer)) {

@@ -58,11 +58,34 @@ constexpr std::int64_t output_transform_flops(std::size_t tile) {
   return tile == 2 ? 6 * 4 : 10 * 13;
 }
 
+WinogradShape shape_of(std::size_t tile, const WindowGrid& grid, std::int64_t channels,
+                       std::int64_t outputs) {
+  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
+  const WindowAxis& down = grid.axes[1];
+  const WindowAxis& across = grid.axes[2];
+  return {.tile = tile,
+          .height = size(down.input),
+          .width = size(across.input),
+          .channels = size(channels),
+          .rows = size(down.output),
+          .columns = size(across.output),
+          .outputs = size(outputs),
+          .pad_top = down.pad_begin,
+          .pad_left = across.pad_begin,
+          .tiles_down = (size(down.output) + tile - 1) / tile,
+          .tiles_across = (size(across.output) + tile - 1) / tile};
+}
+
 }  // namespace
 
-Winograd::Winograd(const WinogradShape& shape, std::size_t images, const ConvolutionEnding& ending,
+Winograd::Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images,
+                   std::int64_t channels, std::int64_t outputs, const ConvolutionEnding& ending,
                    int threads, const SimdKernels& kernels)
-    : kernels_(kernels), shape_(shape), images_(images), ending_(ending), threads_(threads) {
+    : kernels_(kernels),
+      shape_(shape_of(tile, grid, channels, outputs)),
+      images_(static_cast<std::size_t>(images)),
+      ending_(ending),
+      threads_(threads) {
   const auto team = static_cast<std::size_t>(threads);
   const std::size_t bytes_of_tile =
       shape_.planes() * (shape_.channels + row_stride()) * sizeof(float);

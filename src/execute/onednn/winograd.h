@@ -5,13 +5,16 @@
 
 #include "execute/onednn/own_convolution.h"
 #include "execute/simd/simd.h"
+#include "kernels/window_grid.h"
 
 namespace assay::onednn {
 
 class Winograd : public OwnConvolution {
  public:
-  Winograd(const WinogradShape& shape, std::size_t images, const ConvolutionEnding& ending,
-           int threads, const SimdKernels& kernels = simd());
+  // `tile`: 2 or 4 results along each side. The grid is two-dimensional, 3×3, of stride 1.
+  Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images, std::int64_t channels,
+           std::int64_t outputs, const ConvolutionEnding& ending, int threads,
+           const SimdKernels& kernels = simd());
 
   std::size_t weight_floats() const override;
   std::size_t scratch_floats() const override;
