@@ -1,9 +1,9 @@
 // Is B faster than A? A verdict from several pairs of fresh processes that measured in turns.
 //
 // A process has a bias of its own (where its memory lies, which core it got), which no number of
-// samples within it can reveal. So each process counts as one observation, the median of its
-// samples, and the spread over pairs of neighbours, which holds the noise within processes too,
-// makes the interval.
+// samples within it can reveal. So each process counts as one observation, a low quantile of its
+// samples (what others do on the machine only adds time), and the spread over pairs of neighbours,
+// which holds the noise within processes too, makes the interval.
 #pragma once
 
 #include <cstddef>
