@@ -157,7 +157,7 @@ class Duel {
 class SharedTuning {
  public:
   explicit SharedTuning(EngineArguments& engine) {
-    if (!engine.tuning.empty()) return;
+    if (!engine.tuning.empty() || !chooses_algorithms(engine)) return;
     path_ = std::filesystem::temp_directory_path() /
             fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
     std::filesystem::remove(path_);

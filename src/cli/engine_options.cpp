@@ -41,6 +41,11 @@ void add_engine_options(CLI::App& command, EngineArguments& arguments) {
   command.add_option("--seed", arguments.seed, "of inputs drawn at random; default 0");
 }
 
+bool chooses_algorithms(const EngineArguments& arguments) {
+  return arguments.engine != name(Engine::Reference) &&
+         arguments.optimize_for != name(OptimizeFor::Memory);
+}
+
 void append_words(const EngineArguments& arguments, std::vector<std::string>& words) {
   const auto append = [&](const char* flag, const std::string& text) {
     if (!text.empty()) words.insert(words.end(), {flag, text});
@@ -62,6 +67,9 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
   if (!arguments.optimize_for.empty()) {
     options.program.optimize_for = parse_choice("--optimize-for", arguments.optimize_for,
                                                 {OptimizeFor::Latency, OptimizeFor::Memory});
+  }
+  if (!arguments.tuning.empty() && !chooses_algorithms(arguments)) {
+    fail_usage("--tuning goes with --engine onednn for latency: nothing else times algorithms");
   }
   options.program.tuning_file = arguments.tuning;
   options.program.pin_threads = !arguments.no_pin;

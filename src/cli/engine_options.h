@@ -20,6 +20,9 @@ struct EngineArguments {
 // --engine, --optimize-for, --threads, --no-pin, --tuning and --seed.
 void add_engine_options(CLI::App& command, EngineArguments& arguments);
 
+// Whether such a run times algorithms, whose choice a tuning file could keep.
+bool chooses_algorithms(const EngineArguments& arguments);
+
 // The same words again, for another process.
 void append_words(const EngineArguments& arguments, std::vector<std::string>& words);
 

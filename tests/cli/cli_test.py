@@ -576,6 +576,8 @@ class Tuning(Case):
             wrong.write_text(content)
             self.expect(3, "wrong", "profile", "zoo:small_cnn_gap", "--tuning", wrong)
             self.assertEqual(content, wrong.read_text())
+        for words in (["--engine", "reference"], ["--optimize-for", "memory"]):
+            self.expect(2, "--tuning", "run", "zoo:mlp", *words, "--tuning", self.folder / "unused")
         self.expect(4, "nowhere", "run", "zoo:small_cnn_gap", "--tuning", self.folder / "nowhere" / "file")
 
 
