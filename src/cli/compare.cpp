@@ -56,7 +56,7 @@ ComparisonOptions comparison_options(const Arguments& arguments) {
 
 // --- two models
 
-// One process of many: its median is one observation, so its samples may be few. Half of the time
+// One process of many: it is one observation, so its samples may be few. Half of the time
 // that it measures for is the other's.
 std::vector<std::string> profile_words(const Arguments& arguments, const std::string& model,
                                        const ComparisonOptions& options) {
@@ -80,13 +80,6 @@ std::vector<std::string> profile_words(const Arguments& arguments, const std::st
   if (child.exit_code == static_cast<int>(Exit::BadInput))
     throw Error(ErrorKind::BadInput, message);
   throw Error(ErrorKind::Failed, message);
-}
-
-void keep_result(TurnTaker& process, const std::string& model, ComparedSide& side) {
-  const ChildResult child = process.result();
-  if (child.exit_code != 0) fail_like(child, model);
-  side.profile = parse_profile_json(child.output, model);
-  side.processes_ms.push_back(side.profile.samples_ms);
 }
 
 // A pair of fresh processes at a time, which measure in turns, until the verdict is sure or the
@@ -143,7 +136,11 @@ class Duel {
   }
 
   void keep(TurnTaker& process, bool is_a) {
-    keep_result(process, model(is_a), is_a ? result_.a : result_.b);
+    const ChildResult child = process.result();
+    if (child.exit_code != 0) fail_like(child, model(is_a));
+    ComparedSide& side = is_a ? result_.a : result_.b;
+    side.profile = parse_profile_json(child.output, model(is_a));
+    side.processes_ms.push_back(side.profile.samples_ms);
   }
 
   const Arguments& arguments_;
@@ -158,9 +155,14 @@ class SharedTuning {
  public:
   explicit SharedTuning(EngineArguments& engine) {
     if (!engine.tuning.empty() || !chooses_algorithms(engine)) return;
-    path_ = std::filesystem::temp_directory_path() /
-            fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
-    std::filesystem::remove(path_);
+    std::error_code failed;
+    const auto folder = std::filesystem::temp_directory_path(failed);
+    if (failed) {
+      fail_running("no folder for temporary files: {}; set TMPDIR to one that is there",
+                   failed.message());
+    }
+    path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
+    std::filesystem::remove(path_, failed);  // what another process of that number left behind
     engine.tuning = path_.string();
   }
   SharedTuning(const SharedTuning&) = delete;

@@ -111,8 +111,16 @@ void expect_defining_sum(const OwnConvolution& convolution, const Sizes& sizes,
   }
 }
 
-std::vector<ConvolutionEnding> endings() {
-  return {{}, {.adds = false, .low = 0}, {.adds = true, .low = -1, .high = 1}};
+// With every ending and instruction set; `make(ending, kernels)` plans the convolution.
+template <typename Make>
+void expect_defining_sums(const Sizes& sizes, double tolerance, const Make& make) {
+  const ConvolutionEnding endings[] = {
+      {}, {.adds = false, .low = 0}, {.adds = true, .low = -1, .high = 1}};
+  for (const ConvolutionEnding& ending : endings) {
+    for (const SimdKernels* kernels : all_kernels()) {
+      expect_defining_sum(make(ending, *kernels), sizes, ending, tolerance);
+    }
+  }
 }
 
 Winograd winograd_of(const Sizes& sizes, std::size_t tile, const ConvolutionEnding& ending,
@@ -147,12 +155,9 @@ TEST(OwnConvolution, WinogradEqualsTheDefiningSum) {
   for (const Sizes& sizes : kThreeByThree) {
     for (const std::size_t tile : {2u, 4u}) {
       for (const int threads : {1, 2, 3}) {
-        for (const ConvolutionEnding& ending : endings()) {
-          for (const SimdKernels* kernels : all_kernels()) {
-            const Winograd winograd = winograd_of(sizes, tile, ending, threads, *kernels);
-            expect_defining_sum(winograd, sizes, ending, tile == 2 ? 6e-6 : 3e-5);
-          }
-        }
+        expect_defining_sums(sizes, tile == 2 ? 6e-6 : 3e-5, [&](auto& ending, auto& kernels) {
+          return winograd_of(sizes, tile, ending, threads, kernels);
+        });
       }
     }
   }
@@ -203,13 +208,10 @@ TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {
                  .dilation = 2});
   for (const Sizes& sizes : all) {
     for (const int threads : {1, 2}) {
-      for (const ConvolutionEnding& ending : endings()) {
-        for (const SimdKernels* kernels : all_kernels()) {
-          const PatchProduct product(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs,
-                                     ending, threads, *kernels);
-          expect_defining_sum(product, sizes, ending, 6e-6);
-        }
-      }
+      expect_defining_sums(sizes, 6e-6, [&](auto& ending, auto& kernels) {
+        return PatchProduct(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, ending,
+                            threads, kernels);
+      });
     }
   }
 }

@@ -176,21 +176,26 @@ void Lowering::set_place(ValueId id, Place place) {
 
 namespace {
 
-// A very large constant is copied in parts, so that it is never twice in memory.
-void copy_constant(const Tensor& tensor, std::byte* address) {
-  if (tensor.byte_size() == 0) return;
-  const std::int64_t rows = tensor.byte_size() < kLargeWeight ? 1 : tensor.dims()[0];
-  if (rows <= 1) {
-    std::memcpy(address, tensor.bytes().data(), tensor.byte_size());
-    return;
-  }
-  const std::int64_t in_part = std::max<std::int64_t>(1, rows / 16);
-  for (std::int64_t first = 0; first < rows; first += in_part) {
-    const Tensor part = tensor.rows(first, std::min(in_part, rows - first));
-    std::memcpy(address, part.bytes().data(), part.byte_size());
-    address += part.byte_size();
+// Shows a tensor to `use(first row, part)`, a very large one in parts that need not stay in memory
+// afterwards: it is never there twice, as it is stored and as the engine wants it.
+constexpr std::int64_t kRowsInPart = 256;
+
+template <typename Use>
+void by_parts(const Tensor& tensor, const Use& use) {
+  const std::int64_t rows = tensor.dims().empty() ? 1 : tensor.dims()[0];
+  if (tensor.byte_size() < kLargeWeight || rows <= kRowsInPart) return use(std::int64_t{0}, tensor);
+  for (std::int64_t first = 0; first < rows; first += kRowsInPart) {
+    const Tensor part = tensor.rows(first, std::min(kRowsInPart, rows - first));
+    use(first, part);
     part.release();
   }
+}
+
+void copy_constant(const Tensor& tensor, std::byte* address) {
+  by_parts(tensor, [&](std::int64_t, const Tensor& part) {
+    if (part.byte_size() > 0) std::memcpy(address, part.bytes().data(), part.byte_size());
+    address += part.byte_size();
+  });
 }
 
 }  // namespace
@@ -301,23 +306,25 @@ void reorder_whole(const Tensor& tensor, const Desc& from, const Desc& to, std::
               [&](const float* values) { reorder(from, const_cast<float*>(values), to, address); });
 }
 
-// A very large weight is brought over in parts, so that it is never twice in memory.
+// Whether parts can be written into the layout one after the other.
+bool can_be_cut(const Desc& to) {
+  const std::int64_t rows = to.dims()[0];
+  for (std::int64_t first = 0; first < rows; first += kRowsInPart) {
+    if (!rows_of(to, first, std::min(kRowsInPart, rows - first))) return false;
+  }
+  return true;
+}
+
 void reorder_weight(const Tensor& tensor, const Desc& from, const Desc& to, std::byte* address) {
   const Dims dims = from.dims();
   const bool is_stored_by_rows = dims.size() == 2 && from == plain_desc(dims);
-  if (tensor.byte_size() < kLargeWeight || !is_stored_by_rows) {
+  if (tensor.byte_size() < kLargeWeight || !is_stored_by_rows || !can_be_cut(to)) {
     return reorder_whole(tensor, from, to, address);
   }
-  constexpr std::int64_t kRows = 256;
-  const Tensor matrix = tensor.reshaped(dims);
-  for (std::int64_t first = 0; first < dims[0]; first += kRows) {
-    const std::int64_t count = std::min(kRows, dims[0] - first);
-    const auto part = rows_of(to, first, count);
-    if (!part) return reorder_whole(tensor, from, to, address);
-    const Tensor rows = matrix.rows(first, count);
-    reorder_whole(rows, plain_desc({count, dims[1]}), *part, address);
-    rows.release();
-  }
+  by_parts(tensor.reshaped(dims), [&](std::int64_t first, const Tensor& part) {
+    const std::int64_t rows = part.dims()[0];
+    reorder_whole(part, plain_desc(part.dims()), *rows_of(to, first, rows), address);
+  });
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace {
 // Larger than the cache of one core that is still fast.
 constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
 constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
-// Other cores and other machines use the last cache too, and transformed weights are larger.
-constexpr std::int64_t kShareOfLastCache = 2;
 // Copies of weights this large would cost more memory than a better choice is worth.
 constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
 constexpr int kFewestRuns = 2;
