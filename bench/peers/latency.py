@@ -5,15 +5,17 @@
 
 MODEL is an .onnx file or zoo:NAME; without any, the networks of the table in the docs. Run it with a
 python that has onnxruntime and numpy. Every round starts one process of each engine; once both are
-ready they measure a tenth of a second each in turn, so that both meet the same machine, and neither
-runs while the other does. Prints medians over rounds, the median and the range of the rounds' ratios,
-and the peak memory of each process over one of the same kind that loads no model.
+ready they measure a few runs each in turn, so that both meet the same machine, and neither runs while
+the other does. A round's ratio is the median over its turns of the ratio between turns side by side,
+as in `assay compare`. Prints medians over rounds, the median and the range of the rounds' ratios, and
+the peak memory of each process over one of the same kind that loads no model.
 """
 import argparse
 import json
 import os
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,7 +23,11 @@ import time
 
 ZOO = ["resnet18", "resnet50", "vgg16", "mobilenet_v2", "small_cnn_gap", "vit_b16",
        "gpt2_small:last_only=1", "encoder", "lstm"]
-TURN_SECONDS = 0.1
+# As assay's own turns.
+TURN_SECONDS = 0.025
+TURN_SAMPLES = 2
+QUIET_QUANTILE = 0.25
+MESSAGE = struct.Struct("Q")  # how many samples were taken so far
 TURNS_OUT = 3  # the descriptor on which a process says that it waits for its turn
 
 
@@ -39,9 +45,9 @@ def random_inputs(session):
     return inputs
 
 
-def wait_for_turn():
-    os.write(TURNS_OUT, b".")
-    if not os.read(0, 1):
+def wait_for_turn(samples):
+    os.write(TURNS_OUT, MESSAGE.pack(samples))
+    if not os.read(0, MESSAGE.size):
         sys.exit("nobody hands out turns")
 
 
@@ -53,23 +59,37 @@ def run_onnxruntime(path, threads, seconds):
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     inputs = random_inputs(session)
-    wait_for_turn()
+    wait_for_turn(0)
     for _ in range(5):
         session.run(None, inputs)
     samples = []
+    samples_before = 0
     begin = turn = time.perf_counter()
     while time.perf_counter() - begin < seconds or len(samples) < 5:
-        if time.perf_counter() - turn >= TURN_SECONDS:
-            wait_for_turn()
-            turn = time.perf_counter()
         start = time.perf_counter()
         session.run(None, inputs)
         samples.append((time.perf_counter() - start) * 1e3)
-    print(json.dumps({"median_ms": statistics.median(samples)}))
+        if len(samples) - samples_before >= TURN_SAMPLES and time.perf_counter() - turn >= TURN_SECONDS:
+            samples_before = len(samples)
+            wait_for_turn(samples_before)
+            turn = time.perf_counter()
+    print(json.dumps({"median_ms": statistics.median(samples), "samples_ms": samples}))
+
+
+def quiet_times(samples, turn_ends):
+    """A low quantile of each whole turn."""
+    times = []
+    for begin, end in zip([0] + turn_ends, turn_ends):
+        ordered = sorted(samples[begin:end])
+        place = QUIET_QUANTILE * (len(ordered) - 1)
+        below = int(place)
+        above = min(below + 1, len(ordered) - 1)
+        times.append(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
+    return times or [statistics.median(samples)]
 
 
 class TurnTaker:
-    """A process that waits for a byte before each of its turns."""
+    """A process that waits for a message before each of its turns."""
 
     def __init__(self, command):
         self.command = command
@@ -81,23 +101,28 @@ class TurnTaker:
                                                             os.set_inheritable(TURNS_OUT, True)))
         os.close(into)
         self.said = out
+        self.turn_ends = []
         self.wait()
 
     def wait(self):
         """Until it waits for its turn or has ended; threads that would spin meanwhile are stopped."""
-        self.runs = bool(os.read(self.said, 1))
+        message = os.read(self.said, MESSAGE.size)
+        self.runs = bool(message)
         if self.runs:
             os.kill(self.process.pid, signal.SIGSTOP)
+            samples, = MESSAGE.unpack(message)
+            if samples:
+                self.turn_ends.append(samples)
 
     def take_turn(self):
         if self.runs:
             os.kill(self.process.pid, signal.SIGCONT)
-            self.process.stdin.write(b".")
+            self.process.stdin.write(MESSAGE.pack(0))
             self.process.stdin.flush()
             self.wait()
 
     def result(self):
-        """The median in milliseconds, and the largest resident size in bytes."""
+        """The median in milliseconds, the largest resident size in bytes, the times of its turns."""
         _, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = status
         os.close(self.said)
@@ -106,7 +131,12 @@ class TurnTaker:
             sys.exit(f"{' '.join(self.command)}: exit status {status}")
         self.output.seek(0)
         document = json.load(self.output)
-        return document.get("latency", document)["median_ms"], usage.ru_maxrss * 1024
+        latency = document.get("latency", document)
+        return latency["median_ms"], usage.ru_maxrss * 1024, quiet_times(latency["samples_ms"], self.turn_ends)
+
+
+def ratio(ours, theirs):
+    return statistics.median(a / b for a, b in zip(ours[2], theirs[2]))
 
 
 def run_process(command):
@@ -188,7 +218,7 @@ def main():
             needed = needed_bytes(arguments, path)
             for threads in arguments.threads:
                 rounds = compare(arguments, path, threads)
-                ratios = [ours[0] / theirs[0] for ours, theirs in rounds]
+                ratios = [ratio(ours, theirs) for ours, theirs in rounds]
                 ms = [statistics.median(results[side][0] for results in rounds) for side in (0, 1)]
                 mib = [(max(results[side][1] for results in rounds) - empty) / 2**20
                        for side, empty in ((0, empty_ours), (1, empty_theirs))]

@@ -10,8 +10,8 @@
 namespace assay {
 
 struct ComparedSide {
-  StoredProfile profile;                               // of its last process
-  std::vector<std::vector<double>> processes_ms = {};  // the samples of each process
+  StoredProfile profile;                       // of its last process
+  std::vector<ProcessSamples> processes = {};  // in milliseconds
 };
 
 struct ModelComparison {

@@ -1,9 +1,10 @@
 // Is B faster than A? A verdict from several pairs of fresh processes that measured in turns.
 //
 // A process has a bias of its own (where its memory lies, which core it got), which no number of
-// samples within it can reveal. So each process counts as one observation, a low quantile of its
-// samples (what others do on the machine only adds time), and the spread over pairs of neighbours,
-// which holds the noise within processes too, makes the interval.
+// samples within it can reveal. So each pair of processes counts as one observation: the median
+// over its turns of the ratio between a turn of one and the turn of the other next to it, which saw
+// the same machine. The spread over pairs, which holds the noise within processes too, makes the
+// interval.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,11 @@ namespace assay {
 
 enum class ComparisonVerdict { Faster, Slower, Same, Undecided };
 std::string_view name(ComparisonVerdict verdict);  // "FASTER", "SLOWER", "SAME", "UNDECIDED"
+
+struct ProcessSamples {
+  std::vector<double> values;
+  std::vector<std::size_t> turn_ends = {};  // samples taken when each turn was over; none: no turns
+};
 
 struct ComparisonOptions {
   double threshold = 0.01;  // a smaller change is noise
@@ -41,15 +47,20 @@ struct Comparison {
   std::string explanation;  // one sentence with the figures
 };
 
-// One list of samples (or just a median) a process. The processes at the same position ran next to
-// each other, so there must be as many of A as of B.
-Comparison compare_samples(std::span<const std::vector<double>> a_processes,
-                           std::span<const std::vector<double>> b_processes,
+// The processes at the same position ran next to each other, turn by turn, so there must be as many
+// of A as of B. Where nothing was taken in turns, all the samples of a process are one.
+Comparison compare_samples(std::span<const ProcessSamples> a_processes,
+                           std::span<const ProcessSamples> b_processes,
                            const ComparisonOptions& options = {});
 
-// Whether one more pair of processes should run: there are too few, or they are undecided, and by
-// the time the pairs took so far another one fits.
-bool needs_another_pair(const Comparison& so_far, double elapsed_seconds,
+struct PairTimes {
+  double elapsed_seconds = 0;
+  double last_pair_seconds = 0;  // the first of all may have taken longer: it tunes
+};
+
+// Whether one more pair of processes should run: there are too few, or they are undecided, and
+// another one like the last fits.
+bool needs_another_pair(const Comparison& so_far, const PairTimes& times,
                         const ComparisonOptions& options = {});
 
 }  // namespace assay

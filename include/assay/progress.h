@@ -3,6 +3,7 @@
 // The library never draws. The default does nothing and never cancels.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace assay {
@@ -11,6 +12,8 @@ class Progress {
  public:
   virtual ~Progress() = default;
   virtual void report(double /*fraction*/, std::string_view /*what*/) {}
+  // Called after every sample of a measurement that counts, with how many there are by now.
+  virtual void sampled(std::size_t /*samples*/) {}
   virtual bool cancelled() const { return false; }
 };
 

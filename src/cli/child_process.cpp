@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/fail.h"
@@ -142,6 +143,15 @@ struct TurnTaker::Process {
 
   bool is_open() const { return output.out.number() >= 0 || complaints.out.number() >= 0; }
 
+  bool turn_is_over() {
+    std::string said;
+    if (!take_some(turns_out.out, said)) return false;
+    TurnMessage samples = 0;
+    if (said.size() == sizeof samples) std::memcpy(&samples, said.data(), sizeof samples);
+    if (samples > 0) result.samples_by_turn.push_back(samples);
+    return true;
+  }
+
   // Reads what it prints until it says that it waits for a turn, or has closed everything.
   void wait() {
     constexpr int kMillisecondsToWait = 100;  // a signal may come just before poll does
@@ -153,8 +163,7 @@ struct TurnTaker::Process {
       if (::poll(watched.data(), watched.size(), kMillisecondsToWait) <= 0) continue;
       if (watched[0].revents != 0) take_some(output.out, result.output);
       if (watched[1].revents != 0) take_some(complaints.out, result.complaints);
-      std::string said;
-      if (watched[2].revents != 0 && take_some(turns_out.out, said)) return child.stop();
+      if (watched[2].revents != 0 && turn_is_over()) return child.stop();
     }
     result.exit_code = child.wait();
     refuse_when_interrupted();
@@ -166,7 +175,6 @@ TurnTaker::TurnTaker(std::vector<std::string> words) {
   ::signal(SIGPIPE, SIG_IGN);  // a process that was killed is found out by waiting for it
   words.emplace_back("--turns");
   process_ = std::make_unique<Process>(words);
-  process_->wait();
 }
 
 TurnTaker::TurnTaker(TurnTaker&&) noexcept = default;
@@ -176,11 +184,16 @@ bool TurnTaker::has_ended() const {
   return !process_->is_open();
 }
 
+void TurnTaker::wait_until_ready() {
+  process_->wait();
+}
+
 void TurnTaker::take_turn() {
   if (has_ended()) return;
   process_->child.go_on();
-  const char byte = kTurnByte;
-  [[maybe_unused]] const auto written = ::write(process_->turns_in.in.number(), &byte, 1);
+  const TurnMessage go_on = 0;
+  [[maybe_unused]] const auto written =
+      ::write(process_->turns_in.in.number(), &go_on, sizeof go_on);
   process_->wait();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <random>
 
 #include "assay/compare_report.h"
 #include "assay/timing.h"
@@ -60,8 +61,8 @@ ComparisonOptions comparison_options(const Arguments& arguments) {
 // that it measures for is the other's.
 std::vector<std::string> profile_words(const Arguments& arguments, const std::string& model,
                                        const ComparisonOptions& options) {
-  const std::string seconds =
-      fmt::format("{:.3f}", options.max_seconds / static_cast<double>(2 * options.min_pairs));
+  constexpr double kPairsThatFit = 16;  // more would see too little of each process
+  const std::string seconds = fmt::format("{:.3f}", options.max_seconds / kPairsThatFit);
   std::vector<std::string> words = {"profile",       model,        "--json", "--quiet",
                                     "--no-ceilings", "--top",      "1",      "--max-time",
                                     seconds,         "--min-time", seconds};
@@ -94,11 +95,13 @@ class Duel {
     const auto elapsed = [&] {
       return static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
     };
+    PairTimes times;
     do {
       progress_.report(std::min(1.0, elapsed() / options_.max_seconds), "comparing");
       if (!run_pair()) break;
-      result_.result = compare_samples(result_.a.processes_ms, result_.b.processes_ms, options_);
-    } while (needs_another_pair(result_.result, elapsed(), options_));
+      result_.result = compare_samples(result_.a.processes, result_.b.processes, options_);
+      times = {elapsed(), elapsed() - times.elapsed_seconds};
+    } while (needs_another_pair(result_.result, times, options_));
     return std::move(result_);
   }
 
@@ -107,20 +110,20 @@ class Duel {
   bool run_pair() {
     const std::size_t pairs = result_.result.pairs;
     try {
-      const bool a_first = pairs % 2 == 0;
-      TurnTaker first = started(a_first);
-      TurnTaker second = started(!a_first);
-      while (!first.has_ended() || !second.has_ended()) {
-        first.take_turn();
-        second.take_turn();
-      }
-      keep(first, a_first);
-      keep(second, !a_first);
+      TurnTaker a(profile_words(arguments_, arguments_.a, options_));
+      // The first of all may tune, and the second finds what it chose.
+      if (pairs == 0) wait_until_ready(a, true);
+      TurnTaker b(profile_words(arguments_, arguments_.b, options_));
+      if (pairs > 0) wait_until_ready(a, true);
+      wait_until_ready(b, false);
+      while (!a.has_ended() || !b.has_ended()) take_turns(a, b);
+      keep(a, true);
+      keep(b, false);
       return true;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Cancelled || pairs == 0) throw;
-      result_.a.processes_ms.resize(pairs);
-      result_.b.processes_ms.resize(pairs);
+      result_.a.processes.resize(pairs);
+      result_.b.processes.resize(pairs);
       result_.interrupted = true;
       return false;
     }
@@ -128,11 +131,17 @@ class Duel {
 
   const std::string& model(bool is_a) const { return is_a ? arguments_.a : arguments_.b; }
 
-  TurnTaker started(bool is_a) {
-    TurnTaker process(profile_words(arguments_, model(is_a), options_));
+  void wait_until_ready(TurnTaker& process, bool is_a) {
+    process.wait_until_ready();
     // It ended before it measured: that is told at once.
     if (process.has_ended()) keep(process, is_a);
-    return process;
+  }
+
+  // In an order left to chance, so that nothing on the machine can keep step with it.
+  void take_turns(TurnTaker& a, TurnTaker& b) {
+    const bool a_first = chance_() % 2 == 0;
+    (a_first ? a : b).take_turn();
+    (a_first ? b : a).take_turn();
   }
 
   void keep(TurnTaker& process, bool is_a) {
@@ -140,13 +149,14 @@ class Duel {
     if (child.exit_code != 0) fail_like(child, model(is_a));
     ComparedSide& side = is_a ? result_.a : result_.b;
     side.profile = parse_profile_json(child.output, model(is_a));
-    side.processes_ms.push_back(side.profile.samples_ms);
+    side.processes.push_back({side.profile.samples_ms, child.samples_by_turn});
   }
 
   const Arguments& arguments_;
   const ComparisonOptions& options_;
   Progress& progress_;
   ModelComparison result_;
+  std::mt19937 chance_{1};
 };
 
 // Equal layers get equal algorithms on both sides, in every process: what they are compared in is
@@ -194,7 +204,7 @@ ComparedSide stored(const std::string& path) {
   const std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   file->check_intact();
   ComparedSide side{.profile = parse_profile_json(text, path)};
-  side.processes_ms = {side.profile.samples_ms};
+  side.processes = {{side.profile.samples_ms}};
   return side;
 }
 
@@ -203,8 +213,7 @@ ModelComparison compared_profiles(const Arguments& arguments, const ComparisonOp
   comparison.a = stored(arguments.a);
   comparison.b = stored(arguments.b);
   comparison.interleaved = false;
-  comparison.result =
-      compare_samples(comparison.a.processes_ms, comparison.b.processes_ms, options);
+  comparison.result = compare_samples(comparison.a.processes, comparison.b.processes, options);
   comparison.warnings.emplace_back(
       "stored profiles were not run in turn: what else the machine did then is in the difference; "
       "compare the models themselves to be sure");

@@ -13,20 +13,26 @@ TurnsProgress::TurnsProgress() {
 }
 
 void TurnsProgress::report(double /*fraction*/, std::string_view what) {
-  constexpr auto kTurn = std::chrono::milliseconds(100);
-  const bool is_first = what == "warming up" && !has_begun_;
-  const bool is_over =
-      what == "measuring" && std::chrono::steady_clock::now() - turn_began_ >= kTurn;
-  if (is_first || is_over) wait_for_turn();
+  if (what == "warming up" && !has_begun_) wait_for_turn();
+}
+
+void TurnsProgress::sampled(std::size_t samples) {
+  constexpr auto kTurn = std::chrono::milliseconds(25);
+  constexpr std::size_t kFewest = 2;  // the first finds the caches full of the other's data
+  const bool has_enough = samples >= samples_ + kFewest;
+  if (!has_enough || std::chrono::steady_clock::now() - turn_began_ < kTurn) return;
+  samples_ = samples;
+  wait_for_turn();
 }
 
 void TurnsProgress::wait_for_turn() {
   has_begun_ = true;
-  char byte = kTurnByte;
-  is_alone_ = ::write(kTurnsOut, &byte, 1) != 1;
+  constexpr auto kSize = static_cast<ssize_t>(sizeof samples_);
+  is_alone_ = ::write(kTurnsOut, &samples_, sizeof samples_) != kSize;
   while (!is_alone_ && !interrupted()) {
-    const auto count = ::read(kTurnsIn, &byte, 1);
-    if (count == 1) break;
+    TurnMessage ignored = 0;
+    const auto count = ::read(kTurnsIn, &ignored, sizeof ignored);
+    if (count == kSize) break;
     is_alone_ = count == 0 || errno != EINTR;
   }
   turn_began_ = std::chrono::steady_clock::now();

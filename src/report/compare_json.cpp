@@ -6,6 +6,18 @@ namespace assay {
 
 namespace {
 
+Json values_json(const std::vector<ProcessSamples>& processes) {
+  Json values = Json::array();
+  for (const auto& process : processes) values.push_back(process.values);
+  return values;
+}
+
+Json turn_ends_json(const std::vector<ProcessSamples>& processes) {
+  Json ends = Json::array();
+  for (const auto& process : processes) ends.push_back(process.turn_ends);
+  return ends;
+}
+
 Json side_json(const ComparedSide& side, double median_ms) {
   const StoredProfile& profile = side.profile;
   return {{"model", profile.model},
@@ -16,7 +28,8 @@ Json side_json(const ComparedSide& side, double median_ms) {
           {"flops", profile.flops},
           {"peak_memory_bytes", profile.peak_memory_bytes},
           {"peak_rss_growth_bytes", optional_json(profile.peak_rss_growth_bytes)},
-          {"processes_ms", side.processes_ms}};
+          {"processes_ms", values_json(side.processes)},
+          {"turn_ends", turn_ends_json(side.processes)}};
 }
 
 }  // namespace

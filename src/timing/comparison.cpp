@@ -15,15 +15,15 @@ namespace assay {
 namespace {
 
 constexpr double kScore = 1.96;
-// What a process stands for in a pair. What others do on the machine only adds time, in phases that
-// may or may not cover the median by chance; a lower quantile is harder to reach.
-constexpr double kQuietQuantile = 0.35;
+// What a turn stands for. What others do on the machine only adds time, in phases that may or may
+// not cover the median by chance; a lower quantile is harder to reach.
+constexpr double kQuietQuantile = 0.25;
 
-std::vector<double> process_medians(std::span<const std::vector<double>> processes,
+std::vector<double> process_medians(std::span<const ProcessSamples> processes,
                                     std::string_view side) {
   std::vector<double> medians;
   for (const auto& samples : processes) {
-    const double middle = median(samples);
+    const double middle = median(samples.values);
     if (!(middle > 0) || !std::isfinite(middle)) {
       fail_bad_input("process {} of {}: its median time is {}, it must be above 0",
                      medians.size() + 1, side, middle);
@@ -33,34 +33,50 @@ std::vector<double> process_medians(std::span<const std::vector<double>> process
   return medians;
 }
 
-std::vector<double> quiet_times(std::span<const std::vector<double>> processes) {
+// The samples of each whole turn; what came after the last one had no turn of the other beside it.
+std::vector<double> quiet_times(const ProcessSamples& process) {
+  const std::span<const double> values = process.values;
+  const auto quiet_time = [](std::span<const double> samples) {
+    return quantile_of_sorted(sorted(samples), kQuietQuantile);
+  };
   std::vector<double> times;
-  for (const auto& samples : processes) {
-    times.push_back(quantile_of_sorted(sorted(samples), kQuietQuantile));
+  std::size_t begin = 0;
+  for (const std::size_t end : process.turn_ends) {
+    times.push_back(quiet_time(values.subspan(begin, end - begin)));
+    begin = end;
   }
+  if (times.empty()) times.push_back(quiet_time(values));
   return times;
 }
 
-std::vector<double> log_ratios(std::span<const double> numerators,
-                               std::span<const double> denominators) {
+// Of each turn of B and the turn of A beside it.
+std::vector<double> turn_logs(const ProcessSamples& b, const ProcessSamples& a) {
+  const auto above = quiet_times(b);
+  const auto below = quiet_times(a);
   std::vector<double> logs;
-  for (std::size_t i = 0; i < numerators.size(); ++i) {
-    logs.push_back(std::log(numerators[i] / denominators[i]));
+  for (std::size_t turn = 0; turn < std::min(above.size(), below.size()); ++turn) {
+    logs.push_back(std::log(above[turn] / below[turn]));
   }
   return logs;
 }
 
-// The variance, from samples within the processes alone, of a pair's log ratio.
-double variance_within(const std::vector<double>& b, const std::vector<double>& a) {
-  const auto interval = ratio_of_medians(b, a);
-  if (!(interval.low > 0)) return 0;
-  const double half_width = std::log(interval.high / interval.low) / 2;
-  return half_width / kScore * (half_width / kScore);
+// The 95 % interval of a pair's log ratio, from what was seen within its processes alone.
+Interval interval_within(const ProcessSamples& b, const ProcessSamples& a) {
+  const auto logs = turn_logs(b, a);
+  if (static_cast<double>(logs.size()) >= kFewestForInterval) return estimate_median(logs).ci95;
+  const auto ratio = ratio_of_medians(b.values, a.values);
+  return ratio.low > 0 ? Interval{std::log(ratio.low), std::log(ratio.high)} : Interval{};
+}
+
+double variance_within(const ProcessSamples& b, const ProcessSamples& a) {
+  const auto interval = interval_within(b, a);
+  const double deviation = (interval.high - interval.low) / 2 / kScore;
+  return deviation * deviation;
 }
 
 // Too few pairs to see how processes differ: what is assumed of them, or what was seen if that is
 // more.
-Shift shift_of_few(std::span<const std::vector<double>> a, std::span<const std::vector<double>> b,
+Shift shift_of_few(std::span<const ProcessSamples> a, std::span<const ProcessSamples> b,
                    std::span<const double> logs, const ComparisonOptions& options) {
   double within = 0;
   for (std::size_t i = 0; i < logs.size(); ++i) within += variance_within(b[i], a[i]);
@@ -94,6 +110,19 @@ std::string explain(const Comparison& comparison, double threshold) {
       100 * threshold);
 }
 
+void check_turns(std::span<const ProcessSamples> processes) {
+  for (const auto& process : processes) {
+    std::size_t begin = 0;
+    for (const std::size_t end : process.turn_ends) {
+      if (end <= begin || end > process.values.size()) {
+        fail_bad_input("a turn from sample {} to {} of {}: each needs some", begin, end,
+                       process.values.size());
+      }
+      begin = end;
+    }
+  }
+}
+
 void check(std::size_t a_count, std::size_t b_count, const ComparisonOptions& options) {
   if (a_count == 0 || a_count != b_count) {
     fail_usage("{} processes of A and {} of B: run them in pairs, at least one", a_count, b_count);
@@ -119,13 +148,18 @@ std::string_view name(ComparisonVerdict verdict) {
   return "UNDECIDED";
 }
 
-Comparison compare_samples(std::span<const std::vector<double>> a_processes,
-                           std::span<const std::vector<double>> b_processes,
+Comparison compare_samples(std::span<const ProcessSamples> a_processes,
+                           std::span<const ProcessSamples> b_processes,
                            const ComparisonOptions& options) {
   check(a_processes.size(), b_processes.size(), options);
   const auto a_medians = process_medians(a_processes, "A");
   const auto b_medians = process_medians(b_processes, "B");
-  const auto logs = log_ratios(quiet_times(b_processes), quiet_times(a_processes));
+  check_turns(a_processes);
+  check_turns(b_processes);
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < a_processes.size(); ++i) {
+    logs.push_back(median(turn_logs(b_processes[i], a_processes[i])));
+  }
   const bool can_see_processes = static_cast<double>(logs.size()) >= kFewestForInterval;
   const Shift shift = can_see_processes ? paired_shift(logs)
                                         : shift_of_few(a_processes, b_processes, logs, options);
@@ -141,12 +175,11 @@ Comparison compare_samples(std::span<const std::vector<double>> a_processes,
   return comparison;
 }
 
-bool needs_another_pair(const Comparison& so_far, double elapsed_seconds,
+bool needs_another_pair(const Comparison& so_far, const PairTimes& times,
                         const ComparisonOptions& options) {
   if (so_far.pairs == 0) return true;
-  const double a_pair = elapsed_seconds / static_cast<double>(so_far.pairs);
-  const bool fits =
-      so_far.pairs < options.max_pairs && elapsed_seconds + a_pair <= options.max_seconds;
+  const bool fits = so_far.pairs < options.max_pairs &&
+                    times.elapsed_seconds + times.last_pair_seconds <= options.max_seconds;
   const bool too_few = so_far.pairs < options.min_pairs;
   return fits && (too_few || so_far.verdict == ComparisonVerdict::Undecided);
 }

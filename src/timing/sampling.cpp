@@ -61,6 +61,7 @@ class Sampler {
     taken_.samples_ms.push_back(total_ns / static_cast<double>(runs_) / 1e6);
     if (timed_.after_sample) timed_.after_sample();
     taken_.elapsed_seconds = static_cast<double>(clock_.nanoseconds() - start_ns_) / 1e9;
+    progress_.sampled(count());
     report();
   }
 

@@ -198,8 +198,8 @@ ModelComparison fixed_comparison() {
   comparison.b.profile = comparison.a.profile;
   comparison.b.profile.model = "tiny-pruned.onnx";
   comparison.b.profile.parameters = 10'000;
-  comparison.a.processes_ms = {{2.0, 2.1}, {2.0, 2.0}};
-  comparison.b.processes_ms = {{1.5, 1.6}, {1.5, 1.4}};
+  comparison.a.processes = {{{2.0, 2.1}, {1, 2}}, {{2.0, 2.0}, {1}}};
+  comparison.b.processes = {{{1.5, 1.6}, {1, 2}}, {{1.5, 1.4}, {2}}};
   comparison.result = {.ratio = 0.75,
                        .ci95_low = 0.7,
                        .ci95_high = 0.8,

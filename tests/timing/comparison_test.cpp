@@ -12,14 +12,13 @@ namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
-using Processes = std::vector<std::vector<double>>;
+using Processes = std::vector<ProcessSamples>;
 
-// One process: a bias of its own, and noise within.
-std::vector<double> simulate_process(Random& random, double centre, double bias_deviation) {
-  const double biased = centre * std::exp(bias_deviation * random.normal());
-  std::vector<double> samples(25);
-  for (double& sample : samples) sample = biased * std::exp(0.02 * random.normal());
-  return samples;
+// Not taken in turns.
+Processes processes(const std::vector<std::vector<double>>& samples) {
+  Processes all;
+  for (const auto& values : samples) all.push_back({values});
+  return all;
 }
 
 struct Protocol {
@@ -28,20 +27,45 @@ struct Protocol {
   double disturbed_share = 0;
 };
 
+// One process: a bias of its own, the machine's phases, which the turns next to its own share, and
+// noise within.
+ProcessSamples simulate_process(Random& random, double centre, const std::vector<double>& phases) {
+  ProcessSamples process;
+  for (const double phase : phases) {
+    for (int i = 0; i < 4; ++i) {
+      process.values.push_back(centre * phase * std::exp(0.02 * random.normal()));
+    }
+    process.turn_ends.push_back(process.values.size());
+  }
+  return process;
+}
+
+std::vector<double> simulate_phases(Random& random) {
+  std::vector<double> phases(10);
+  for (double& phase : phases) phase = random.uniform() < 0.3 ? 1.5 : 1.0;
+  return phases;
+}
+
 // Pairs of fresh processes until the sequential rule is content.
 Comparison simulate_comparison(double true_ratio, const Protocol& protocol, std::uint64_t seed) {
   Random random(seed);
   Processes a;
   Processes b;
   Comparison comparison;
-  while (needs_another_pair(comparison, protocol.pair_seconds * static_cast<double>(a.size()))) {
+  PairTimes times = {0, protocol.pair_seconds};
+  while (needs_another_pair(comparison, times)) {
+    const auto phases = simulate_phases(random);
+    const auto biased = [&](double centre) {
+      return centre * std::exp(protocol.bias_deviation * random.normal());
+    };
     const bool disturbed = random.uniform() < protocol.disturbed_share;
-    a.push_back(simulate_process(random, 10, protocol.bias_deviation));
-    b.push_back(simulate_process(random, 10 * true_ratio * (disturbed ? 1.1 : 1.0),
-                                 protocol.bias_deviation));
+    a.push_back(simulate_process(random, biased(10), phases));
+    b.push_back(
+        simulate_process(random, biased(10 * true_ratio * (disturbed ? 1.1 : 1.0)), phases));
     comparison = compare_samples(a, b);
+    times.elapsed_seconds += protocol.pair_seconds;
   }
-  EXPECT_LE(protocol.pair_seconds * static_cast<double>(a.size()), 20.0);
+  EXPECT_LE(times.elapsed_seconds, 20.0);
   return comparison;
 }
 
@@ -101,22 +125,49 @@ TEST(Comparison, IsNotFooledByADisturbedPair) {
 
 TEST(Comparison, HonoursTheDifferenceBetweenProcesses) {
   // Each process agrees with itself to the last digit; the processes differ by up to 2 %.
-  const Processes a = {{10.0, 10.0}, {10.19, 10.19}, {10.0, 10.0},
-                       {10.1, 10.1}, {10.19, 10.19}, {10.0, 10.0}};
-  const Processes b = {{10.19, 10.19}, {10.0, 10.0}, {10.1, 10.1},
-                       {10.0, 10.0},   {10.1, 10.1}, {10.19, 10.19}};
+  const auto a = processes(
+      {{10.0, 10.0}, {10.19, 10.19}, {10.0, 10.0}, {10.1, 10.1}, {10.19, 10.19}, {10.0, 10.0}});
+  const auto b = processes(
+      {{10.19, 10.19}, {10.0, 10.0}, {10.1, 10.1}, {10.0, 10.0}, {10.1, 10.1}, {10.19, 10.19}});
   const auto comparison = compare_samples(a, b);
   EXPECT_LT(comparison.ci95_low, 0.985);
   EXPECT_GT(comparison.ci95_high, 1.015);
   EXPECT_EQ(comparison.verdict, ComparisonVerdict::Same);  // holds 1, within ±2 %
 }
 
+TEST(Comparison, PairsTurnByTurn) {
+  // The machine takes up to twice as long in phases that cover both; B takes 2 % longer.
+  const std::vector<double> phases = {1.0, 1.9, 1.1, 1.0, 2.0};
+  ProcessSamples a;
+  ProcessSamples b;
+  for (const double phase : phases) {
+    for (const double first_is_cold : {1.3, 1.0, 1.0}) {
+      a.values.push_back(10 * phase * first_is_cold);
+      b.values.push_back(10.2 * phase * first_is_cold);
+    }
+    a.turn_ends.push_back(a.values.size());
+    b.turn_ends.push_back(b.values.size());
+  }
+  b.values.insert(b.values.end(), 20, 99.0);  // after the last whole turn
+  EXPECT_NEAR(compare_samples(Processes{a}, Processes{b}).ratio, 1.02, 1e-12);
+  b.values[1] *= 1.5;  // one turn alone is disturbed
+  b.values[2] *= 1.5;
+  EXPECT_NEAR(compare_samples(Processes{a}, Processes{b}).ratio, 1.02, 1e-12);
+}
+
+TEST(Comparison, RefusesTurnsWithoutSamples) {
+  const auto a = processes({{1, 1, 1}});
+  EXPECT_THROW(compare_samples(a, Processes{{{1, 1}, {0, 1}}}), Error);
+  EXPECT_THROW(compare_samples(a, Processes{{{1, 1}, {1, 1}}}), Error);
+  EXPECT_THROW(compare_samples(a, Processes{{{1, 1}, {1, 3}}}), Error);
+}
+
 TEST(Comparison, SignedRankIntervalOfSixPairsIsTheWholeRange) {
   Processes a;
   Processes b;
   for (const double ratio : {1.10, 1.12, 1.14, 1.16, 1.18, 1.20}) {
-    a.push_back({10});
-    b.push_back({10 * ratio});
+    a.push_back({{10}});
+    b.push_back({{10 * ratio}});
   }
   const auto comparison = compare_samples(a, b);
   EXPECT_DOUBLE_EQ(comparison.ci95_low, 1.10);
@@ -129,9 +180,9 @@ TEST(Comparison, SignedRankIntervalOfSixPairsIsTheWholeRange) {
 
 TEST(Comparison, OfSinglePairsAssumesThatProcessesDiffer) {
   // 1.96 * sqrt(2) * 0.8 % = 2.2 % either way.
-  EXPECT_NEAR(compare_samples(Processes{{10}}, Processes{{10}}).ci95_high, 1.0224, 0.0002);
+  EXPECT_NEAR(compare_samples(processes({{10}}), processes({{10}})).ci95_high, 1.0224, 0.0002);
   const auto verdict = [](double b) {
-    return compare_samples(Processes{{10}}, Processes{{b}}).verdict;
+    return compare_samples(processes({{10}}), processes({{b}})).verdict;
   };
   EXPECT_EQ(verdict(10.0), ComparisonVerdict::Undecided);
   EXPECT_EQ(verdict(10.2), ComparisonVerdict::Undecided);
@@ -141,25 +192,25 @@ TEST(Comparison, OfSinglePairsAssumesThatProcessesDiffer) {
 
 TEST(Comparison, RunsAnotherPairOnlyWhileUndecidedAndThereIsTime) {
   Comparison so_far;
-  EXPECT_TRUE(needs_another_pair(so_far, 0));
+  EXPECT_TRUE(needs_another_pair(so_far, {}));
   so_far.pairs = 5;
   so_far.verdict = ComparisonVerdict::Slower;
-  EXPECT_TRUE(needs_another_pair(so_far, 5)) << "fewer than six pairs";
+  EXPECT_TRUE(needs_another_pair(so_far, {5, 1})) << "fewer than six pairs";
   so_far.pairs = 6;
-  EXPECT_FALSE(needs_another_pair(so_far, 6));
+  EXPECT_FALSE(needs_another_pair(so_far, {6, 1}));
   so_far.verdict = ComparisonVerdict::Undecided;
-  EXPECT_TRUE(needs_another_pair(so_far, 6));
-  EXPECT_FALSE(needs_another_pair(so_far, 18)) << "a seventh pair would end at 21 s of 20";
+  EXPECT_TRUE(needs_another_pair(so_far, {6, 1}));
+  EXPECT_FALSE(needs_another_pair(so_far, {18, 3})) << "a seventh pair would end at 21 s of 20";
   so_far.pairs = 20;
-  EXPECT_FALSE(needs_another_pair(so_far, 6)) << "20 pairs are the most";
+  EXPECT_FALSE(needs_another_pair(so_far, {6, 1})) << "20 pairs are the most";
 }
 
 TEST(Comparison, RefusesWhatCannotBeCompared) {
   EXPECT_THROW(compare_samples(Processes{}, Processes{}), Error);
-  EXPECT_THROW(compare_samples(Processes{{1}}, Processes{{1}, {2}}), Error);
-  EXPECT_THROW(compare_samples(Processes{{0}}, Processes{{1}}), Error);
-  EXPECT_THROW(compare_samples(Processes{{1}}, Processes{{}}), Error);
-  EXPECT_THROW(compare_samples(Processes{{1}}, Processes{{1}}, {.threshold = 0}), Error);
+  EXPECT_THROW(compare_samples(processes({{1}}), processes({{1}, {2}})), Error);
+  EXPECT_THROW(compare_samples(processes({{0}}), processes({{1}})), Error);
+  EXPECT_THROW(compare_samples(processes({{1}}), processes({{}})), Error);
+  EXPECT_THROW(compare_samples(processes({{1}}), processes({{1}}), {.threshold = 0}), Error);
 }
 
 }  // namespace
