@@ -100,8 +100,9 @@ void PatchProduct::multiply(const float* patches, const float* weights, std::siz
     const std::size_t size = std::min(kChunk, depth_ - start);
     const auto product = start == 0 ? kernels_.panel_product : kernels_.add_panel_product;
     for (std::size_t panel = first_panel; panel < last_panel; ++panel) {
-      product(patches + start, rows_, depth_, weights + start * row_stride() + panel * width * size,
-              size, products + panel * width, row_stride());
+      const float* present = weights + start * row_stride() + panel * width * size;
+      product(patches + start, rows_, depth_, present, size, products + panel * width, row_stride(),
+              {present + width * size, width * size});
     }
   }
 }

@@ -1,25 +1,30 @@
 #include "execute/onednn/weight_pool.h"
 
+#include <algorithm>
+
 namespace assay::onednn {
 
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kSharedBlock = std::size_t{256} << 10;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kSmallestShared = std::size_t{256} << 10;
+constexpr std::size_t kLargestShared = std::size_t{8} << 20;
 
 }  // namespace
 
 std::byte* WeightPool::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kLine - 1) / kLine * kLine;
   bytes_ += static_cast<std::int64_t>(rounded);
-  if (rounded >= kSharedBlock / 2) {
+  if (rounded >= kHugePage) {
     blocks_.emplace_back(rounded, "a weight");
     return blocks_.back().data();
   }
   if (rounded > left_) {
-    blocks_.emplace_back(kSharedBlock, "weights");
+    const auto so_far = static_cast<std::size_t>(bytes_);
+    left_ = std::max(rounded, std::clamp(so_far, kSmallestShared, kLargestShared));
+    blocks_.emplace_back(left_, "weights");
     next_ = blocks_.back().data();
-    left_ = kSharedBlock;
   }
   std::byte* start = next_;
   next_ += rounded;

@@ -179,11 +179,11 @@ void Winograd::run_block(const ConvolutionOperands& operands, std::size_t block,
   in_parallel(threads, parts, [&](std::int64_t from, std::int64_t to) {
     for (auto part = static_cast<std::size_t>(from); part < static_cast<std::size_t>(to); ++part) {
       const std::size_t plane = part / panels();
+      const float* weights = operands.weights + part * panel;
       kernels_.panel_product(
-          inputs + plane * input_plane(), count, shape_.channels, operands.weights + part * panel,
-          shape_.channels,
-          products + plane * product_plane() + part % panels() * kernels_.panel_width,
-          row_stride());
+          inputs + plane * input_plane(), count, shape_.channels, weights, shape_.channels,
+          products + plane * product_plane() + part % panels() * kernels_.panel_width, row_stride(),
+          {weights + panel, panel});
     }
   });
   const ResultEnding ending{operands.bias, operands.addend, ending_.low, ending_.high};

@@ -67,6 +67,12 @@ struct ResultEnding {
   float low = 0, high = 0;
 };
 
+// What a core should have in its own cache by the end of what it does now.
+struct Upcoming {
+  const float* begin = nullptr;  // may be null
+  std::size_t floats = 0;
+};
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -90,11 +96,11 @@ struct SimdKernels {
   // j < panel_width
   void (*panel_product)(const float* rows, std::size_t count, std::size_t stride,
                         const float* panel, std::size_t depth, float* products,
-                        std::size_t products_stride);
+                        std::size_t products_stride, const Upcoming& upcoming);
   // The same, added to what `products` holds.
   void (*add_panel_product)(const float* rows, std::size_t count, std::size_t stride,
                             const float* panel, std::size_t depth, float* products,
-                            std::size_t products_stride);
+                            std::size_t products_stride, const Upcoming& upcoming);
   void (*finish)(const ResultEnding& ending, const float* in, float* out, std::size_t n);
   // Tiles first..last of the batch; `transformed` is where plane 0 of the first of them goes, a row
   // of `channels` for each tile.
