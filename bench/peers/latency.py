@@ -5,9 +5,9 @@
 
 MODEL is an .onnx file or zoo:NAME; without any, the networks of the table in the docs. Run it with a
 python that has onnxruntime and numpy. Every round starts one process of each engine; once both are
-ready they measure a few runs each in turn, so that both meet the same machine, and neither runs while
-the other does. A round's ratio is the median over its turns of the ratio between turns side by side,
-as in `assay compare`. Prints medians over rounds, the median and the range of the rounds' ratios, and
+ready they measure a third of a second each in turn, so that both meet the same machine, and neither runs
+while the other does. A round's ratio is the median over its turns of the ratio between the medians of
+turns side by side. Prints medians over rounds, the median and the range of the rounds' ratios, and
 the peak memory of each process over one of the same kind that loads no model.
 """
 import argparse
@@ -23,10 +23,8 @@ import time
 
 ZOO = ["resnet18", "resnet50", "vgg16", "mobilenet_v2", "small_cnn_gap", "vit_b16",
        "gpt2_small:last_only=1", "encoder", "lstm"]
-# As assay's own turns.
-TURN_SECONDS = 0.025
+TURN_SECONDS = 0.3
 TURN_SAMPLES = 2
-QUIET_QUANTILE = 0.25
 MESSAGE = struct.Struct("Q")  # how many samples were taken so far
 TURNS_OUT = 3  # the descriptor on which a process says that it waits for its turn
 
@@ -76,16 +74,10 @@ def run_onnxruntime(path, threads, seconds):
     print(json.dumps({"median_ms": statistics.median(samples), "samples_ms": samples}))
 
 
-def quiet_times(samples, turn_ends):
-    """A low quantile of each whole turn."""
-    times = []
-    for begin, end in zip([0] + turn_ends, turn_ends):
-        ordered = sorted(samples[begin:end])
-        place = QUIET_QUANTILE * (len(ordered) - 1)
-        below = int(place)
-        above = min(below + 1, len(ordered) - 1)
-        times.append(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
-    return times or [statistics.median(samples)]
+def turn_medians(samples, turn_ends):
+    """Of each whole turn."""
+    medians = [statistics.median(samples[begin:end]) for begin, end in zip([0] + turn_ends, turn_ends)]
+    return medians or [statistics.median(samples)]
 
 
 class TurnTaker:
@@ -122,7 +114,7 @@ class TurnTaker:
             self.wait()
 
     def result(self):
-        """The median in milliseconds, the largest resident size in bytes, the times of its turns."""
+        """The median in milliseconds, the largest resident size in bytes, the medians of its turns."""
         _, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = status
         os.close(self.said)
@@ -132,7 +124,7 @@ class TurnTaker:
         self.output.seek(0)
         document = json.load(self.output)
         latency = document.get("latency", document)
-        return latency["median_ms"], usage.ru_maxrss * 1024, quiet_times(latency["samples_ms"], self.turn_ends)
+        return latency["median_ms"], usage.ru_maxrss * 1024, turn_medians(latency["samples_ms"], self.turn_ends)
 
 
 def ratio(ours, theirs):
@@ -151,7 +143,7 @@ def run_process(command):
 
 def commands(arguments, path, threads):
     seconds = str(2 * arguments.seconds)  # half of that is the other's
-    return ([arguments.assay, "profile", path, "--json", "--no-ceilings", "--turns", "--threads", str(threads),
+    return ([arguments.assay, "profile", path, "--json", "--no-ceilings", "--turns", str(TURN_SECONDS), "--threads", str(threads),
              "--optimize-for", arguments.optimize_for, "--min-time", seconds, "--max-time", seconds],
             [sys.executable, __file__, "--worker", path, str(threads), seconds])
 

@@ -173,7 +173,7 @@ struct TurnTaker::Process {
 TurnTaker::TurnTaker(std::vector<std::string> words) {
   refuse_when_interrupted();
   ::signal(SIGPIPE, SIG_IGN);  // a process that was killed is found out by waiting for it
-  words.emplace_back("--turns");
+  words.insert(words.end(), {"--turns", "0.025"});
   process_ = std::make_unique<Process>(words);
 }
 

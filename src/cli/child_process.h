@@ -14,8 +14,8 @@ struct ChildResult {
   std::vector<std::size_t> samples_by_turn = {};  // taken when each turn that measured was over
 };
 
-// `assay WORDS… --turns`: works only while it has the turn, see turns.h. Ctrl-C throws an Error of
-// kind Cancelled from whatever waits; the process never outlives this.
+// `assay WORDS… --turns SECONDS`: works only while it has the turn, see turns.h. Ctrl-C throws an
+// Error of kind Cancelled from whatever waits; the process never outlives this.
 class TurnTaker {
  public:
   explicit TurnTaker(std::vector<std::string> words);

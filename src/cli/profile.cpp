@@ -33,7 +33,7 @@ struct Arguments {
   bool steps = false;
   bool strict = false;
   bool no_ceilings = false;
-  bool turns = false;
+  std::string turns;
   bool json = false;
   bool csv = false;
 };
@@ -104,7 +104,7 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   options.traced_runs = wants_trace ? kTracedRuns : 0;
   ProgressBar bar(quiet);
   std::optional<TurnsProgress> turns;
-  if (arguments.turns) turns.emplace();
+  if (!arguments.turns.empty()) turns.emplace(parse_decimal("--turns", arguments.turns, 0));
   Progress& progress = turns ? static_cast<Progress&>(*turns) : bar;
   catch_interrupts();
   return blaming(arguments.model.model, [&] {
@@ -195,7 +195,8 @@ void add_timing_options(CLI::App& command, Arguments& arguments) {
   command.add_flag("--no-ceilings", arguments.no_ceilings,
                    "do not estimate what the machine could do, which takes some 0.1 s");
   // What 'assay compare' starts its processes with.
-  command.add_flag("--turns", arguments.turns, "measure in turns with another process")->group("");
+  command.add_option("--turns", arguments.turns, "seconds of a turn with another process")
+      ->group("");
 }
 
 void add_report_options(CLI::App& command, Arguments& arguments) {

@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-TurnsProgress::TurnsProgress() {
+TurnsProgress::TurnsProgress(double turn_seconds) : turn_seconds_(turn_seconds) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -17,10 +17,10 @@ void TurnsProgress::report(double /*fraction*/, std::string_view what) {
 }
 
 void TurnsProgress::sampled(std::size_t samples) {
-  constexpr auto kTurn = std::chrono::milliseconds(25);
   constexpr std::size_t kFewest = 2;  // the first finds the caches full of the other's data
   const bool has_enough = samples >= samples_ + kFewest;
-  if (!has_enough || std::chrono::steady_clock::now() - turn_began_ < kTurn) return;
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - turn_began_;
+  if (!has_enough || taken.count() < turn_seconds_) return;
   samples_ = samples;
   wait_for_turn();
 }

@@ -17,7 +17,8 @@ using TurnMessage = std::uint64_t;
 // Waits for the first turn before warm-up, and for the next whenever a turn is over.
 class TurnsProgress : public Progress {
  public:
-  TurnsProgress();  // from now on, this process ends with the one that started it
+  // From now on, this process ends with the one that started it.
+  explicit TurnsProgress(double turn_seconds);
   void report(double fraction, std::string_view what) override;
   void sampled(std::size_t samples) override;
   bool cancelled() const override { return is_alone_ || interrupted(); }
@@ -25,6 +26,7 @@ class TurnsProgress : public Progress {
  private:
   void wait_for_turn();
 
+  double turn_seconds_ = 0;
   bool has_begun_ = false;
   TurnMessage samples_ = 0;
   bool is_alone_ = false;  // nobody hands out turns any more

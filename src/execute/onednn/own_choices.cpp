@@ -20,12 +20,16 @@ bool may_use_winograd(const Lowering& lowering, const ConvolutionLayer& layer) {
          is_three_by_three(layer.grid.axes[2]);
 }
 
-// Transformed weights and tiles that are this much larger have to come from memory each time: such
-// a choice was never seen to win, and even trying it would take more memory than the model.
-bool is_wasteful(const Choice& choice, const std::vector<Choice>& others) {
+// Transformed weights that are this much larger have to come from memory each time: unless a whole
+// batch uses them, such a choice was never seen to win, and even trying it would take more memory
+// than the model.
+bool is_wasteful(const ConvolutionLayer& layer, const Choice& choice,
+                 const std::vector<Choice>& others) {
   constexpr std::size_t kModest = std::size_t{32} << 20;
+  constexpr std::int64_t kManyPixels = 512;
   const std::size_t bytes = bytes_of(choice.weights) + bytes_of(choice.scratchpad);
-  return bytes > kModest && !others.empty() && bytes > 4 * bytes_of(others.front().weights);
+  return bytes > kModest && !others.empty() && bytes > 4 * bytes_of(others.front().weights) &&
+         saturating_multiply(layer.input[0], layer.grid.output_elements()) < kManyPixels;
 }
 
 // An addition, then an activation that is a clamp; or one of them, or none.
@@ -108,7 +112,7 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
                    std::make_shared<PatchProduct>(layer.grid, layer.input[0], layer.input[1],
                                                   layer.output[1], *ending, lowering.threads())));
   }
-  std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(choice, others); });
+  std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(layer, choice, others); });
   return choices;
 }
 
