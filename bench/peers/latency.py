@@ -4,11 +4,11 @@
   bench/peers/latency.py build/release/assay [MODEL ...] [--threads 1 2] [--batch 1] [--rounds 3]
 
 MODEL is an .onnx file or zoo:NAME; without any, the networks of the table in the docs. Run it with a
-python that has onnxruntime and numpy. Every round starts one process of each engine; once both are
-ready they measure a third of a second each in turn, so that both meet the same machine, and neither runs
-while the other does. A round's ratio is the median over its turns of the ratio between the medians of
-turns side by side. Prints medians over rounds, the median and the range of the rounds' ratios, and
-the peak memory of each process over one of the same kind that loads no model.
+python that has onnxruntime and numpy, where GNU time is installed. Every round starts one process of
+each engine; once both are ready they measure a third of a second each in turn, so that both meet the
+same machine, and neither runs while the other does. A round's ratio is the median over its turns of the
+ratio between the medians of turns side by side. Prints medians over rounds, the median and the range of
+the rounds' ratios, and the peak memory of each process over one of the same kind that loads no model.
 """
 import argparse
 import json
@@ -131,14 +131,13 @@ def ratio(ours, theirs):
     return statistics.median(a / b for a, b in zip(ours[2], theirs[2]))
 
 
-def run_process(command):
-    """Standard output, and the largest resident size in bytes."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    output = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        sys.exit(f"{' '.join(command)}: exit status {status}")
-    return output, usage.ru_maxrss * 1024
+def largest_resident_size(command):
+    """In bytes. GNU time starts the process: of one that this program starts, the system would count this
+    program's own size too, since it was a copy of it for a moment."""
+    with tempfile.NamedTemporaryFile() as figure:
+        subprocess.run(["/usr/bin/time", "-f", "%M", "-o", figure.name, *command], check=True,
+                       stdout=subprocess.DEVNULL)
+        return int(figure.read()) * 1024
 
 
 def commands(arguments, path, threads):
@@ -165,9 +164,8 @@ def compare(arguments, path, threads):
 
 
 def empty_processes(arguments):
-    _, ours = run_process([arguments.assay, "--version"])
-    _, theirs = run_process([sys.executable, "-c", "import onnxruntime, numpy"])
-    return ours, theirs
+    return (largest_resident_size([arguments.assay, "--version"]),
+            largest_resident_size([sys.executable, "-c", "import onnxruntime, numpy"]))
 
 
 def export(arguments, model, folder):
@@ -184,8 +182,8 @@ def export(arguments, model, folder):
 
 def needed_bytes(arguments, path):
     """Weights and live activations, as counted."""
-    output, _ = run_process([arguments.assay, "count", path, "--json"])
-    totals = json.loads(output)["totals"]
+    counted = subprocess.run([arguments.assay, "count", path, "--json"], check=True, stdout=subprocess.PIPE)
+    totals = json.loads(counted.stdout)["totals"]
     return totals["parameter_bytes"] + totals["peak_activation_bytes"]
 
 

@@ -1,4 +1,6 @@
 // The command line: a table of contents, and the one place where errors become exit codes.
+#include <malloc.h>
+
 #include <algorithm>
 #include <new>
 
@@ -100,6 +102,8 @@ Exit run(int count, char** words) {
 
 int main(int count, char** words) {
   using assay::cli::Exit;
+  // Large pieces go back to the system when they are freed, however many there were.
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
   Exit code = Exit::Failed;
   try {
     code = assay::cli::run(count, words);

@@ -84,7 +84,6 @@ void Lowering::run(Progress* progress) {
   for (const ValueId output : graph().outputs()) {
     if (!is_dynamic(output)) row_major(output);
   }
-  prepare_weights();
 }
 
 void Lowering::place_inputs() {

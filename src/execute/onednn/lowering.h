@@ -73,6 +73,9 @@ class Lowering {
            Tuner& tuner);
 
   void run(Progress* progress);
+  // Afterwards: brings the weights into the layouts that were chosen, and lets go of them as
+  // stored.
+  void prepare_weights();
 
   const Graph& graph() const { return source_.model.graph; }
   const Node& node(NodeId id) const { return graph().node(id); }
@@ -131,7 +134,6 @@ class Lowering {
   bool may_use_stored(const Tensor& tensor) const;
   std::byte* stored_bytes_of(const Tensor& tensor);
   bool is_used_as_stored(const Tensor& tensor) const;
-  void prepare_weights();
   const Place* place_like(ValueId id, const Place& wanted);
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
 

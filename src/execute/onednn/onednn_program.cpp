@@ -12,6 +12,7 @@
 #include "base/free_memory.h"
 #include "execute/engines.h"
 #include "execute/inputs.h"
+#include "execute/onednn/library_memory.h"
 #include "execute/onednn/lowering.h"
 #include "execute/onednn/tuner.h"
 #include "execute/threads.h"
@@ -138,7 +139,8 @@ OneDnnProgram::OneDnnProgram(Inferred model, const ProgramOptions& options, bool
                              Progress* progress)
     : options_(options),
       threads_(thread_count(options.threads)),
-      team_(threads_, options.pin_threads) {
+      team_(threads_, options.pin_threads),
+      weights_(options.optimize_for) {
   check_is_runnable(model.graph);
   inputs_ = values_of(model.graph, model.graph.inputs());
   outputs_ = values_of(model.graph, model.graph.outputs());
@@ -151,14 +153,19 @@ OneDnnProgram::OneDnnProgram(Inferred model, const ProgramOptions& options, bool
 }
 
 void OneDnnProgram::lower(bool careful, Progress* progress) {
+  const bool has_to_fit = options_.optimize_for == OptimizeFor::Memory;
+  const ForgetPrimitives forget_primitives(has_to_fit);
   Tuner tuner({.model_bytes = memory_.planned_weight_bytes,
                .threads = threads_,
-               .measures = options_.optimize_for == OptimizeFor::Latency,
+               .measures = !has_to_fit,
                .file = options_.tuning_file});
   Lowering lowering(rewritten_, {.program = options_, .threads = threads_, .careful = careful},
                     weights_, tuner);
   lowering.run(progress);
   tuner.save();
+  if (has_to_fit) give_back_code_pages();
+  lowering.prepare_weights();
+  if (has_to_fit) give_back_code_pages();
   find_inputs_and_outputs(lowering);
   bind(lowering, plan_arena(lowering));
   memory_.weight_bytes = weights_.bytes();

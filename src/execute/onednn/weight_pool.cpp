@@ -22,7 +22,8 @@ std::byte* WeightPool::allocate(std::size_t bytes) {
   }
   if (rounded > left_) {
     const auto so_far = static_cast<std::size_t>(bytes_);
-    left_ = std::max(rounded, std::clamp(so_far, kSmallestShared, kLargestShared));
+    const std::size_t largest = what_ == OptimizeFor::Memory ? kSmallestShared : kLargestShared;
+    left_ = std::max(rounded, std::clamp(so_far, kSmallestShared, largest));
     blocks_.emplace_back(left_, "weights");
     next_ = blocks_.back().data();
   }

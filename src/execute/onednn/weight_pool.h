@@ -4,17 +4,21 @@
 #include <cstddef>
 #include <vector>
 
+#include "assay/program.h"
 #include "base/memory_block.h"
 
 namespace assay::onednn {
 
 class WeightPool {
  public:
+  // Small weights share large blocks, on huge pages, unless memory is what counts.
+  explicit WeightPool(OptimizeFor what) : what_(what) {}
   // Aligned to a cache line.
   std::byte* allocate(std::size_t bytes);
   std::int64_t bytes() const { return bytes_; }  // handed out
 
  private:
+  OptimizeFor what_;
   std::vector<MemoryBlock> blocks_;
   std::byte* next_ = nullptr;  // in the block that small weights share
   std::size_t left_ = 0;
