@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -133,6 +134,7 @@ class Graph {
   void add_output(ValueId value) { outputs_.push_back(value); }
   void add_initializer(ValueId value, Tensor tensor);
   void add_capture(Capture capture) { captures_.push_back(capture); }
+  std::vector<Capture> take_captures() { return std::exchange(captures_, {}); }
   void reserve(std::size_t values, std::size_t nodes);
 
   std::size_t value_count() const { return values_.size(); }

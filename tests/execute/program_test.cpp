@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "assay/error.h"
 #include "assay/layers.h"
 #include "assay/zoo.h"
+#include "execute/body_maker.h"
 #include "execute/compare_engines.h"
 
 namespace assay {
@@ -164,6 +166,62 @@ TEST(OneDnnProgram, FallsBackToThePlainKernelAndSaysSo) {
   const auto program = compile(infer_shapes(graph));
   EXPECT_NE(program->steps()[0].fell_back.find("Sin"), std::string::npos);
   EXPECT_LE(compare_engines(graph).largest, 1e-6);
+}
+
+// x, or what a convolution with a captured weight makes of it, or of a sum with a capture that is
+// computed: two branches, one of which holds another choice.
+Graph choosing_network() {
+  GraphBuilder builder("choices");
+  const ValueId outer = builder.input("outer", DataType::Bool, Shape{});
+  const ValueId inner = builder.input("inner", DataType::Bool, Shape{});
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 4, 6, 6});
+  std::vector<float> numbers(4 * 4 * 3 * 3);
+  std::iota(numbers.begin(), numbers.end(), -70.0f);
+  const ValueId weight = builder.constant("w", Tensor::of_float({4, 4, 3, 3}, numbers));
+  const ValueId positive = Relu()(builder, x);
+  const std::vector<Attribute> padded = {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
+  test::Body convolves;
+  convolves.output(
+      convolves.node("Conv", {convolves.capture(positive), convolves.capture(weight)}, padded));
+  test::Body chooses;
+  const ValueId captured = chooses.capture(x);
+  const ValueId doubled = chooses.node("Add", {captured, chooses.capture(positive)});
+  test::Body adds;
+  adds.output(adds.node("Add", {adds.capture(captured), adds.capture(doubled)}));
+  test::Body stays;
+  stays.output(stays.capture(captured));
+  chooses.output(chooses.node("If", {chooses.capture(inner)},
+                              {{"then_branch", adds.finish()}, {"else_branch", stays.finish()}}));
+  const ValueId chosen =
+      builder.node("If", "choose", {outer},
+                   {{"then_branch", convolves.finish()}, {"else_branch", chooses.finish()}});
+  builder.output(builder.node("Neg", "negative", {chosen}), "y");
+  return builder.finish();
+}
+
+TEST(OneDnnProgram, CompilesBothBranchesOfAChoice) {
+  const Inferred model = infer_shapes(choosing_network());
+  const auto fast = compile(model);
+  const auto slow = compile(model, {.engine = Engine::Reference});
+  const auto step = std::ranges::find(fast->steps(), "If", &StepInfo::op);
+  ASSERT_NE(step, fast->steps().end());
+  EXPECT_EQ(step->algorithm, "compiled branches");
+  EXPECT_EQ(step->fell_back, "");
+  EXPECT_GT(step->executed_flops, 0);
+  EXPECT_GE(fast->memory().weight_bytes, 4 * 4 * 3 * 3 * 4);
+  const Tensor x = random_inputs(fast->inputs())[2];
+  for (const bool outer : {true, false}) {
+    for (const bool inner : {true, false}) {
+      std::vector<Tensor> inputs = {test::truth(outer), test::truth(inner), x};
+      for (Program* program : {fast.get(), slow.get()}) {
+        program->set_inputs(inputs);
+        program->run();
+      }
+      const Difference difference = compare_results(fast->results(), slow->results());
+      EXPECT_LE(difference.largest, 1e-6) << outer << inner;
+      EXPECT_TRUE(difference.same_shapes);
+    }
+  }
 }
 
 TEST(OneDnnProgram, RunsWhatOnlyTheDataKnowsTheShapeOf) {

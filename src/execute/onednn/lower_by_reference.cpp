@@ -35,22 +35,6 @@ std::vector<ValueId> values_read(const Node& node) {
   return ids;
 }
 
-Tensor tensor_at(const Place& place, const std::byte* bytes) {
-  const auto size = static_cast<std::size_t>(place.bytes());
-  std::vector<std::byte> copy(bytes, bytes + size);
-  return Tensor(place.type, place.dims, heap_storage(std::move(copy)));
-}
-
-void store(const RuntimeValue& value, const Place& place, std::byte* to, const std::string& name) {
-  const Tensor* tensor = value.tensor();
-  if (tensor == nullptr || tensor->type() != place.type || tensor->dims() != place.dims) {
-    fail_bad_input("'{}' should be {}[{}], the kernel gave {}", name, assay::name(place.type),
-                   join_dims(place.dims),
-                   tensor ? tensor_type(tensor->type(), tensor->shape()).to_string() : "no tensor");
-  }
-  if (tensor->byte_size() > 0) std::memcpy(to, tensor->bytes().data(), tensor->byte_size());
-}
-
 struct Target {
   ValueId id;
   std::optional<Place> place;  // none: a dynamic value
@@ -118,15 +102,26 @@ std::string reason_of(const Lowering& lowering, const Node& node) {
 
 }  // namespace
 
-void lower_by_reference(Lowering& lowering, NodeId id) {
+Tensor tensor_at(const Place& place, const std::byte* bytes) {
+  const auto size = static_cast<std::size_t>(place.bytes());
+  std::vector<std::byte> copy(bytes, bytes + size);
+  return Tensor(place.type, place.dims, heap_storage(std::move(copy)));
+}
+
+void store(const RuntimeValue& value, const Place& place, std::byte* to, const std::string& name) {
+  const Tensor* tensor = value.tensor();
+  if (tensor == nullptr || tensor->type() != place.type || tensor->dims() != place.dims) {
+    fail_bad_input("'{}' should be {}[{}], the kernel gave {}", name, assay::name(place.type),
+                   join_dims(place.dims),
+                   tensor ? tensor_type(tensor->type(), tensor->shape()).to_string() : "no tensor");
+  }
+  if (tensor->byte_size() > 0) std::memcpy(to, tensor->bytes().data(), tensor->byte_size());
+}
+
+Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft) {
   const Node& node = lowering.node(id);
   auto evaluator = std::make_shared<NodeEvaluator>(lowering.graph(), id);
   std::vector<Source> sources;
-  StepDraft draft{.nodes = {id},
-                  .algorithm = "reference",
-                  .reads = {},
-                  .writes = {},
-                  .fell_back = reason_of(lowering, node)};
   for (const ValueId value : values_read(node)) {
     sources.push_back(value.is_valid() ? source_of(lowering, value) : Source{});
     if (sources.back().place) draft.reads.push_back(*sources.back().place);
@@ -141,7 +136,7 @@ void lower_by_reference(Lowering& lowering, NodeId id) {
                           .sources = std::move(sources),
                           .targets = std::move(targets),
                           .dynamic = lowering.dynamic_values()};
-  lowering.add_step(draft, [unbound](const Addresses& at) -> Runner {
+  return [unbound](const Addresses& at) -> Runner {
     auto call = std::make_shared<BoundCall>(unbound);
     for (const Source& source : call->sources) {
       call->from.push_back(source.place ? at.bytes(*source.place) : nullptr);
@@ -150,7 +145,14 @@ void lower_by_reference(Lowering& lowering, NodeId id) {
       call->to.push_back(target.place ? at.bytes(*target.place) : nullptr);
     }
     return [call] { call->run(); };
-  });
+  };
+}
+
+void lower_by_reference(Lowering& lowering, NodeId id) {
+  StepDraft draft{
+      .nodes = {id}, .algorithm = "reference", .fell_back = reason_of(lowering, lowering.node(id))};
+  const Binder bind = reference_binder(lowering, id, draft);
+  lowering.add_step(draft, bind);
 }
 
 }  // namespace assay::onednn

@@ -22,6 +22,7 @@ LowerTable all_lowerings() {
   add_normalization_lowering(table);
   add_reduction_lowering(table);
   add_recurrent_lowering(table);
+  add_branch_lowering(table);
   return table;
 }
 
@@ -366,6 +367,11 @@ Place Lowering::prepared_weight(const Tensor& tensor, std::string layout, std::s
   buffers_[place.buffer.number].fixed = address;
   unprepared_.push_back({tensor, prepare, address});
   return weights_by_layout_[key] = place;
+}
+
+void Lowering::add_inner_memory(const ProgramMemory& memory) {
+  inner_memory_.weight_bytes += memory.weight_bytes;
+  inner_memory_.arena_bytes += memory.arena_bytes;
 }
 
 void Lowering::prepare_weights() {

@@ -123,7 +123,11 @@ class Lowering {
   // Values whose shape is known only at run time, by id; shared with the steps.
   const std::shared_ptr<std::vector<RuntimeValue>>& dynamic_values() const { return dynamic_; }
 
+  // Of programs inside the steps.
+  void add_inner_memory(const ProgramMemory& memory);
+
   // Results.
+  const ProgramMemory& inner_memory() const { return inner_memory_; }
   std::vector<PlannedStep>& steps() { return steps_; }
   const std::vector<BufferInfo>& buffers() const { return buffers_; }
 
@@ -142,6 +146,7 @@ class Lowering {
   WeightPool& weights_;
   Tuner& tuner_;
   std::shared_ptr<std::vector<RuntimeValue>> dynamic_;
+  ProgramMemory inner_memory_;
   std::vector<BufferInfo> buffers_;
   std::vector<PlannedStep> steps_;
   std::vector<std::vector<NodeId>> readers_;
@@ -199,11 +204,17 @@ void add_movement_lowering(LowerTable& table);
 void add_normalization_lowering(LowerTable& table);
 void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
+void add_branch_lowering(LowerTable& table);
 
 // A product of two activations, or of what no inner product takes.
 bool lower_batched_product(Lowering& lowering, NodeId id);
 
 // The plain kernel as a step.
 void lower_by_reference(Lowering& lowering, NodeId id);
+// What that step does: its operands are added to the draft, and its outputs get places.
+Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft);
+// Between a place of plain row-major bytes and a tensor.
+Tensor tensor_at(const Place& place, const std::byte* bytes);
+void store(const RuntimeValue& value, const Place& place, std::byte* to, const std::string& name);
 
 }  // namespace assay::onednn
