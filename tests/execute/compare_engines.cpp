@@ -8,7 +8,7 @@ namespace assay {
 namespace {
 
 // Outputs that cancel to almost nothing are judged as if they were this large.
-constexpr double kSmallestScale = 0.05;
+constexpr double kSmallestScale = 0.01;
 
 void compare_numbers(const std::vector<double>& fast, const std::vector<double>& reference,
                      const std::string& where, Difference& difference) {
