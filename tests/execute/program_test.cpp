@@ -157,6 +157,16 @@ TEST(OneDnnProgram, DoesNotOverwriteAnOutputThroughAViewOfIt) {
   EXPECT_LE(compare_engines(builder.finish()).largest, 1e-5);
 }
 
+TEST(OneDnnProgram, TwoActivationsOfOneKindKeepTheirOwnNumbers) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3, 1, 1});
+  const ValueId weight = builder.weight("w", {16, 3, 1, 1}, 1.0);
+  const ValueId product = builder.node("Conv", "conv", {x, weight});
+  const ValueId leaky = builder.node("LeakyRelu", "leaky", {product});
+  builder.output(Relu()(builder, leaky), "y");
+  EXPECT_LE(compare_engines(builder.finish()).largest, 1e-6);
+}
+
 TEST(OneDnnProgram, FallsBackToThePlainKernelAndSaysSo) {
   GraphBuilder builder("net");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});

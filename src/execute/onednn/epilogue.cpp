@@ -1,5 +1,7 @@
 #include "execute/onednn/epilogue.h"
 
+#include <algorithm>
+
 #include <limits>
 
 #include "base/checked.h"
@@ -73,6 +75,13 @@ void add_addition(Lowering& lowering, NodeId main, NodeId id, ValueId other, Epi
       {.kind = epilogue.in_place ? PostOp::Kind::Sum : PostOp::Kind::BinaryAdd});
 }
 
+// Some of oneDNN's kernels take the numbers of the first for all activations of one kind: of
+// LeakyRelu then Relu, both would leak.
+bool has_one_like(const Epilogue& epilogue, const PostOp& activation) {
+  return std::ranges::find(epilogue.post_ops, activation.algorithm, &PostOp::algorithm) !=
+         epilogue.post_ops.end();
+}
+
 }  // namespace
 
 Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions additions) {
@@ -86,7 +95,7 @@ Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions a
     if (node.outputs.size() != 1 || !lowering.is_float(node.outputs[0])) break;
     if (lowering.dims(node.outputs[0]) != lowering.dims(value)) break;
     if (const auto activation = activation_of(lowering, node);
-        activation && node.inputs[0] == epilogue.result) {
+        activation && node.inputs[0] == epilogue.result && !has_one_like(epilogue, *activation)) {
       epilogue.post_ops.push_back(*activation);
     } else if (const auto other = addend_of(lowering, node, epilogue.result);
                other && !epilogue.addend && additions == Additions::Taken) {
