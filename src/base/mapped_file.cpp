@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/fail.h"
+#include "base/round.h"
 #include "base/system_error.h"
 
 namespace assay {
@@ -141,7 +142,7 @@ MappedFile::~MappedFile() {
 
 void MappedFile::release(std::size_t offset, std::size_t size) const {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t first = (offset + page - 1) / page * page;
+  const std::size_t first = rounded_up(offset, page);
   const std::size_t last = (offset + size) / page * page;
   if (first >= last || last > bytes_.size()) return;
   // Advice: where the system does not take it, memory stays in use and nothing else changes.

@@ -7,13 +7,11 @@
 
 #include "base/fail.h"
 #include "base/free_memory.h"
+#include "base/round.h"
 
 namespace assay {
 
 namespace {
-
-// Below this a huge page would waste more than it saves.
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 void* map(std::size_t bytes) {
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -29,7 +27,7 @@ void* map_for_huge_pages(std::size_t bytes) {
   const std::size_t before = past == 0 ? 0 : kHugePage - past;
   std::byte* begin = reserved + before;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t used = (bytes + page - 1) / page * page;
+  const std::size_t used = rounded_up(bytes, page);
   if (before > 0) munmap(reserved, before);
   munmap(begin + used, kHugePage - before);
   (void)madvise(begin, bytes, MADV_HUGEPAGE);

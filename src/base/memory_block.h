@@ -9,6 +9,9 @@
 
 namespace assay {
 
+// Below this a huge page would waste more than it saves.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 class MemoryBlock {
  public:
   MemoryBlock() = default;

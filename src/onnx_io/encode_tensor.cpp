@@ -1,3 +1,4 @@
+#include "base/round.h"
 #include "onnx_io/encode.h"
 #include "onnx_io/schema.h"
 
@@ -67,7 +68,7 @@ bool ExternalPlan::takes(const Tensor& tensor) {
 std::uint64_t ExternalPlan::place(const Tensor& tensor) {
   const bool is_large = tensor.byte_size() >= kFewestPageAlignedBytes;
   const std::uint64_t alignment = is_large ? kPageAlignment : kSmallAlignment;
-  const std::uint64_t offset = (size_ + alignment - 1) / alignment * alignment;
+  const std::uint64_t offset = rounded_up(size_, alignment);
   placed_.push_back({tensor, offset});
   size_ = offset + tensor.byte_size();
   return offset;

@@ -6,16 +6,11 @@ namespace assay {
 
 namespace {
 
-Json values_json(const std::vector<ProcessSamples>& processes) {
-  Json values = Json::array();
-  for (const auto& process : processes) values.push_back(process.values);
-  return values;
-}
-
-Json turn_ends_json(const std::vector<ProcessSamples>& processes) {
-  Json ends = Json::array();
-  for (const auto& process : processes) ends.push_back(process.turn_ends);
-  return ends;
+template <typename Numbers>
+Json each_json(const std::vector<ProcessSamples>& processes, Numbers ProcessSamples::*member) {
+  Json all = Json::array();
+  for (const auto& process : processes) all.push_back(process.*member);
+  return all;
 }
 
 Json side_json(const ComparedSide& side, double median_ms) {
@@ -28,8 +23,8 @@ Json side_json(const ComparedSide& side, double median_ms) {
           {"flops", profile.flops},
           {"peak_memory_bytes", profile.peak_memory_bytes},
           {"peak_rss_growth_bytes", optional_json(profile.peak_rss_growth_bytes)},
-          {"processes_ms", values_json(side.processes)},
-          {"turn_ends", turn_ends_json(side.processes)}};
+          {"processes_ms", each_json(side.processes, &ProcessSamples::values)},
+          {"turn_ends", each_json(side.processes, &ProcessSamples::turn_ends)}};
 }
 
 }  // namespace

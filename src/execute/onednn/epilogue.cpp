@@ -1,7 +1,6 @@
 #include "execute/onednn/epilogue.h"
 
 #include <algorithm>
-
 #include <limits>
 
 #include "base/checked.h"

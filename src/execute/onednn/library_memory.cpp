@@ -7,6 +7,8 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "base/round.h"
+
 namespace assay::onednn {
 
 namespace {
@@ -22,7 +24,7 @@ int give_back_code_of(dl_phdr_info* library, std::size_t /*size*/, void* /*unuse
   for (int i = 0; i < library->dlpi_phnum; ++i) {
     const auto& segment = library->dlpi_phdr[i];
     if (!is_code(segment)) continue;
-    const ElfW(Addr) begin = (library->dlpi_addr + segment.p_vaddr + page - 1) / page * page;
+    const ElfW(Addr) begin = rounded_up(library->dlpi_addr + segment.p_vaddr, page);
     const ElfW(Addr) end = (library->dlpi_addr + segment.p_vaddr + segment.p_memsz) / page * page;
     if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }

@@ -2,7 +2,6 @@
 // hand (it may be meant for others) is left to the interpreter, should it ever be taken.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 
 #include "assay/error.h"
@@ -40,95 +39,108 @@ Branch branch_of(const Lowering& lowering, const Graph& body) {
 struct CompiledBranch {
   std::shared_ptr<Program> program;  // none: left to the interpreter
   std::vector<Place> inputs = {};
-  std::vector<const std::byte*> from = {};
-
-  void run(const std::vector<Place>& targets, const std::vector<std::byte*>& to) const {
-    std::vector<Tensor> given;
-    for (std::size_t i = 0; i < inputs.size(); ++i) given.push_back(tensor_at(inputs[i], from[i]));
-    program->set_inputs(given);
-    program->run();
-    const auto results = program->results();
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      store(results[i], targets[i], to[i], program->outputs()[i].name);
-    }
-  }
 };
+using Branches = std::array<CompiledBranch, 2>;  // taken for false, and for true
 
 bool gives(const Program& program, const Lowering& lowering, const std::vector<ValueId>& outputs) {
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const bool same = !outputs[i].is_valid() ||
-                      program.outputs()[i].type == lowering.graph().value(outputs[i]).type;
-    if (!same) return false;
+  return std::ranges::equal(program.outputs(), outputs, [&](const Value& value, ValueId id) {
+    return value.type == lowering.graph().value(id).type;
+  });
+}
+
+// Nothing where the branch does not fit the shapes at hand; that there is no memory for it, or that
+// the user gave up, is passed on.
+std::shared_ptr<Program> program_of(Graph branch, const ProgramOptions& options) {
+  try {
+    return compile_onednn(infer_shapes(std::move(branch)), options, nullptr);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::BadInput) throw;
+    return nullptr;
   }
-  return program.outputs().size() == outputs.size();
 }
 
 CompiledBranch compiled(Lowering& lowering, const Node& node, const char* attribute) {
   const auto* body = node.get<GraphPtr>(attribute);
   if (body == nullptr) return {};
   Branch branch = branch_of(lowering, **body);
-  const bool has_dynamic =
-      std::ranges::any_of(branch.inputs, [&](ValueId id) { return lowering.is_dynamic(id); });
-  if (has_dynamic) return {};
-  CompiledBranch compiled;
-  try {
-    compiled.program =
-        compile_onednn(infer_shapes(std::move(branch.graph)), lowering.options().program, nullptr);
-  } catch (const Error&) {
-    return {};
-  }
-  if (!gives(*compiled.program, lowering, node.outputs)) return {};
+  const auto is_dynamic = [&](ValueId id) { return lowering.is_dynamic(id); };
+  if (std::ranges::any_of(branch.inputs, is_dynamic)) return {};
+  CompiledBranch compiled{program_of(std::move(branch.graph), lowering.options().program)};
+  if (compiled.program == nullptr || !gives(*compiled.program, lowering, node.outputs)) return {};
   for (const ValueId id : branch.inputs) compiled.inputs.push_back(lowering.row_major(id));
   return compiled;
 }
 
-// Of the branch that takes more.
-std::int64_t executed_flops(const std::array<CompiledBranch, 2>& branches) {
-  std::int64_t most = 0;
-  for (const auto& branch : branches) {
-    std::int64_t flops = 0;
-    if (branch.program == nullptr) continue;
-    for (const StepInfo& step : branch.program->steps()) {
-      flops = saturating_add(flops, step.executed_flops);
-    }
-    most = std::max(most, flops);
+std::int64_t executed_flops(const CompiledBranch& branch) {
+  std::int64_t flops = 0;
+  if (branch.program == nullptr) return flops;
+  for (const StepInfo& step : branch.program->steps()) {
+    flops = saturating_add(flops, step.executed_flops);
   }
-  return most;
+  return flops;
+}
+
+// What of the two does not run fast, and why; empty if all does.
+std::string slow_part(const Branches& branches) {
+  for (const CompiledBranch& branch : branches) {
+    if (branch.program == nullptr) return "one of its branches would run in the interpreter";
+  }
+  for (const CompiledBranch& branch : branches) {
+    for (const StepInfo& step : branch.program->steps()) {
+      if (!step.fell_back.empty()) return "in a branch: " + step.op + ": " + step.fell_back;
+    }
+  }
+  return "";
+}
+
+Runner runner_of(const CompiledBranch& branch, const std::vector<Place>& targets,
+                 const Addresses& at) {
+  std::vector<const std::byte*> from;
+  for (const Place& place : branch.inputs) from.push_back(at.bytes(place));
+  std::vector<std::byte*> to;
+  for (const Place& place : targets) to.push_back(at.bytes(place));
+  return [branch, targets, from, to] {
+    std::vector<Tensor> given;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      given.push_back(tensor_at(branch.inputs[i], from[i]));
+    }
+    branch.program->set_inputs(given);
+    branch.program->run();
+    const auto results = branch.program->results();
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      store(results[i], targets[i], to[i], branch.program->outputs()[i].name);
+    }
+  };
 }
 
 bool lower_if(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  const bool lacks_outputs =
-      std::ranges::any_of(node.outputs, [](ValueId output) { return !output.is_valid(); });
-  if (lacks_outputs || lowering.constant(node.inputs[0]) != nullptr) return false;
-  std::array<CompiledBranch, 2> branches = {compiled(lowering, node, "else_branch"),
-                                            compiled(lowering, node, "then_branch")};
-  const bool none = std::ranges::all_of(
-      branches, [](const CompiledBranch& branch) { return branch.program == nullptr; });
-  if (none) return false;
-  StepDraft draft{.nodes = {id}, .algorithm = "compiled branches"};
-  draft.executed_flops = executed_flops(branches);
+  const auto is_missing = [](ValueId output) { return !output.is_valid(); };
+  if (std::ranges::any_of(node.outputs, is_missing)) return false;
+  if (lowering.constant(node.inputs[0]) != nullptr) return false;
+  const Branches branches = {compiled(lowering, node, "else_branch"),
+                             compiled(lowering, node, "then_branch")};
+  if (branches[0].program == nullptr && branches[1].program == nullptr) return false;
+  StepDraft draft{
+      .nodes = {id},
+      .algorithm = "compiled branches",
+      .executed_flops = std::max(executed_flops(branches[0]), executed_flops(branches[1])),
+      .fell_back = slow_part(branches)};
   const Place condition = lowering.row_major(node.inputs[0]);
   const Binder interpreted = reference_binder(lowering, id, draft);
   std::vector<Place> targets;
   for (const ValueId output : node.outputs) targets.push_back(lowering.native(output));
-  for (const auto& branch : branches) {
+  for (const CompiledBranch& branch : branches) {
     if (branch.program != nullptr) lowering.add_inner_memory(branch.program->memory());
-    draft.reads.insert(draft.reads.end(), branch.inputs.begin(), branch.inputs.end());
   }
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
-    auto bound = std::make_shared<std::array<CompiledBranch, 2>>(branches);
-    for (auto& branch : *bound) {
-      for (const Place& place : branch.inputs) branch.from.push_back(at.bytes(place));
+    std::array<Runner, 2> runners;
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+      runners[i] =
+          branches[i].program == nullptr ? interpreted(at) : runner_of(branches[i], targets, at);
     }
-    std::vector<std::byte*> to;
-    for (const Place& place : targets) to.push_back(at.bytes(place));
-    const auto* is_true = at.bytes(condition);
-    return [bound, targets, to, is_true, slow = interpreted(at)] {
-      const CompiledBranch& taken = (*bound)[*is_true == std::byte{0} ? 0 : 1];
-      if (taken.program == nullptr) return slow();
-      taken.run(targets, to);
-    };
+    return
+        [runners, is_true = at.bytes(condition)] { runners[*is_true == std::byte{0} ? 0 : 1](); };
   });
   return true;
 }

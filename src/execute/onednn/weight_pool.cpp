@@ -2,19 +2,20 @@
 
 #include <algorithm>
 
+#include "base/round.h"
+
 namespace assay::onednn {
 
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSmallestShared = std::size_t{256} << 10;
 constexpr std::size_t kLargestShared = std::size_t{8} << 20;
 
 }  // namespace
 
 std::byte* WeightPool::allocate(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kLine - 1) / kLine * kLine;
+  const std::size_t rounded = rounded_up(bytes, kLine);
   bytes_ += static_cast<std::int64_t>(rounded);
   if (rounded >= kHugePage) {
     blocks_.emplace_back(rounded, "a weight");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/round.h"
 #include "execute/threads.h"
 
 namespace assay::onednn {
@@ -16,10 +17,6 @@ constexpr std::size_t kFewestTiles = 56;
 constexpr std::size_t kTilesForOneThread = 28;
 // Planes a power of two apart would compete for the same lines of the cache.
 constexpr std::size_t kPlanePadding = 16;
-
-std::size_t rounded_up(std::size_t number, std::size_t step) {
-  return (number + step - 1) / step * step;
-}
 
 // G·g·Gᵀ for one filter, into (tile+2)² numbers.
 template <std::size_t kSide>

@@ -67,9 +67,10 @@ struct ResultEnding {
   float low = 0, high = 0;
 };
 
-// What a core should have in its own cache by the end of what it does now.
+// What a core should have in its own cache by the end of what it does now. It is only fetched,
+// never read: it may lie behind the last there is.
 struct Upcoming {
-  const float* begin = nullptr;  // may be null
+  const float* begin = nullptr;
   std::size_t floats = 0;
 };
 
