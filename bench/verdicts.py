@@ -9,8 +9,10 @@ import argparse
 import collections
 import json
 import pathlib
+import statistics
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 import onnx
@@ -62,17 +64,22 @@ def main():
                 save_chain(path, layers, kind)
             cases.append((f"{LAYERS} and {LAYERS + 1} {kind}", *paths, "SLOWER"))
         said = collections.defaultdict(collections.Counter)
+        seconds = collections.defaultdict(list)
         for number in range(arguments.rounds):
             for name, a, b, expected in cases:
+                start = time.monotonic()
                 result = verdict(arguments.assay, a, b, arguments.threads)
+                seconds[name].append(time.monotonic() - start)
                 said[name][result["verdict"]] += 1
                 interval = f"{result['ratio']:.4f} ({result['ci95_low']:.4f} to {result['ci95_high']:.4f})"
-                print(f"{number + 1} {name}: {result['verdict']} {interval}, {result['pairs']} pairs", flush=True)
-        print(f"\n{'':32}{'right':>7}  verdicts")
+                print(f"{number + 1} {name}: {result['verdict']} {interval}, {result['pairs']} pairs, "
+                      f"{seconds[name][-1]:.0f} s", flush=True)
+        print(f"\n{'':32}{'right':>7}{'seconds':>13}  verdicts")
         for name, _, _, expected in cases:
             counts = said[name]
             share = counts[expected] / sum(counts.values())
-            print(f"{name:32}{share:7.0%}  " + ", ".join(f"{v} {n}" for v, n in counts.most_common()))
+            taken = f"{statistics.median(seconds[name]):.0f}, {max(seconds[name]):.0f} max"
+            print(f"{name:32}{share:7.0%}{taken:>13}  " + ", ".join(f"{v} {n}" for v, n in counts.most_common()))
 
 
 if __name__ == "__main__":

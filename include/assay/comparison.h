@@ -29,8 +29,8 @@ struct ComparisonOptions {
   // this standard deviation, relative to the median.
   double assumed_process_deviation = 0.008;
   std::size_t min_pairs = 6;
-  std::size_t max_pairs = 20;
-  double max_seconds = 20;
+  std::size_t max_pairs = 40;
+  double max_seconds = 60;
 };
 
 struct Comparison {

@@ -35,7 +35,7 @@ struct Arguments {
 constexpr const char* kExamples = R"(Examples:
   assay compare old.onnx new.onnx                fresh processes in turns, a verdict on B
   assay compare zoo:resnet18 zoo:resnet34 --threads 1 --batch 8
-  assay compare old.onnx new.onnx --max-time 60 --threshold 0.5
+  assay compare old.onnx new.onnx --max-time 300 --threshold 0.5
   assay profile old.onnx --json > old.json       then, later,
   assay compare old.json new.json                two stored profiles
 FASTER, SLOWER, SAME or UNDECIDED is said of B against A.)";
@@ -57,12 +57,18 @@ ComparisonOptions comparison_options(const Arguments& arguments) {
 
 // --- two models
 
-// One process of many: it is one observation, so its samples may be few. Half of the time
-// that it measures for is the other's.
+// Of one process of many: it is one observation, so its samples may be few. What the first pairs
+// cannot decide takes a closer look at each.
+double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& options) {
+  constexpr double kEasyVerdict = 20;       // seconds
+  constexpr double kProcessesThatFit = 32;  // more would see too little of each
+  const double seconds = std::min(kEasyVerdict, options.max_seconds) / kProcessesThatFit;
+  return pairs_before < options.min_pairs ? seconds : 2 * seconds;
+}
+
 std::vector<std::string> profile_words(const Arguments& arguments, const std::string& model,
-                                       const ComparisonOptions& options) {
-  constexpr double kPairsThatFit = 16;  // more would see too little of each process
-  const std::string seconds = fmt::format("{:.3f}", options.max_seconds / kPairsThatFit);
+                                       double max_seconds) {
+  const std::string seconds = fmt::format("{:.3f}", max_seconds);
   std::vector<std::string> words = {"profile",       model,        "--json", "--quiet",
                                     "--no-ceilings", "--top",      "1",      "--max-time",
                                     seconds,         "--min-time", seconds};
@@ -109,11 +115,12 @@ class Duel {
   // False when interrupted after at least one whole pair.
   bool run_pair() {
     const std::size_t pairs = result_.result.pairs;
+    const double seconds = seconds_to_measure(pairs, options_);
     try {
-      TurnTaker a(profile_words(arguments_, arguments_.a, options_));
+      TurnTaker a(profile_words(arguments_, arguments_.a, seconds));
       // The first of all may tune, and the second finds what it chose.
       if (pairs == 0) wait_until_ready(a, true);
-      TurnTaker b(profile_words(arguments_, arguments_.b, options_));
+      TurnTaker b(profile_words(arguments_, arguments_.b, seconds));
       if (pairs > 0) wait_until_ready(a, true);
       wait_until_ready(b, false);
       while (!a.has_ended() || !b.has_ended()) take_turns(a, b);
@@ -259,7 +266,8 @@ void add_compare(CommandLine& program) {
   compare->add_option("B", arguments->b, "another of the same kind")->required();
   add_shape_options(*compare, arguments->shapes);
   add_engine_options(*compare, arguments->engine);
-  compare->add_option("--max-time", arguments->max_time, "seconds in all; default 20");
+  compare->add_option("--max-time", arguments->max_time,
+                      "seconds in all, if it stays undecided; default 60");
   compare->add_option("--threshold", arguments->threshold,
                       "a change of fewer percent is noise; default 1");
   compare->add_flag("--json", arguments->json, "print one JSON object");

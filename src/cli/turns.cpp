@@ -17,10 +17,8 @@ void TurnsProgress::report(double /*fraction*/, std::string_view what) {
 }
 
 void TurnsProgress::sampled(std::size_t samples) {
-  constexpr std::size_t kFewest = 2;  // the first finds the caches full of the other's data
-  const bool has_enough = samples >= samples_ + kFewest;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - turn_began_;
-  if (!has_enough || taken.count() < turn_seconds_) return;
+  if (taken.count() < turn_seconds_) return;
   samples_ = samples;
   wait_for_turn();
 }

@@ -60,9 +60,11 @@ class Sampler {
     const double total_ns = time_runs(timed_, runs_, clock_);
     taken_.samples_ms.push_back(total_ns / static_cast<double>(runs_) / 1e6);
     if (timed_.after_sample) timed_.after_sample();
-    taken_.elapsed_seconds = static_cast<double>(clock_.nanoseconds() - start_ns_) / 1e9;
+    const std::int64_t now_ns = clock_.nanoseconds();
+    taken_.elapsed_seconds = static_cast<double>(now_ns - start_ns_) / 1e9;
     progress_.sampled(count());
     report();
+    start_ns_ += clock_.nanoseconds() - now_ns;  // a listener may wait for another's turn
   }
 
   void report() {

@@ -53,7 +53,8 @@ Comparison simulate_comparison(double true_ratio, const Protocol& protocol, std:
   Processes b;
   Comparison comparison;
   PairTimes times = {0, protocol.pair_seconds};
-  while (needs_another_pair(comparison, times)) {
+  const ComparisonOptions options{.max_seconds = 20};
+  while (needs_another_pair(comparison, times, options)) {
     const auto phases = simulate_phases(random);
     const auto biased = [&](double centre) {
       return centre * std::exp(protocol.bias_deviation * random.normal());
@@ -62,10 +63,10 @@ Comparison simulate_comparison(double true_ratio, const Protocol& protocol, std:
     a.push_back(simulate_process(random, biased(10), phases));
     b.push_back(
         simulate_process(random, biased(10 * true_ratio * (disturbed ? 1.1 : 1.0)), phases));
-    comparison = compare_samples(a, b);
+    comparison = compare_samples(a, b, options);
     times.elapsed_seconds += protocol.pair_seconds;
   }
-  EXPECT_LE(times.elapsed_seconds, 20.0);
+  EXPECT_LE(times.elapsed_seconds, options.max_seconds);
   return comparison;
 }
 
@@ -200,9 +201,9 @@ TEST(Comparison, RunsAnotherPairOnlyWhileUndecidedAndThereIsTime) {
   EXPECT_FALSE(needs_another_pair(so_far, {6, 1}));
   so_far.verdict = ComparisonVerdict::Undecided;
   EXPECT_TRUE(needs_another_pair(so_far, {6, 1}));
-  EXPECT_FALSE(needs_another_pair(so_far, {18, 3})) << "a seventh pair would end at 21 s of 20";
-  so_far.pairs = 20;
-  EXPECT_FALSE(needs_another_pair(so_far, {6, 1})) << "20 pairs are the most";
+  EXPECT_FALSE(needs_another_pair(so_far, {58, 3})) << "a seventh pair would end at 61 s of 60";
+  so_far.pairs = 40;
+  EXPECT_FALSE(needs_another_pair(so_far, {6, 1})) << "40 pairs are the most";
 }
 
 TEST(Comparison, RefusesWhatCannotBeCompared) {

@@ -55,6 +55,17 @@ TEST_F(Measure, TakesAtLeastTheMinimumNumberOfSamples) {
   EXPECT_EQ(measure_it(constant_work(clock_, 200e6)).samples_ms.size(), 10u);
 }
 
+TEST_F(Measure, DoesNotCountWhatTheListenerWaitsFor) {
+  struct Waiting : Progress {
+    explicit Waiting(FakeClock& its_clock) : clock(its_clock) {}
+    void sampled(std::size_t /*samples*/) override { clock.pass(1e9); }
+    FakeClock& clock;
+  } waiting(clock_);
+  const auto measured = measure(constant_work(clock_, 10e6), {}, &waiting, clock_, machine_);
+  EXPECT_EQ(measured.samples_ms.size(), 50u);
+  EXPECT_DOUBLE_EQ(measured.latency.max_ms, 10);
+}
+
 TEST_F(Measure, TakesOneSampleWhateverItCosts) {
   const auto measured = measure_it(constant_work(clock_, 60e9));
   EXPECT_EQ(measured.samples_ms.size(), 1u);
