@@ -43,9 +43,10 @@ std::string key_of(const ConvolutionLayer& layer, const Convolution& what,
   return key;
 }
 
-Convolution described(const ConvolutionLayer& layer, const Epilogue& epilogue, const Desc& result) {
+Convolution described(const ConvolutionLayer& layer, const Epilogue& epilogue, const Desc& source,
+                      const Desc& result) {
   Convolution what;
-  what.source = any_desc(layer.input);
+  what.source = source;
   what.weights = any_desc(described_weights(layer));
   if (layer.bias != nullptr) what.bias = plain_desc(layer.bias->dims());
   what.result = result;
@@ -156,14 +157,44 @@ Reorders reorders_for(Lowering& lowering, const ConvolutionLayer& layer, const E
   return reorders;
 }
 
-std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
-                                const Epilogue& epilogue) {
+// A result in the blocks of 8 or 16 channels that the images are in, if they are.
+std::optional<Desc> result_like(const Desc& source, const ConvolutionLayer& layer) {
+  using Tag = dnnl::memory::format_tag;
+  constexpr auto kType = dnnl::memory::data_type::f32;
+  if (layer.input.size() != 4) return {};
+  for (const Tag blocks : {Tag::nChw16c, Tag::nChw8c}) {
+    if (source == Desc(layer.input, kType, blocks)) return Desc(layer.output, kType, blocks);
+  }
+  return {};
+}
+
+// oneDNN's, for images in the layout it likes best; if they are in another, for that too.
+std::vector<Choice> choices_of_onednn(Lowering& lowering, const ConvolutionLayer& layer,
+                                      const Epilogue& epilogue) {
+  constexpr std::size_t kMost = 3;  // what comes later was never seen to win
   std::vector<Choice> all;
-  for (const Desc& layout : result_layouts(lowering, layer, epilogue)) {
-    for (Choice& choice : convolutions(described(layer, epilogue, layout), kind_of(layer), 3)) {
+  const auto add_for = [&](const Desc& source, const Desc& result) {
+    const auto what = described(layer, epilogue, source, result);
+    for (Choice& choice : convolutions(what, kind_of(layer), kMost)) {
       all.push_back(std::move(choice));
     }
+  };
+  for (const Desc& layout : result_layouts(lowering, layer, epilogue)) {
+    add_for(any_desc(layer.input), layout);
   }
+  const ValueId images = lowering.node(layer.id).inputs[0];
+  const auto takes_them = [&](const Choice& choice) {
+    return lowering.has_layout(images, choice.source);
+  };
+  if (std::ranges::any_of(all, takes_them)) return all;
+  const Desc source = desc_of(lowering.native(images));
+  if (const auto result = result_like(source, layer)) add_for(source, *result);
+  return all;
+}
+
+std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
+                                const Epilogue& epilogue) {
+  std::vector<Choice> all = choices_of_onednn(lowering, layer, epilogue);
   for (Choice& choice : own_choices(lowering, layer, epilogue, all)) {
     all.push_back(std::move(choice));
   }
@@ -178,7 +209,8 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   // Asked before neighbours are fused: a layer nobody can run fast leaves them alone.
   const ValueId value = lowering.node(id).outputs[0];
   Epilogue epilogue = empty_epilogue(value);
-  const Convolution bare = described(*layer, epilogue, any_desc(layer->output));
+  const Convolution bare =
+      described(*layer, epilogue, any_desc(layer->input), any_desc(layer->output));
   if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
   epilogue = find_epilogue(lowering, id, value,
                            layer->is_transposed ? Additions::NotTaken : Additions::Taken);

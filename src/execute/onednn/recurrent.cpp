@@ -193,16 +193,22 @@ class Run {
   const RecurrentBuffers& b_;
 };
 
+// There and back again: what a step used last, the next uses first, while the cache still holds it.
+template <typename Work>
+void for_each_panel(std::int64_t step, std::int64_t first, std::int64_t last, Work work) {
+  for (std::int64_t i = first; i < last; ++i) work(step % 2 == 0 ? i : first + last - 1 - i);
+}
+
 // Every thread keeps its panels from step to step, so that their weights stay in its cache; all
 // wait for each other after each step.
 void run_panels(const RecurrentSizes& sizes, Run& run, std::int64_t first, std::int64_t last) {
   for (std::int64_t step = 0; step < sizes.steps; ++step) {
     if (sizes.gates == 4) {
-      for (std::int64_t panel = first; panel < last; ++panel) run.lstm_panel(step, panel);
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.lstm_panel(step, panel); });
     } else {
-      for (std::int64_t panel = first; panel < last; ++panel) run.gru_gates(step, panel);
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_gates(step, panel); });
 #pragma omp barrier
-      for (std::int64_t panel = first; panel < last; ++panel) run.gru_state(step, panel);
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_state(step, panel); });
     }
 #pragma omp barrier
   }
