@@ -10,6 +10,7 @@
 
 #include "execute/all_kernels.h"
 #include "execute/onednn/patch_product.h"
+#include "execute/onednn/row_winograd.h"
 #include "execute/onednn/winograd.h"
 
 namespace assay::onednn {
@@ -168,6 +169,31 @@ TEST(OwnConvolution, WinogradCountsWhatItExecutes) {
   const Winograd winograd = winograd_of(sizes, 4, {}, 1, simd());
   const std::int64_t tiles = 4;
   EXPECT_EQ(winograd.flops(), tiles * (2 * 36 * 16 * 32 + 12 * 19 * 16 + 10 * 13 * 32));
+}
+
+RowWinograd row_winograd_of(const Sizes& sizes, const ConvolutionEnding& ending, int threads,
+                            const SimdKernels& kernels) {
+  return RowWinograd(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, ending, threads,
+                     kernels);
+}
+
+TEST(OwnConvolution, WinogradAlongRowsEqualsTheDefiningSum) {
+  std::vector<Sizes> all(std::begin(kThreeByThree), std::end(kThreeByThree));
+  all.push_back({.images = 2, .channels = 300, .outputs = 33, .height = 4, .width = 5});
+  for (const Sizes& sizes : all) {
+    for (const int threads : {1, 2, 3}) {
+      expect_defining_sums(sizes, 6e-6, [&](auto& ending, auto& kernels) {
+        return row_winograd_of(sizes, ending, threads, kernels);
+      });
+    }
+  }
+}
+
+TEST(OwnConvolution, WinogradAlongRowsCountsWhatItExecutes) {
+  const Sizes sizes{.images = 1, .channels = 16, .outputs = 32, .height = 7, .width = 7};
+  const std::int64_t pairs = 4;
+  EXPECT_EQ(row_winograd_of(sizes, {}, 1, simd()).flops(),
+            2 * 4 * 7 * pairs * 3 * 16 * 32 + 4 * 9 * pairs * 16 + 4 * 7 * pairs * 32);
 }
 
 TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "execute/onednn/patch_product.h"
+#include "execute/onednn/row_winograd.h"
 #include "execute/onednn/winograd.h"
 
 namespace assay::onednn {
@@ -58,9 +59,12 @@ std::optional<ConvolutionEnding> ending_of(const Epilogue& epilogue) {
 // All pixels of the results together: above this, oneDNN's convolutions have enough to work on.
 constexpr std::int64_t kFewPixels = 256;
 
+bool has_few_pixels(const ConvolutionLayer& layer) {
+  return saturating_multiply(layer.input[0], layer.grid.output_elements()) <= kFewPixels;
+}
+
 bool may_use_patches(const ConvolutionLayer& layer) {
-  return !layer.is_transposed && layer.groups == 1 &&
-         saturating_multiply(layer.input[0], layer.grid.output_elements()) <= kFewPixels;
+  return !layer.is_transposed && layer.groups == 1 && has_few_pixels(layer);
 }
 
 Desc channels_last(const Dims& dims) {
@@ -105,6 +109,12 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
                      std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
                                                 layer.output[1], *ending, lowering.threads())));
     }
+  }
+  if (may_use_winograd(lowering, layer) && has_few_pixels(layer)) {
+    choices.push_back(
+        own_choice(layer, "winograd 1x2",
+                   std::make_shared<RowWinograd>(layer.grid, layer.input[0], layer.input[1],
+                                                 layer.output[1], *ending, lowering.threads())));
   }
   if (may_use_patches(layer)) {
     choices.push_back(

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/round.h"
+#include "execute/onednn/winograd_filter.h"
 #include "execute/threads.h"
 
 namespace assay::onednn {
@@ -37,7 +38,6 @@ void transform_filter(const double (&matrix)[kSide][3], const float* filter, dou
   }
 }
 
-constexpr double kFilterOfTwo[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
 constexpr double kFilterOfFour[6][3] = {
     {1.0 / 4, 0, 0},
     {-1.0 / 6, -1.0 / 6, -1.0 / 6},
