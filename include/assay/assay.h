@@ -15,6 +15,8 @@
 #include "assay/latency.h"
 #include "assay/layer_estimate.h"
 #include "assay/layers.h"
+#include "assay/machine.h"
+#include "assay/machine_report.h"
 #include "assay/memory.h"
 #include "assay/memory_budget.h"
 #include "assay/model_inputs.h"

@@ -25,6 +25,7 @@ void add_count(CommandLine& program);
 void add_profile(CommandLine& program);
 void add_run(CommandLine& program);
 void add_compare(CommandLine& program);
+void add_machine(CommandLine& program);
 void add_zoo(CommandLine& program);
 
 }  // namespace assay::cli

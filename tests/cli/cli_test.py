@@ -43,7 +43,7 @@ class Case(unittest.TestCase):
 
 class Help(Case):
     def test_every_help_ends_with_examples(self):
-        for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["zoo"],
+        for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["machine"], ["zoo"],
                       ["zoo", "export"]):
             result = assay(*words, "--help")
             self.assertEqual(result.returncode, 0)
@@ -542,6 +542,39 @@ class Comparing(Case):
         self.expect(2, "two models or two stored profiles", "compare", "zoo:mlp", text)
         self.expect(2, "--threads", "compare", "zoo:mlp", "zoo:mlp", "--threads", "0")
         self.expect(2, "--threshold", "compare", "zoo:mlp", "zoo:mlp", "--threshold", "0")
+
+
+class MachineCeilings(Case):
+    def machine(self, *words):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder)}
+        result = assay("machine", "--json", *words, env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def kept(self):
+        return list(self.folder.glob("assay/machine-*.json"))
+
+    def test_quick_ones_are_not_kept(self):
+        document = self.machine("--quick")
+        self.assertEqual(document["schema"], "assay.machine/1")
+        self.assertTrue(all(peak["gflops"] > 0 for peak in document["peaks"]))
+        self.assertEqual({one["access"] for one in document["bandwidths"]}, {"read", "triad"})
+        self.assertEqual(self.kept(), [])
+
+    def test_are_kept_until_asked_for_again_or_damaged(self):
+        first = self.machine()
+        [file] = self.kept()
+        self.assertEqual(self.machine()["peaks"], first["peaks"])
+        self.assertNotEqual(self.machine("--refresh")["peaks"], first["peaks"])
+        file.write_text("{")
+        self.assertNotEqual(self.machine()["peaks"], first["peaks"])
+        json.loads(file.read_text())
+
+    def test_a_folder_that_cannot_be_written_is_a_warning(self):
+        environment = {**os.environ, "XDG_CACHE_HOME": "/proc/nowhere"}
+        result = assay("machine", env=environment)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("not kept for next time", result.stderr)
 
 
 class Tuning(Case):

@@ -1,0 +1,92 @@
+// What this machine is and what it can do: processor, caches and surroundings as the system tells
+// them, ceilings as short kernels measure them. A ceiling is the best of many tries, because what
+// else the machine does can only lower it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/progress.h"
+
+namespace assay {
+
+struct CacheLevel {
+  int level = 1;           // 1 is the nearest
+  std::int64_t bytes = 0;  // of one such cache; data or unified
+  int processors = 1;      // that share one
+};
+
+struct Topology {
+  std::string processor;  // "Intel(R) Xeon(R) Processor @ 2.80GHz"
+  int packages = 1;
+  int cores = 1;
+  int processors = 1;            // hardware threads
+  std::vector<int> usable = {};  // the system's numbers of those that this process may run on, one
+                                 // of each core first
+  int numa_nodes = 1;
+  std::int64_t memory_bytes = 0;
+  std::vector<CacheLevel> caches = {};  // nearest first
+};
+
+// What may lie between a program and the machine; missing where the system does not tell.
+struct Surroundings {
+  std::optional<std::string> governor = {};    // of the processor's frequency
+  std::optional<std::string> hypervisor = {};  // "kvm"; absent on bare metal as well
+  bool is_container = false;
+  std::optional<double> load = {};      // processes that wanted to run in the last minute
+  std::vector<std::string> notes = {};  // what is not to be had, and why
+};
+
+struct Peak {
+  std::string precision;        // "fp32", "fp16", "bf16", "int8"
+  std::string instruction_set;  // "AVX-512 VNNI"
+  int threads = 1;
+  double gflops = 0;  // of int8: 10⁹ integer operations a second
+};
+
+struct Bandwidth {
+  std::string level;   // "L1", "L2", "L3", "DRAM"
+  std::string access;  // "read", "write", "copy", "triad"; "write-nt", … go past the caches
+  int threads = 1;
+  std::int64_t bytes = 0;  // that all threads work on together
+  double gbps = 0;
+};
+
+struct Ceilings {
+  std::vector<Peak> peaks;
+  std::vector<Bandwidth> bandwidths;
+  double seconds = 0;  // that measuring took
+};
+
+struct Machine {
+  std::string measured_at = "";  // 2026-11-15T20:51:49Z
+  Topology topology = {};
+  Surroundings surroundings = {};
+  Ceilings ceilings = {};
+};
+
+struct CeilingOptions {
+  bool quick = false;  // fewer tries, no accesses but read and triad
+};
+
+Topology read_topology();
+// `root` stands in for "/" in tests.
+Surroundings read_surroundings(const std::string& root = "");
+
+// Throws an Error of kind Cancelled if `progress` cancels.
+Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& options = {},
+                          Progress* progress = nullptr);
+
+// What ceilings depend on: processor, caches, usable processors, the kernels there are. Those of
+// two machines with the same one can stand in for each other.
+std::string fingerprint(const Topology& topology);
+
+// The best that was measured; nothing where there is none of the kind.
+std::optional<double> peak_gflops(const Ceilings& ceilings, const std::string& precision,
+                                  int threads);
+std::optional<double> bandwidth_gbps(const Ceilings& ceilings, const std::string& level,
+                                     const std::string& access, int threads);
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+
+#include "machine/peaks/peak_kernel.h"
+#include "machine/peaks/register_sums.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kSums = 24;
+constexpr int kLanes = 4;     // sums in 32 bits
+constexpr int kProducts = 4;  // added to each
+constexpr double kSumOfRound = kSums * kLanes * kProducts;
+
+}  // namespace
+
+[[gnu::noinline]] double run_peak_int8_neon_dot(std::int64_t rounds) {
+  const int8x16_t left = hidden(vdupq_n_s8(1));
+  const int8x16_t right = hidden(vdupq_n_s8(1));
+  return register_sums<kSums, std::int32_t>(
+      rounds, vdupq_n_s32(0), [=](int32x4_t sum) { return vdotq_s32(sum, left, right); });
+}
+
+const PeakKernel& peak_int8_neon_dot() {
+  static constexpr PeakKernel kKernel = {
+      .precision = "int8",
+      .instruction_set = "NEON dot product",
+      .operations_a_round = 2 * kSums * kLanes * kProducts,
+      .is_supported = [] { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; },
+      .run = run_peak_int8_neon_dot,
+      .sum_after = [](std::int64_t rounds) { return static_cast<double>(rounds) * kSumOfRound; }};
+  return kKernel;
+}
+
+}  // namespace assay
+#endif

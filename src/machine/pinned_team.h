@@ -1,0 +1,37 @@
+// Threads of their own, each kept on one processor, that do the same work at the same time.
+#pragma once
+
+#include <barrier>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace assay {
+
+class PinnedTeam {
+ public:
+  explicit PinnedTeam(const std::vector<int>& processors);
+  PinnedTeam(const PinnedTeam&) = delete;
+  PinnedTeam& operator=(const PinnedTeam&) = delete;
+  ~PinnedTeam();
+
+  std::size_t size() const { return threads_.size(); }
+  // Returns the nanoseconds from when the first began until the last was done. `work` must not
+  // throw.
+  std::int64_t time(const std::function<void(std::size_t thread)>& work);
+
+ private:
+  struct Span {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  void serve(std::size_t thread, int processor);
+
+  std::barrier<> line_;
+  const std::function<void(std::size_t)>* work_ = nullptr;  // none: go home
+  std::vector<Span> spans_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "assay/machine.h"
+
+namespace assay {
+
+namespace {
+
+std::optional<std::string> first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || line.empty()) return {};
+  return line;
+}
+
+bool has_word(const std::string& path, const std::string& word) {
+  std::ifstream file(path);
+  for (std::string found; file >> found;) {
+    if (found == word) return true;
+  }
+  return false;
+}
+
+std::optional<std::string> hypervisor_of(const std::string& root) {
+  if (const auto type = first_line(root + "/sys/hypervisor/type")) return type;
+  const bool is_virtual = has_word(root + "/proc/cpuinfo", "hypervisor");
+  const auto maker = first_line(root + "/sys/class/dmi/id/sys_vendor");
+  if (is_virtual) return maker.value_or("unnamed");
+  return {};
+}
+
+bool is_container(const std::string& root) {
+  for (const char* mark : {"/.dockerenv", "/run/.containerenv"}) {
+    std::error_code failed;
+    if (std::filesystem::exists(root + mark, failed)) return true;
+  }
+  std::ifstream file(root + "/proc/1/cgroup");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* keeper : {"docker", "kubepods", "lxc"}) {
+    if (text.str().find(keeper) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::optional<double> load_of(const std::string& root) {
+  std::ifstream file(root + "/proc/loadavg");
+  double load = 0;
+  if (!(file >> load)) return {};
+  return load;
+}
+
+}  // namespace
+
+Surroundings read_surroundings(const std::string& root) {
+  Surroundings found;
+  found.governor = first_line(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  found.hypervisor = hypervisor_of(root);
+  found.is_container = is_container(root);
+  found.load = load_of(root);
+  if (!found.governor) {
+    found.notes.emplace_back("no cpufreq: which frequency the processor runs at cannot be told");
+  }
+  if (found.hypervisor) {
+    found.notes.emplace_back(
+        "a virtual machine: others may take processor time, cache and bandwidth unseen");
+  }
+  if (!found.load) found.notes.emplace_back("no /proc/loadavg: what else runs cannot be told");
+  return found;
+}
+
+}  // namespace assay

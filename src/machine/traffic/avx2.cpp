@@ -1,0 +1,24 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "machine/traffic/traffic_kernel.h"
+
+namespace assay {
+
+namespace {
+
+using Vector = double __attribute__((vector_size(32)));
+constexpr auto kPastCaches = [](double* to, Vector value) { _mm256_stream_pd(to, value); };
+bool is_supported() {
+  return __builtin_cpu_supports("avx2") != 0;
+}
+
+}  // namespace
+
+}  // namespace assay
+
+#define ASSAY_TRAFFIC_PAST_CACHES
+#define ASSAY_TRAFFIC_TABLE traffic_avx2
+#define ASSAY_TRAFFIC_NAME "AVX2"
+#include "machine/traffic/table.inc"
+#endif

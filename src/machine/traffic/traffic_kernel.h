@@ -1,0 +1,52 @@
+// Bytes on their way between memory and registers, and as little else as possible. One kind of
+// access a file, compiled for each instruction set; which one runs is decided at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace assay {
+
+// Arrays of the same length; a kernel uses the first, the first two, or all.
+struct TrafficArrays {
+  double* a = nullptr;
+  double* b = nullptr;
+  double* c = nullptr;
+  std::size_t count = 0;  // of numbers in each, a multiple of kTrafficStep
+};
+constexpr std::size_t kTrafficStep = 128;
+
+// What every number of an array is before a kernel runs.
+constexpr double kFilledA = 1;
+constexpr double kFilledB = 2;
+constexpr double kFilledC = 5;
+
+struct TrafficKernel {
+  std::string_view access;  // "read", "write", "copy", "triad" or one of them past the caches
+  std::size_t arrays = 1;
+  std::int64_t bytes_a_number = 0;  // read and written, as STREAM counts
+  std::int64_t flops_a_number = 0;
+  // Passes over the arrays, one after another. Returns the sum of all it read, if it reads only.
+  double (*run)(const TrafficArrays& arrays, std::size_t passes) = nullptr;
+  double expected = 0;  // of that sum, for one number; else what each number of `a` becomes
+  bool reads_only = false;
+};
+
+struct TrafficTable {
+  std::string_view instruction_set;
+  bool (*is_supported)() = nullptr;
+  std::span<const TrafficKernel> kernels;
+};
+
+const TrafficTable& traffic_baseline();
+#if defined(__x86_64__)
+const TrafficTable& traffic_avx2();
+const TrafficTable& traffic_avx512();
+#endif
+
+// The widest that this processor can run.
+const TrafficTable& traffic_table();
+
+}  // namespace assay

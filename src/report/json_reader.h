@@ -1,0 +1,48 @@
+// Reads fields of JSON that may be anything: every one is checked, and what is wrong is told with
+// the path of its keys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/json_parts.h"
+
+namespace assay {
+
+class JsonReader {
+ public:
+  // Both must outlive the reader. `file` is how messages call it.
+  JsonReader(const Json& root, const std::string& file) : root_(root), file_(file) {}
+
+  // A path of keys: "latency/median_ms".
+  const Json& at(const char* path) const;
+  std::string text(const char* path) const;
+  std::optional<std::string> text_or_null(const char* path) const;
+  bool flag(const char* path) const;
+  std::int64_t count(const char* path) const;  // 0 or more
+  int small_count(const char* path) const;     // cut at a million
+  std::vector<int> small_counts(const char* path) const;
+  std::optional<std::int64_t> count_or_null(const char* path) const;
+  double rate(const char* path) const;                // finite and above 0: a time, a bandwidth
+  std::vector<double> rates(const char* path) const;  // at least one
+  // Each is an object, read by `read(JsonReader)`.
+  template <typename Read>
+  void each(const char* path, Read read) const {
+    for (const Json& item : list(path)) read(JsonReader(item, file_));
+  }
+
+ private:
+  const Json& list(const char* path) const;
+  [[noreturn]] void refuse(const char* path, const char* wanted) const;
+
+  const Json& root_;
+  const std::string& file_;
+};
+
+// The object in `text`; otherwise an Error says that it is not what `command` prints.
+Json parsed_json(std::string_view text, const std::string& file, std::string_view command);
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+#include "assay/machine_report.h"
+#include "report/json_parts.h"
+
+namespace assay {
+
+namespace {
+
+Json topology_json(const Topology& topology) {
+  Json caches = Json::array();
+  for (const CacheLevel& cache : topology.caches) {
+    caches.push_back(
+        {{"level", cache.level}, {"bytes", cache.bytes}, {"processors", cache.processors}});
+  }
+  return {{"processor", topology.processor},
+          {"packages", topology.packages},
+          {"cores", topology.cores},
+          {"processors", topology.processors},
+          {"usable", topology.usable},
+          {"numa_nodes", topology.numa_nodes},
+          {"memory_bytes", topology.memory_bytes},
+          {"caches", std::move(caches)}};
+}
+
+Json surroundings_json(const Surroundings& around) {
+  return {{"governor", optional_json(around.governor)},
+          {"hypervisor", optional_json(around.hypervisor)},
+          {"container", around.is_container},
+          {"load", optional_json(around.load)},
+          {"notes", around.notes}};
+}
+
+Json peaks_json(const Ceilings& ceilings) {
+  Json peaks = Json::array();
+  for (const Peak& peak : ceilings.peaks) {
+    peaks.push_back({{"precision", peak.precision},
+                     {"instruction_set", peak.instruction_set},
+                     {"threads", peak.threads},
+                     {"gflops", peak.gflops}});
+  }
+  return peaks;
+}
+
+Json bandwidths_json(const Ceilings& ceilings) {
+  Json bandwidths = Json::array();
+  for (const Bandwidth& one : ceilings.bandwidths) {
+    bandwidths.push_back({{"level", one.level},
+                          {"access", one.access},
+                          {"threads", one.threads},
+                          {"bytes", one.bytes},
+                          {"gbps", one.gbps}});
+  }
+  return bandwidths;
+}
+
+}  // namespace
+
+std::string machine_json(const Machine& machine) {
+  const Json document = {{"schema", "assay.machine/1"},
+                         {"provenance", "measured"},
+                         {"measured_at", machine.measured_at},
+                         {"fingerprint", fingerprint(machine.topology)},
+                         {"topology", topology_json(machine.topology)},
+                         {"surroundings", surroundings_json(machine.surroundings)},
+                         {"peaks", peaks_json(machine.ceilings)},
+                         {"bandwidths", bandwidths_json(machine.ceilings)},
+                         {"measuring_seconds", machine.ceilings.seconds},
+                         {"warnings", machine.surroundings.notes}};
+  return text_of(document) + "\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,117 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "assay/error.h"
+#include "assay/machine.h"
+
+namespace assay {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+TEST(Topology, TellsThisMachine) {
+  const Topology topology = read_topology();
+  EXPECT_FALSE(topology.processor.empty());
+  EXPECT_GE(topology.processors, topology.cores);
+  EXPECT_GT(topology.memory_bytes, 0);
+  ASSERT_FALSE(topology.usable.empty());
+  const std::set<int> different(topology.usable.begin(), topology.usable.end());
+  EXPECT_EQ(different.size(), topology.usable.size());
+  EXPECT_LE(topology.usable.size(), static_cast<std::size_t>(topology.processors));
+  for (std::size_t i = 1; i < topology.caches.size(); ++i) {
+    EXPECT_GT(topology.caches[i].level, topology.caches[i - 1].level);
+  }
+}
+
+class FakeRoot : public ::testing::Test {
+ protected:
+  FakeRoot() : root_(std::filesystem::path(::testing::TempDir()) / "assay-root") {
+    std::filesystem::remove_all(root_);
+  }
+  ~FakeRoot() override { std::filesystem::remove_all(root_); }
+
+  void put(const std::string& path, const std::string& text) {
+    const std::filesystem::path file = root_.string() + path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  Surroundings read() const { return read_surroundings(root_.string()); }
+
+ private:
+  std::filesystem::path root_;
+};
+
+TEST_F(FakeRoot, WithNothingSaysWhatIsMissing) {
+  const Surroundings found = read();
+  EXPECT_FALSE(found.governor);
+  EXPECT_FALSE(found.hypervisor);
+  EXPECT_FALSE(found.load);
+  EXPECT_FALSE(found.is_container);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("no cpufreq")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("/proc/loadavg")));
+}
+
+TEST_F(FakeRoot, OfALaptopHasNoNotes) {
+  put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  put("/proc/loadavg", "0.25 0.10 0.05 1/100 4242\n");
+  put("/proc/cpuinfo", "flags : fpu sse2 avx2\n");
+  const Surroundings found = read();
+  EXPECT_EQ(found.governor, "powersave");
+  EXPECT_EQ(found.load, 0.25);
+  EXPECT_FALSE(found.hypervisor);
+  EXPECT_TRUE(found.notes.empty());
+}
+
+TEST_F(FakeRoot, OfAContainerInAVirtualMachineSaysSo) {
+  put("/proc/cpuinfo", "flags : fpu hypervisor avx2\n");
+  put("/sys/class/dmi/id/sys_vendor", "QEMU\n");
+  put("/proc/1/cgroup", "0::/docker/abc\n");
+  const Surroundings found = read();
+  EXPECT_EQ(found.hypervisor, "QEMU");
+  EXPECT_TRUE(found.is_container);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("virtual machine")));
+}
+
+TEST_F(FakeRoot, WithDamagedFilesIsAsIfTheyWereMissing) {
+  put("/proc/loadavg", "soon\n");
+  put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "");
+  EXPECT_FALSE(read().load);
+  EXPECT_FALSE(read().governor);
+}
+
+TEST(Ceilings, QuickOnesNameEveryLevelForOneThreadAndAll) {
+  const Topology topology = read_topology();
+  const Ceilings ceilings = measure_ceilings(topology, {.quick = true});
+  const int all = static_cast<int>(topology.usable.size());
+  for (const int threads : {1, all}) {
+    EXPECT_GT(peak_gflops(ceilings, "fp32", threads).value_or(0), 0);
+    EXPECT_GT(bandwidth_gbps(ceilings, "DRAM", "read", threads).value_or(0), 0);
+    for (const CacheLevel& cache : topology.caches) {
+      const auto rate =
+          bandwidth_gbps(ceilings, "L" + std::to_string(cache.level), "triad", threads);
+      EXPECT_GT(rate.value_or(0), 0) << "L" << cache.level;
+    }
+  }
+  EXPECT_FALSE(peak_gflops(ceilings, "fp64", 1));
+  EXPECT_FALSE(bandwidth_gbps(ceilings, "L9", "read", 1));
+}
+
+TEST(Ceilings, AreCancelledBetweenTwoKernels) {
+  struct Impatient : Progress {
+    bool cancelled() const override { return true; }
+  } impatient;
+  try {
+    measure_ceilings(read_topology(), {.quick = true}, &impatient);
+    FAIL() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Cancelled);
+  }
+}
+
+}  // namespace
+}  // namespace assay
