@@ -1,13 +1,11 @@
 // The one team of threads a program runs on: OpenMP's, which oneDNN shares.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace assay {
-
-// The processors this process may run on.
-std::vector<int> available_processors();
 
 // How many threads to use for a wish of `threads`, 0 meaning as many as there are processors.
 // Throws an Error for a negative or absurd number.
@@ -42,6 +40,16 @@ void in_parallel(int threads, std::int64_t count, const Work& work) {
     const std::int64_t last = count * (thread + 1) / threads;
     if (first < last) work(first, last);
   }
+}
+
+// Calls `work(i)` for each of 0..count, likewise.
+template <typename Work>
+void for_each_in_parallel(int threads, std::size_t count, const Work& work) {
+  in_parallel(
+      threads, static_cast<std::int64_t>(count), [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
+          work(i);
+      });
 }
 
 }  // namespace assay

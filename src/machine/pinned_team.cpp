@@ -1,25 +1,11 @@
 #include "machine/pinned_team.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 
 #include "assay/timing.h"
+#include "base/processors.h"
 
 namespace assay {
-
-namespace {
-
-// Where the system does not allow it, the thread stays where it is put.
-void pin_to(int processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processor, &set);
-  (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-}  // namespace
 
 PinnedTeam::PinnedTeam(const std::vector<int>& processors)
     : line_(static_cast<std::ptrdiff_t>(processors.size()) + 1), spans_(processors.size()) {
@@ -35,7 +21,7 @@ PinnedTeam::~PinnedTeam() {
 }
 
 void PinnedTeam::serve(std::size_t thread, int processor) {
-  pin_to(processor);
+  stay_on({processor});
   while (true) {
     line_.arrive_and_wait();
     if (work_ == nullptr) return;

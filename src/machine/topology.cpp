@@ -1,11 +1,11 @@
 #include <hwloc.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "assay/machine.h"
 #include "base/fail.h"
+#include "base/processors.h"
 
 namespace assay {
 
@@ -48,10 +48,7 @@ std::vector<CacheLevel> caches_of(hwloc_topology* tree) {
 }
 
 bool may_run_on(unsigned processor) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return true;
-  return processor >= CPU_SETSIZE || CPU_ISSET(processor, &allowed);
+  return std::ranges::binary_search(available_processors(), static_cast<int>(processor));
 }
 
 // The first processor of every core, then the second of each…
@@ -72,8 +69,7 @@ std::vector<int> usable_processors(hwloc_topology* tree) {
       if (may_run_on(unit->os_index)) usable.push_back(static_cast<int>(unit->os_index));
     }
   }
-  if (usable.empty()) usable.push_back(0);
-  return usable;
+  return usable.empty() ? available_processors() : usable;
 }
 
 }  // namespace

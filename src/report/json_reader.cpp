@@ -31,6 +31,13 @@ std::optional<std::string> JsonReader::text_or_null(const char* path) const {
   return at(path).is_null() ? std::nullopt : std::optional(text(path));
 }
 
+void JsonReader::check_schema(std::string_view beginning, std::string_view what,
+                              std::string_view command) const {
+  const std::string schema = text("schema");
+  if (schema.starts_with(beginning)) return;
+  fail_bad_input("{}: holds '{}', not a {}; '{}' writes one", file_, schema, what, command);
+}
+
 bool JsonReader::flag(const char* path) const {
   const Json& value = at(path);
   if (!value.is_boolean()) refuse(path, "true or false");

@@ -21,6 +21,9 @@ class JsonReader {
   const Json& at(const char* path) const;
   std::string text(const char* path) const;
   std::optional<std::string> text_or_null(const char* path) const;
+  // That the schema begins like this; otherwise it is not a `what`, which `command` prints.
+  void check_schema(std::string_view beginning, std::string_view what,
+                    std::string_view command) const;
   bool flag(const char* path) const;
   std::int64_t count(const char* path) const;  // 0 or more
   int small_count(const char* path) const;     // cut at a million

@@ -25,8 +25,7 @@ Json surroundings_json(const Surroundings& around) {
   return {{"governor", optional_json(around.governor)},
           {"hypervisor", optional_json(around.hypervisor)},
           {"container", around.is_container},
-          {"load", optional_json(around.load)},
-          {"notes", around.notes}};
+          {"load", optional_json(around.load)}};
 }
 
 Json peaks_json(const Ceilings& ceilings) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "assay/machine_report.h"
 #include "base/text.h"
@@ -44,56 +45,51 @@ std::string headline(const Machine& machine) {
   return text;
 }
 
-// The thread counts that were measured, ascending.
-template <typename Rows>
-std::vector<int> thread_counts(const Rows& rows) {
-  std::vector<int> counts;
-  for (const auto& row : rows) counts.push_back(row.threads);
-  std::ranges::sort(counts);
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
-}
+struct RateRow {
+  std::string what;
+  std::string how;
+  int threads = 1;
+  double rate = 0;
+};
 
-std::vector<TextColumn> columns_for(std::vector<TextColumn> columns,
-                                    const std::vector<int>& counts) {
+// One line for each thing that was measured, one column for each number of threads.
+std::string rate_table(const std::string& what, const std::string& how,
+                       const std::vector<RateRow>& rows) {
+  std::set<int> counts;
+  for (const RateRow& row : rows) counts.insert(row.threads);
+  std::vector<TextColumn> columns = {{.title = what}, {.title = how}};
   for (const int count : counts) {
     columns.push_back({.title = plural(count, "thread"), .is_number = true});
   }
-  return columns;
+  TextTable table(std::move(columns));
+  for (const RateRow& first : rows) {
+    if (first.threads != *counts.begin()) continue;
+    std::vector<std::string> cells = {first.what, first.how};
+    for (const int count : counts) {
+      const auto same = std::ranges::find_if(rows, [&](const RateRow& row) {
+        return row.threads == count && row.what == first.what && row.how == first.how;
+      });
+      cells.push_back(same == rows.end() ? "-" : fmt::format("{:.1f}", same->rate));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.render(kWidth);
 }
 
 std::string peak_table(const Ceilings& ceilings) {
-  const auto counts = thread_counts(ceilings.peaks);
-  TextTable table(
-      columns_for({{.title = "peak, 10⁹ operations/s"}, {.title = "instructions"}}, counts));
-  for (const Peak& first : ceilings.peaks) {
-    if (first.threads != counts.front()) continue;
-    std::vector<std::string> cells = {first.precision, first.instruction_set};
-    for (const int count : counts) {
-      const auto same = std::ranges::find_if(ceilings.peaks, [&](const Peak& peak) {
-        return peak.threads == count && peak.instruction_set == first.instruction_set &&
-               peak.precision == first.precision;
-      });
-      cells.push_back(same == ceilings.peaks.end() ? "-" : fmt::format("{:.1f}", same->gflops));
-    }
-    table.add_row(std::move(cells));
+  std::vector<RateRow> rows;
+  for (const Peak& peak : ceilings.peaks) {
+    rows.push_back({peak.precision, peak.instruction_set, peak.threads, peak.gflops});
   }
-  return table.render(kWidth);
+  return rate_table("peak, 10⁹ operations/s", "instructions", rows);
 }
 
 std::string bandwidth_table(const Ceilings& ceilings) {
-  const auto counts = thread_counts(ceilings.bandwidths);
-  TextTable table(columns_for({{.title = "bandwidth, GB/s"}, {.title = "access"}}, counts));
-  for (const Bandwidth& first : ceilings.bandwidths) {
-    if (first.threads != counts.front()) continue;
-    std::vector<std::string> cells = {first.level, first.access};
-    for (const int count : counts) {
-      const auto rate = bandwidth_gbps(ceilings, first.level, first.access, count);
-      cells.push_back(rate ? fmt::format("{:.1f}", *rate) : "-");
-    }
-    table.add_row(std::move(cells));
+  std::vector<RateRow> rows;
+  for (const Bandwidth& one : ceilings.bandwidths) {
+    rows.push_back({one.level, one.access, one.threads, one.gbps});
   }
-  return table.render(kWidth);
+  return rate_table("bandwidth, GB/s", "access", rows);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Reads back what machine_json wrote. The file may be anything: every field is checked.
 #include "assay/machine_report.h"
-#include "base/fail.h"
 #include "report/json_reader.h"
 
 namespace assay {
@@ -8,6 +7,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kSchema = "assay.machine/1";
+constexpr std::string_view kCommand = "assay machine --json";
 
 Topology topology_of(const JsonReader& reader) {
   Topology topology;
@@ -56,12 +56,9 @@ Ceilings ceilings_of(const JsonReader& reader) {
 }  // namespace
 
 Machine parse_machine_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, "assay machine --json");
+  const Json root = parsed_json(text, described_as, kCommand);
   const JsonReader reader(root, described_as);
-  if (const auto schema = reader.text("schema"); schema != kSchema) {
-    fail_bad_input("{}: holds '{}', not a machine; 'assay machine --json' writes one", described_as,
-                   schema);
-  }
+  reader.check_schema(kSchema, "machine", kCommand);
   return {.measured_at = reader.text("measured_at"),
           .topology = topology_of(reader),
           .surroundings = surroundings_of(reader),

@@ -1,6 +1,5 @@
 // Reads back what profile_json wrote. The file may be anything: every field is checked.
 #include "assay/profile_report.h"
-#include "base/fail.h"
 #include "report/json_reader.h"
 
 namespace assay {
@@ -8,17 +7,14 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kSchema = "assay.profile/";
+constexpr std::string_view kCommand = "assay profile --json";
 
 }  // namespace
 
 StoredProfile parse_profile_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, "assay profile --json");
+  const Json root = parsed_json(text, described_as, kCommand);
   const JsonReader reader(root, described_as);
-  const std::string schema = reader.text("schema");
-  if (!schema.starts_with(kSchema)) {
-    fail_bad_input("{}: holds '{}', not a profile; 'assay profile --json' writes one", described_as,
-                   schema);
-  }
+  reader.check_schema(kSchema, "profile", kCommand);
   StoredProfile stored;
   stored.model = reader.text("model/name");
   stored.samples_ms = reader.rates("latency/samples_ms");

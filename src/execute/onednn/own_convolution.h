@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "execute/simd/simd.h"
+
 namespace assay::onednn {
 
 // What happens to results before they are written: something is added, then they are clamped.
@@ -22,6 +24,13 @@ struct ConvolutionOperands {
   float* result = nullptr;
   float* scratch = nullptr;
 };
+
+// For results from position `at` on.
+inline ResultEnding result_ending(const ConvolutionOperands& operands,
+                                  const ConvolutionEnding& ending, std::size_t at = 0) {
+  return {operands.bias, operands.addend == nullptr ? nullptr : operands.addend + at, ending.low,
+          ending.high};
+}
 
 class OwnConvolution {
  public:

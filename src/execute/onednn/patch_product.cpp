@@ -26,10 +26,6 @@ PatchProduct::PatchProduct(const WindowGrid& grid, std::int64_t images, std::int
       ending_(ending),
       threads_(threads) {}
 
-std::size_t PatchProduct::panels() const {
-  return (outputs_ + kernels_.panel_width - 1) / kernels_.panel_width;
-}
-
 bool PatchProduct::sees_single_pixels() const {
   return std::ranges::all_of(grid_.axes, [](const WindowAxis& axis) {
     return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.input == axis.output;
@@ -64,33 +60,30 @@ void PatchProduct::pack_weights(const float* weights, float* packed) const {
   }
 }
 
-void PatchProduct::copy_patches(const float* source, std::size_t first, std::size_t last,
-                                float* patches) const {
+void PatchProduct::copy_patch(const float* source, std::size_t row, float* patches) const {
   const auto& [deep, down, across] = grid_.axes;
   const auto windows = static_cast<std::size_t>(grid_.output_elements());
-  for (std::size_t row = first; row < last; ++row) {
-    const auto window = static_cast<std::int64_t>(row % windows);
-    const std::int64_t x = window % across.output;
-    const std::int64_t y = window / across.output % down.output;
-    const std::int64_t z = window / across.output / down.output;
-    const float* image =
-        source + row / windows * static_cast<std::size_t>(grid_.input_elements()) * channels_;
-    float* patch = patches + row * depth_;
-    for_each_kernel_tap(grid_, [&](const WindowTap& tap) {
-      const std::int64_t at_z = deep.position(z, tap[0]);
-      const std::int64_t at_y = down.position(y, tap[1]);
-      const std::int64_t at_x = across.position(x, tap[2]);
-      const bool is_inside = at_z >= 0 && at_z < deep.input && at_y >= 0 && at_y < down.input &&
-                             at_x >= 0 && at_x < across.input;
-      if (is_inside) {
-        const std::int64_t pixel = (at_z * down.input + at_y) * across.input + at_x;
-        std::copy_n(image + static_cast<std::size_t>(pixel) * channels_, channels_, patch);
-      } else {
-        std::fill_n(patch, channels_, 0.0f);
-      }
-      patch += channels_;
-    });
-  }
+  const auto window = static_cast<std::int64_t>(row % windows);
+  const std::int64_t x = window % across.output;
+  const std::int64_t y = window / across.output % down.output;
+  const std::int64_t z = window / across.output / down.output;
+  const float* image =
+      source + row / windows * static_cast<std::size_t>(grid_.input_elements()) * channels_;
+  float* patch = patches + row * depth_;
+  for_each_kernel_tap(grid_, [&](const WindowTap& tap) {
+    const std::int64_t at_z = deep.position(z, tap[0]);
+    const std::int64_t at_y = down.position(y, tap[1]);
+    const std::int64_t at_x = across.position(x, tap[2]);
+    const bool is_inside = at_z >= 0 && at_z < deep.input && at_y >= 0 && at_y < down.input &&
+                           at_x >= 0 && at_x < across.input;
+    if (is_inside) {
+      const std::int64_t pixel = (at_z * down.input + at_y) * across.input + at_x;
+      std::copy_n(image + static_cast<std::size_t>(pixel) * channels_, channels_, patch);
+    } else {
+      std::fill_n(patch, channels_, 0.0f);
+    }
+    patch += channels_;
+  });
 }
 
 void PatchProduct::multiply(const float* patches, const float* weights, std::size_t first_panel,
@@ -110,12 +103,9 @@ void PatchProduct::multiply(const float* patches, const float* weights, std::siz
 void PatchProduct::run(const ConvolutionOperands& operands) const {
   float* products = operands.scratch;
   float* patches = products + rows_ * row_stride();
-  const auto rows = static_cast<std::int64_t>(rows_);
   if (!sees_single_pixels()) {
-    in_parallel(threads_, rows, [&](std::int64_t first, std::int64_t last) {
-      copy_patches(operands.source, static_cast<std::size_t>(first), static_cast<std::size_t>(last),
-                   patches);
-    });
+    for_each_in_parallel(threads_, rows_,
+                         [&](std::size_t row) { copy_patch(operands.source, row, patches); });
   }
   const float* factors = sees_single_pixels() ? operands.source : patches;
   in_parallel(threads_, static_cast<std::int64_t>(panels()),
@@ -123,12 +113,10 @@ void PatchProduct::run(const ConvolutionOperands& operands) const {
                 multiply(factors, operands.weights, static_cast<std::size_t>(first),
                          static_cast<std::size_t>(last), products);
               });
-  in_parallel(threads_, rows, [&](std::int64_t first, std::int64_t last) {
-    for (auto row = static_cast<std::size_t>(first); row < static_cast<std::size_t>(last); ++row) {
-      const float* addend = operands.addend == nullptr ? nullptr : operands.addend + row * outputs_;
-      kernels_.finish({operands.bias, addend, ending_.low, ending_.high},
-                      products + row * row_stride(), operands.result + row * outputs_, outputs_);
-    }
+  for_each_in_parallel(threads_, rows_, [&](std::size_t row) {
+    const std::size_t at = row * outputs_;
+    kernels_.finish(result_ending(operands, ending_, at), products + row * row_stride(),
+                    operands.result + at, outputs_);
   });
 }
 

@@ -23,10 +23,10 @@ class PatchProduct : public OwnConvolution {
   void run(const ConvolutionOperands& operands) const override;
 
  private:
-  std::size_t panels() const;
+  std::size_t panels() const { return kernels_.panels_for(outputs_); }
   std::size_t row_stride() const { return panels() * kernels_.panel_width; }
   bool sees_single_pixels() const;  // patches are the pixels themselves
-  void copy_patches(const float* source, std::size_t first, std::size_t last, float* patches) const;
+  void copy_patch(const float* source, std::size_t row, float* patches) const;
   void multiply(const float* patches, const float* weights, std::size_t first_panel,
                 std::size_t last_panel, float* products) const;
 

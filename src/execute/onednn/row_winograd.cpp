@@ -16,15 +16,6 @@ constexpr std::size_t kChunk = 256;
 // Planes a power of two apart would compete for the same lines of the cache.
 constexpr std::size_t kPlanePadding = 16;
 
-template <typename Work>
-void for_each_in_team(int threads, std::size_t count, Work work) {
-  in_parallel(
-      threads, static_cast<std::int64_t>(count), [&](std::int64_t first, std::int64_t last) {
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
-          work(i);
-      });
-}
-
 }  // namespace
 
 RowWinograd::RowWinograd(const WindowGrid& grid, std::int64_t images, std::int64_t channels,
@@ -42,10 +33,6 @@ RowWinograd::RowWinograd(const WindowGrid& grid, std::int64_t images, std::int64
       ending_(ending),
       threads_(threads),
       zeros_(channels_) {}
-
-std::size_t RowWinograd::panels() const {
-  return (outputs_ + kernels_.panel_width - 1) / kernels_.panel_width;
-}
 
 std::size_t RowWinograd::input_plane() const {
   return images_ * padded_rows_ * pairs_ * channels_ + kPlanePadding;
@@ -75,7 +62,7 @@ std::int64_t RowWinograd::flops() const {
 void RowWinograd::pack_weights(const float* weights, float* packed) const {
   const std::size_t width = kernels_.panel_width;
   const std::size_t plane = kTaps * channels_ * row_stride();
-  for_each_in_team(threads_, outputs_, [&](std::size_t output) {
+  for_each_in_parallel(threads_, outputs_, [&](std::size_t output) {
     for (std::size_t channel = 0; channel < channels_; ++channel) {
       for (std::size_t tap = 0; tap < kTaps; ++tap) {
         const float* filter = weights + ((output * channels_ + channel) * kTaps + tap) * kTaps;
@@ -151,9 +138,7 @@ void RowWinograd::finish_pair(const ConvolutionOperands& operands, std::size_t p
   const std::size_t column = 2 * (pair % pairs_);
   const auto finish = [&](const float* sums, std::size_t next) {
     const std::size_t at = (pair / pairs_ * columns + column + next) * outputs_;
-    const float* addend = operands.addend == nullptr ? nullptr : operands.addend + at;
-    kernels_.finish({operands.bias, addend, ending_.low, ending_.high}, sums, operands.result + at,
-                    outputs_);
+    kernels_.finish(result_ending(operands, ending_, at), sums, operands.result + at, outputs_);
   };
   update(BinaryOp::Add, 0, 1);
   update(BinaryOp::Add, 0, 2);
@@ -167,12 +152,13 @@ void RowWinograd::finish_pair(const ConvolutionOperands& operands, std::size_t p
 void RowWinograd::run(const ConvolutionOperands& operands) const {
   float* inputs = operands.scratch;
   float* products = inputs + kPlanes * input_plane();
-  for_each_in_team(threads_, images_ * padded_rows_,
-                   [&](std::size_t row) { transform_row(operands.source, row, inputs); });
-  for_each_in_team(threads_, kPlanes * panels(),
-                   [&](std::size_t part) { multiply(inputs, operands.weights, part, products); });
-  for_each_in_team(threads_, images_ * rows_ * pairs_,
-                   [&](std::size_t pair) { finish_pair(operands, pair, products); });
+  for_each_in_parallel(threads_, images_ * padded_rows_,
+                       [&](std::size_t row) { transform_row(operands.source, row, inputs); });
+  for_each_in_parallel(threads_, kPlanes * panels(), [&](std::size_t part) {
+    multiply(inputs, operands.weights, part, products);
+  });
+  for_each_in_parallel(threads_, images_ * rows_ * pairs_,
+                       [&](std::size_t pair) { finish_pair(operands, pair, products); });
 }
 
 }  // namespace assay::onednn

@@ -26,7 +26,7 @@ class RowWinograd : public OwnConvolution {
   void run(const ConvolutionOperands& operands) const override;
 
  private:
-  std::size_t panels() const;
+  std::size_t panels() const { return kernels_.panels_for(outputs_); }
   std::size_t row_stride() const { return panels() * kernels_.panel_width; }  // of products
   std::size_t input_plane() const;                                            // floats
   std::size_t product_plane() const;

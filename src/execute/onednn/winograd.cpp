@@ -93,10 +93,6 @@ Winograd::Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images
   tiles_in_block_ = (tiles() + blocks_ - 1) / blocks_;
 }
 
-std::size_t Winograd::panels() const {
-  return (shape_.outputs + kernels_.panel_width - 1) / kernels_.panel_width;
-}
-
 std::size_t Winograd::row_stride() const {
   return panels() * kernels_.panel_width;
 }
@@ -183,7 +179,7 @@ void Winograd::run_block(const ConvolutionOperands& operands, std::size_t block,
           {weights + panel, panel});
     }
   });
-  const ResultEnding ending{operands.bias, operands.addend, ending_.low, ending_.high};
+  const ResultEnding ending = result_ending(operands, ending_);
   over_tiles([&](std::size_t from, std::size_t to) {
     kernels_.winograd_output(shape_, products + from * row_stride(), product_plane(), row_stride(),
                              first + from, first + to, ending, operands.result);

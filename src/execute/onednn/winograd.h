@@ -25,7 +25,7 @@ class Winograd : public OwnConvolution {
 
  private:
   std::size_t tiles() const { return images_ * shape_.tiles_down * shape_.tiles_across; }
-  std::size_t panels() const;
+  std::size_t panels() const { return kernels_.panels_for(shape_.outputs); }
   std::size_t row_stride() const;   // of products
   std::size_t input_plane() const;  // floats of a block's transformed inputs, one plane
   std::size_t product_plane() const;

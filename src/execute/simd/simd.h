@@ -77,6 +77,9 @@ struct Upcoming {
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
+  std::size_t panels_for(std::size_t columns) const {
+    return (columns + panel_width - 1) / panel_width;
+  }
   void (*unary)(UnaryOp op, float alpha, float beta, const float* in, float* out, std::size_t n);
   void (*binary)(BinaryOp op, const float* a, const float* b, float* out, std::size_t n);
   void (*binary_number)(BinaryOp op, const float* a, float b, float* out, std::size_t n);
