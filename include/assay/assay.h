@@ -27,6 +27,7 @@
 #include "assay/profiler.h"
 #include "assay/program.h"
 #include "assay/progress.h"
+#include "assay/roofline.h"
 #include "assay/run.h"
 #include "assay/run_report.h"
 #include "assay/shape.h"

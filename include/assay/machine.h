@@ -68,7 +68,9 @@ struct Machine {
 };
 
 struct CeilingOptions {
-  bool quick = false;  // fewer tries, no accesses but read and triad
+  bool quick = false;                         // fewer tries, no copies
+  std::vector<int> thread_counts = {};        // empty: one, and all usable processors
+  std::optional<std::string> precision = {};  // one alone
 };
 
 Topology read_topology();
@@ -78,6 +80,9 @@ Surroundings read_surroundings(const std::string& root = "");
 // Throws an Error of kind Cancelled if `progress` cancels.
 Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& options = {},
                           Progress* progress = nullptr);
+
+// The better of both for everything that either has.
+Ceilings better_of(Ceilings some, const Ceilings& others);
 
 // What ceilings depend on: processor, caches, usable processors, the kernels there are. Those of
 // two machines with the same one can stand in for each other.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/roofline.h"
 #include "assay/run.h"
 #include "assay/timing.h"
 
@@ -22,7 +23,9 @@ struct ProfileOptions {
   TimingOptions timing = {};
   std::optional<double> read_ms = {};  // what reading the model took, where the caller timed it
   std::size_t traced_runs = 0;         // so many runs are kept step by step
-  bool estimate_ceilings = true;       // costs about 0.1 s
+  bool judge = true;                   // against ceilings; false leaves bounds open
+  // Whose ceilings count; without it some are measured within this process, which takes seconds.
+  std::optional<Machine> machine = {};
 };
 
 // Once, before the first useful run. Reading is missing where the model was not read from a file.
@@ -33,23 +36,14 @@ struct StartUp {
   double first_run_ms = 0;
 };
 
-// What this machine can do with so many threads, by two short probes: a matrix product on the fast
-// engine, and reading as many bytes as the program holds. Good for a hint, not for a verdict.
-struct QuickCeiling {
-  std::optional<double> peak_gflops = {};
-  std::optional<double> bandwidth_gbps = {};
-};
-
-// What holds a step back: arithmetic, bytes, or neither (less than a tenth of both ceilings).
-enum class Bound { Compute, Memory, Overhead };
-std::string_view name(Bound bound);  // "compute", "memory", "overhead"
-
 // Rates of a step or layer; missing where its time or its work is not known.
 struct Rates {
   std::optional<double> gflops_per_second = {};  // nominal work
   std::optional<double> gbytes_per_second = {};  // bytes that the engine reads and writes
   std::optional<Bound> bound = {};
-  std::optional<double> percent_of_ceiling = {};  // executed work and bytes against the ceiling
+  std::string bound_level = "";                   // of memory: "L2"
+  std::optional<double> percent_of_ceiling = {};  // the least time this machine allows / the time
+  std::optional<double> headroom_ms = {};         // to gain if it ran at its ceiling
 };
 
 struct ProfileStep {
@@ -69,6 +63,7 @@ struct ProfileLayer {
   double share = 0;
   std::vector<std::string> fused = {};  // layers computed in the same steps, whose time is in here
   std::string fused_into = "";          // the layer whose time holds this one's
+  std::vector<std::size_t> steps = {};  // whose time it holds, positions in Profile::steps
   Rates rates = {};                     // over the work of the fused layers too
   std::vector<std::string> doubts = {};
 };
@@ -107,9 +102,11 @@ struct Profile {
   double gflops_per_second = 0;    // nominal work over the median latency
   double executed_gflops_per_second = 0;
   ProfileMemory memory;
-  QuickCeiling ceiling;                                 // estimated
+  std::optional<Roofline> roofline = {};                // measured; missing where not judged
   std::optional<double> computational_efficiency = {};  // executed work against the peak, 0..1
   std::optional<Bound> bottleneck = {};                 // Compute or Memory
+  std::optional<double> percent_of_ceiling = {};        // of all steps together
+  std::optional<double> headroom_ms = {};
   std::vector<ProfileStep> steps;
   double typical_run_ms = 0;    // the steps' `time_ms` and the next
   double between_steps_ms = 0;  // in a typical run

@@ -40,7 +40,8 @@ struct StepInfo {
   std::vector<NodeId> layers = {};  // nodes of the compiled graph that the step computes, in order
   std::string algorithm = "";       // "winograd 4x4", "direct", "gemm", "reference", …
   std::int64_t executed_flops = 0;
-  std::int64_t bytes_read = 0;  // operands and weights, as stored
+  std::int64_t bytes_read = 0;    // operands and weights, as stored
+  std::int64_t weight_bytes = 0;  // of those read, weights
   std::int64_t bytes_written = 0;
   std::string fell_back = "";  // why the reference kernel runs instead; empty where it is fast
 };

@@ -1,7 +1,4 @@
 // assay machine: what this machine is, and the ceilings that short kernels measure on it.
-#include <fmt/chrono.h>
-
-#include <ctime>
 #include <memory>
 
 #include "assay/machine_report.h"
@@ -22,35 +19,27 @@ struct Arguments {
 constexpr const char* kExamples = R"(Examples:
   assay machine             caches, peaks and bandwidths; under 20 s
   assay machine --refresh   measure again; otherwise what was measured before is shown
-  assay machine --quick     fewer tries, reading and triad only; not kept
+  assay machine --quick     fewer tries, no copies; not kept
   assay machine --json      the same for programs)";
 
-std::string now_in_utc() {
-  const std::time_t now = std::time(nullptr);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
-}
-
-Machine measured(Topology topology, bool quick, bool quiet) {
-  catch_interrupts();
+Machine wanted_machine(const Arguments& arguments, bool quiet, std::vector<std::string>& warnings) {
   ProgressBar progress(quiet);
-  Machine machine{.measured_at = now_in_utc(), .topology = std::move(topology)};
-  machine.ceilings = measure_ceilings(machine.topology, {.quick = quick}, &progress);
+  if (!arguments.refresh && !arguments.quick) return known_machine(progress, warnings);
+  Machine machine = measured_machine(read_topology(), {.quick = arguments.quick}, progress);
+  if (arguments.quick) return machine;
+  if (std::string why_not = keep_machine(machine); !why_not.empty()) {
+    warnings.push_back(std::move(why_not));
+  }
   return machine;
 }
 
 Exit run_machine(const Arguments& arguments, bool quiet) {
-  Topology topology = read_topology();
-  const bool may_be_kept = !arguments.refresh && !arguments.quick;
-  auto kept = may_be_kept ? kept_machine(topology) : std::nullopt;
-  const bool is_new = !kept;
-  Machine machine = kept ? std::move(*kept) : measured(std::move(topology), arguments.quick, quiet);
+  catch_interrupts();
+  std::vector<std::string> warnings;
+  Machine machine = wanted_machine(arguments, quiet, warnings);
   machine.surroundings = read_surroundings();  // as they are now
-  std::vector<std::string> warnings = machine.surroundings.notes;
-  if (is_new && !arguments.quick) {
-    if (std::string why_not = keep_machine(machine); !why_not.empty()) {
-      warnings.push_back(std::move(why_not));
-    }
-  }
+  warnings.insert(warnings.begin(), machine.surroundings.notes.begin(),
+                  machine.surroundings.notes.end());
   print_data(arguments.json ? machine_json(machine) : machine_table(machine));
   print_warnings(warnings, quiet);
   return Exit::Fine;
@@ -63,7 +52,7 @@ void add_machine(CommandLine& program) {
   CLI::App* machine =
       program.app.add_subcommand("machine", "This machine's ceilings, caches and surroundings");
   machine->add_flag("--refresh", arguments->refresh, "measure again, and keep that");
-  machine->add_flag("--quick", arguments->quick, "fewer tries, reading and triad only; not kept");
+  machine->add_flag("--quick", arguments->quick, "fewer tries, no copies; not kept");
   machine->add_flag("--json", arguments->json, "print one JSON object");
   machine->footer(kExamples);
   machine->callback([&program, arguments] {

@@ -1,8 +1,10 @@
 #include "cli/machine_cache.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -70,6 +72,24 @@ std::string keep_machine(const Machine& machine) {
   } catch (const Error& error) {
     return fmt::format("ceilings are not kept for next time: {}", error.what());
   }
+}
+
+Machine measured_machine(Topology topology, const CeilingOptions& options, Progress& progress) {
+  const std::time_t now = std::time(nullptr);
+  Machine machine{.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)),
+                  .topology = std::move(topology)};
+  machine.ceilings = measure_ceilings(machine.topology, options, &progress);
+  return machine;
+}
+
+Machine known_machine(Progress& progress, std::vector<std::string>& warnings) {
+  Topology topology = read_topology();
+  if (auto kept = kept_machine(topology)) return std::move(*kept);
+  Machine machine = measured_machine(std::move(topology), {}, progress);
+  if (std::string why_not = keep_machine(machine); !why_not.empty()) {
+    warnings.push_back(std::move(why_not));
+  }
+  return machine;
 }
 
 }  // namespace assay::cli

@@ -9,6 +9,7 @@
 #include "cli/console.h"
 #include "cli/engine_options.h"
 #include "cli/folder.h"
+#include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/turns.h"
@@ -99,7 +100,7 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   request.run.seed = options.run.seed;
   options.run = std::move(request.run);
   options.read_ms = request.read_ms;
-  options.estimate_ceilings = !arguments.no_ceilings;
+  options.judge = !arguments.no_ceilings;
   const bool wants_trace = !arguments.trace.empty() || !arguments.folder.empty();
   options.traced_runs = wants_trace ? kTracedRuns : 0;
   ProgressBar bar(quiet);
@@ -107,9 +108,13 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   if (!arguments.turns.empty()) turns.emplace(parse_decimal("--turns", arguments.turns, 0));
   Progress& progress = turns ? static_cast<Progress&>(*turns) : bar;
   catch_interrupts();
-  return blaming(arguments.model.model, [&] {
+  std::vector<std::string> machine_warnings;
+  if (options.judge) options.machine = known_machine(progress, machine_warnings);
+  Profile profile = blaming(arguments.model.model, [&] {
     return profile_model(std::move(request.graph), arguments.model.model, options, &progress);
   });
+  profile.warnings.insert(profile.warnings.end(), machine_warnings.begin(), machine_warnings.end());
+  return profile;
 }
 
 // The files to write, opened before anything runs: whether they can be is known at once.
@@ -193,7 +198,7 @@ void add_timing_options(CLI::App& command, Arguments& arguments) {
                      "exactly so many runs first, instead of until times are steady");
   command.add_option("--runs", arguments.runs, "exactly so many runs");
   command.add_flag("--no-ceilings", arguments.no_ceilings,
-                   "do not estimate what the machine could do, which takes some 0.1 s");
+                   "do not hold it against what the machine could do, which is measured once");
   // What 'assay compare' starts its processes with.
   command.add_option("--turns", arguments.turns, "seconds of a turn with another process")
       ->group("");

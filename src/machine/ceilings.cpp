@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "assay/machine.h"
 #include "assay/timing.h"
@@ -77,13 +78,14 @@ struct Level {
   bool is_memory = false;
 };
 
-// Half of each cache, so that nothing else pushes it out; of a shared one, a share of the half.
+// Most of a cache, so that nothing else pushes it out; of a shared one, a share of the half.
 std::vector<Level> levels_of(const Topology& topology, std::size_t threads) {
   std::vector<Level> levels;
   for (const CacheLevel& cache : topology.caches) {
     const auto sharing = std::min(threads, static_cast<std::size_t>(std::max(1, cache.processors)));
-    levels.push_back(
-        {"L" + std::to_string(cache.level), static_cast<std::size_t>(cache.bytes) / 2 / sharing});
+    const std::size_t most =
+        static_cast<std::size_t>(cache.bytes) / 4 * (cache.processors > 1 ? 2 : 3);
+    levels.push_back({fmt::format("L{}", cache.level), most / sharing});
   }
   constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
   const std::int64_t last =
@@ -173,7 +175,7 @@ class TrafficMeter {
 bool is_wanted(const TrafficKernel& kernel, const Level& level, const CeilingOptions& options) {
   const bool goes_past_caches = kernel.access.ends_with("-nt");
   if (goes_past_caches && !level.is_memory) return false;
-  return !options.quick || kernel.access == "read" || kernel.access == "triad";
+  return !options.quick || !kernel.access.starts_with("copy");
 }
 
 // --- all
@@ -223,10 +225,33 @@ void keep(Bandwidth one, Ceilings& ceilings) {
   keep_best(ceilings.bandwidths, std::move(one), &Bandwidth::gbps, is_same);
 }
 
+std::vector<const PeakKernel*> wanted_peaks(const CeilingOptions& options) {
+  std::vector<const PeakKernel*> kernels = supported_peak_kernels();
+  std::erase_if(kernels, [&](const PeakKernel* kernel) {
+    return options.precision && kernel->precision != *options.precision;
+  });
+  return kernels;
+}
+
+// One processor, and all of them, unless others are asked for.
+std::vector<std::vector<int>> teams_for(const Topology& topology, const CeilingOptions& options) {
+  const auto all = static_cast<int>(topology.usable.size());
+  const std::set<int> counts =
+      options.thread_counts.empty()
+          ? std::set<int>{1, all}
+          : std::set<int>(options.thread_counts.begin(), options.thread_counts.end());
+  std::vector<std::vector<int>> teams;
+  for (const int count : counts) {
+    const auto begin = topology.usable.begin();
+    teams.emplace_back(begin, begin + std::clamp(count, 1, all));
+  }
+  return teams;
+}
+
 void measure_with(PinnedTeam& team, const Topology& topology, const CeilingOptions& options,
                   Reporter& reporter, Ceilings& ceilings) {
   const Tries tries = tries_for(options);
-  for (const PeakKernel* kernel : supported_peak_kernels()) {
+  for (const PeakKernel* kernel : wanted_peaks(options)) {
     reporter.next("measuring peaks");
     keep(measure_peak(*kernel, team, tries.peak), ceilings);
   }
@@ -243,7 +268,7 @@ void measure_with(PinnedTeam& team, const Topology& topology, const CeilingOptio
 }
 
 std::size_t things_to_measure(const Topology& topology, const CeilingOptions& options) {
-  std::size_t count = supported_peak_kernels().size();
+  std::size_t count = wanted_peaks(options).size();
   for (const Level& level : levels_of(topology, 1)) {
     for (const TrafficKernel& kernel : traffic_table().kernels) {
       count += is_wanted(kernel, level, options) ? 1 : 0;
@@ -268,8 +293,7 @@ Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& option
   Progress silent;
   Progress& listener = progress != nullptr ? *progress : silent;
   const std::int64_t start = steady_clock().nanoseconds();
-  std::vector<std::vector<int>> teams = {{topology.usable.front()}};
-  if (topology.usable.size() > 1) teams.push_back(topology.usable);
+  const auto teams = teams_for(topology, options);
   const auto sweeps = static_cast<std::size_t>(tries_for(options).sweeps);
   Reporter reporter(listener, sweeps * teams.size() * things_to_measure(topology, options));
   Ceilings ceilings;
@@ -281,6 +305,13 @@ Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& option
   }
   ceilings.seconds = static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
   return ceilings;
+}
+
+Ceilings better_of(Ceilings some, const Ceilings& others) {
+  for (const Peak& peak : others.peaks) keep(peak, some);
+  for (const Bandwidth& one : others.bandwidths) keep(one, some);
+  some.seconds += others.seconds;
+  return some;
 }
 
 std::string fingerprint(const Topology& topology) {

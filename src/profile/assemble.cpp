@@ -6,7 +6,6 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "profile/attribute.h"
-#include "profile/rates.h"
 
 namespace assay {
 
@@ -69,7 +68,7 @@ ProgramFacts facts_of(const Program& program) {
   return {program.steps(), memory_of(program.memory()), program.threads()};
 }
 
-Profile assemble(Facts facts, ProgramFacts program, Observation seen, const QuickCeiling& ceiling) {
+Profile assemble(Facts facts, ProgramFacts program, Observation seen) {
   const double median_ms = seen.measurement.latency.median_ms;
   Profile profile;
   profile.model = std::move(facts.model);
@@ -84,17 +83,14 @@ Profile assemble(Facts facts, ProgramFacts program, Observation seen, const Quic
   profile.gflops_per_second = gflops_per_second(profile.totals.flops, median_ms);
   profile.executed_gflops_per_second = gflops_per_second(profile.executed_flops, median_ms);
   profile.memory = program.memory;
-  profile.ceiling = ceiling;
-  profile.computational_efficiency = efficiency_of(profile.executed_gflops_per_second, ceiling);
   profile.layers = std::move(facts.layers);
-  profile.steps = step_rows(program.steps, seen, profile.layers, ceiling);
-  profile.bottleneck = bottleneck_of(profile.steps, ceiling);
+  profile.steps = step_rows(program.steps, seen, profile.layers);
   profile.typical_run_ms = seen.typical.run_ms;
   profile.between_steps_ms = between_steps(seen.typical.run_ms, seen.typical.steps_ms);
   profile.between_steps_mean_ms =
       between_steps(seen.measurement.latency.mean_ms, seen.step_means_ms);
   const bool is_noisy = seen.measurement.verdict == Verdict::Noisy;
-  attribute_steps(profile.steps, seen.typical.run_ms, is_noisy, ceiling, profile.layers);
+  attribute_steps(profile.steps, seen.typical.run_ms, is_noisy, profile.layers);
   profile.warnings = std::move(facts.warnings);
   warn_of_slow_kernels(profile.steps, profile.warnings);
   for (const auto& warning : seen.measurement.warnings) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/checked.h"
-#include "profile/rates.h"
 
 namespace assay {
 
@@ -68,20 +67,29 @@ std::size_t main_of(const std::vector<std::size_t>& rows, const std::vector<Prof
   return *std::ranges::max_element(rows, {}, flops);
 }
 
+Rates rates_of(double time_ms, const std::optional<double>& flops, double bytes) {
+  Rates rates;
+  if (time_ms <= 0) return rates;
+  if (flops && *flops > 0) rates.gflops_per_second = *flops / (time_ms * 1e6);
+  if (bytes > 0) rates.gbytes_per_second = bytes / (time_ms * 1e6);
+  return rates;
+}
+
 // What the steps of one layer did together.
 struct Collected {
-  WorkDone work = {};
+  std::vector<std::size_t> steps = {};
+  double time_ms = 0;
+  double bytes = 0;
   std::vector<std::size_t> rows = {};  // the layers whose work that was, each once
   double median_ms = 0;
   bool fell_back = false;
-  bool has_steps = false;
 };
 
-void collect(const ProfileStep& step, const std::vector<std::size_t>& rows, Collected& into) {
-  into.has_steps = true;
-  into.work.time_ms += step.time_ms;
-  into.work.executed_flops += static_cast<double>(step.info.executed_flops);
-  into.work.bytes += step_bytes(step.info);
+void collect(std::size_t at, const ProfileStep& step, const std::vector<std::size_t>& rows,
+             Collected& into) {
+  into.steps.push_back(at);
+  into.time_ms += step.time_ms;
+  into.bytes += step_bytes(step.info);
   into.median_ms += step.median_ms;
   into.fell_back = into.fell_back || !step.info.fell_back.empty();
   for (const std::size_t row : rows) {
@@ -102,18 +110,18 @@ std::vector<std::string> doubts_of(const ProfileLayer& layer, const Collected& c
   if (collected.fell_back) doubts.emplace_back("fell back");
   if (layer.cost.answer == Answer::Unknown) doubts.emplace_back("not counted");
   const bool matters = layer.share > kWorthADoubt && !is_noisy;
-  if (matters && is_uneven(collected.work.time_ms, collected.median_ms)) {
+  if (matters && is_uneven(collected.time_ms, collected.median_ms)) {
     doubts.emplace_back("uneven");
   }
   return doubts;
 }
 
-void finish(ProfileLayer& layer, Collected& collected, double run_ms, const QuickCeiling& ceiling,
+void finish(ProfileLayer& layer, const Collected& collected, double run_ms,
             const std::vector<ProfileLayer>& layers) {
-  collected.work.nominal_flops = flops_of(collected.rows, layers);
-  layer.time_ms = collected.work.time_ms;
-  layer.share = share_of(collected.work.time_ms, run_ms);
-  layer.rates = rates_of(collected.work, ceiling);
+  layer.steps = collected.steps;
+  layer.time_ms = collected.time_ms;
+  layer.share = share_of(collected.time_ms, run_ms);
+  layer.rates = rates_of(collected.time_ms, flops_of(collected.rows, layers), collected.bytes);
   for (const std::size_t row : collected.rows) {
     if (&layers[row] != &layer) layer.fused.push_back(layers[row].cost.name);
   }
@@ -143,8 +151,7 @@ std::vector<ProfileLayer> layer_rows(const Graph& graph, const CostSheet& sheet)
 }
 
 std::vector<ProfileStep> step_rows(const std::vector<StepInfo>& steps, const Observation& seen,
-                                   const std::vector<ProfileLayer>& layers,
-                                   const QuickCeiling& ceiling) {
+                                   const std::vector<ProfileLayer>& layers) {
   const std::size_t nodes = node_rows(layers);
   std::vector<ProfileStep> rows;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -155,34 +162,32 @@ std::vector<ProfileStep> step_rows(const std::vector<StepInfo>& steps, const Obs
                     .share = share_of(seen.typical.steps_ms[i], seen.typical.run_ms)};
     const auto members = rows_of(steps[i], nodes);
     for (const std::size_t member : members) row.layer_names.push_back(layers[member].cost.name);
-    const WorkDone work{row.time_ms, flops_of(members, layers),
-                        static_cast<double>(steps[i].executed_flops), step_bytes(steps[i])};
-    row.rates = rates_of(work, ceiling);
+    row.rates = rates_of(row.time_ms, flops_of(members, layers), step_bytes(steps[i]));
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 void attribute_steps(const std::vector<ProfileStep>& steps, double run_ms, bool is_noisy,
-                     const QuickCeiling& ceiling, std::vector<ProfileLayer>& layers) {
+                     std::vector<ProfileLayer>& layers) {
   const std::size_t nodes = node_rows(layers);
   std::vector<Collected> collected(layers.size());
-  for (const ProfileStep& step : steps) {
-    const auto members = rows_of(step.info, nodes);
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    const auto members = rows_of(steps[at].info, nodes);
     if (members.empty()) {
-      layers.push_back(row_of_its_own(step));
-      collect(step, {}, collected.emplace_back());
+      layers.push_back(row_of_its_own(steps[at]));
+      collect(at, steps[at], {}, collected.emplace_back());
       continue;
     }
     const std::size_t main = main_of(members, layers);
-    collect(step, members, collected[main]);
+    collect(at, steps[at], members, collected[main]);
     for (const std::size_t member : members) {
       if (member != main) layers[member].fused_into = layers[main].cost.name;
     }
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (!collected[i].has_steps) continue;
-    finish(layers[i], collected[i], run_ms, ceiling, layers);
+    if (collected[i].steps.empty()) continue;
+    finish(layers[i], collected[i], run_ms, layers);
     layers[i].doubts = doubts_of(layers[i], collected[i], is_noisy);
     layers[i].fused_into.clear();
   }

@@ -14,13 +14,12 @@ namespace assay {
 std::vector<ProfileLayer> layer_rows(const Graph& graph, const CostSheet& sheet);
 
 std::vector<ProfileStep> step_rows(const std::vector<StepInfo>& steps, const Observation& seen,
-                                   const std::vector<ProfileLayer>& layers,
-                                   const QuickCeiling& ceiling);
+                                   const std::vector<ProfileLayer>& layers);
 
 // Gives the time of every step to a layer; appends rows for steps that compute no layer. Whether a
 // layer's times are uneven is told only where the run as a whole is not: `is_noisy` says so
 // already.
 void attribute_steps(const std::vector<ProfileStep>& steps, double run_ms, bool is_noisy,
-                     const QuickCeiling& ceiling, std::vector<ProfileLayer>& layers);
+                     std::vector<ProfileLayer>& layers);
 
 }  // namespace assay

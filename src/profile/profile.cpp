@@ -1,11 +1,15 @@
 // The story of a profile: prepare, compile, run and watch, then say whose time it was.
 #include "assay/profile.h"
 
+#include <fmt/format.h>
+
 #include "profile/assemble.h"
 #include "profile/attribute.h"
 #include "profile/compiled_model.h"
-#include "profile/quick_ceiling.h"
+#include "profile/judge.h"
+#include "profile/own_ceilings.h"
 #include "profile/resident_memory.h"
+#include "profile/step_overhead.h"
 
 namespace assay {
 
@@ -47,9 +51,30 @@ ProgramFacts ended(Started started) {
   return facts;
 }
 
-QuickCeiling quick_ceiling(const ProgramOptions& options, const ProgramFacts& program) {
-  return {.peak_gflops = estimate_peak_gflops(options),
-          .bandwidth_gbps = estimate_bandwidth_gbps(program.threads, program.memory.useful_bytes)};
+// No step can be faster than a ceiling: if one is, the ceiling was measured while the machine was
+// busy with something else.
+constexpr double kCannotBe = 1.03;
+
+void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Profile& profile) {
+  const int threads = profile.program.threads;
+  Machine machine = options.machine ? *options.machine : quickly_measured(threads, progress);
+  const auto judged = [&] {
+    auto roofline = roofline_of(machine, threads);
+    if (!roofline) return false;
+    roofline->step_overhead_ms = step_overhead_ms(profile.program);
+    judge(profile, *roofline);
+    return true;
+  };
+  if (!judged() || furthest_above_ceiling(profile) < kCannotBe) return;
+  machine.ceilings =
+      better_of(std::move(machine.ceilings), measured_again(machine.topology, threads, progress));
+  judged();
+  if (const double above = furthest_above_ceiling(profile); above >= kCannotBe) {
+    profile.warnings.push_back(fmt::format(
+        "above-ceiling: a step reached {:.0f} % of what was measured as this machine's ceiling; "
+        "measure again when it is quiet: assay machine --refresh",
+        100 * above));
+  }
 }
 
 }  // namespace
@@ -65,14 +90,13 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   Started started = start(std::move(prepared.inferred), options.run, start_up, progress);
   Observation seen = observe(*started.program, options.timing, options.traced_runs, progress);
   const ProgramFacts program = ended(std::move(started));
-  const bool wants_ceiling = options.estimate_ceilings && !seen.measurement.cancelled;
-  const QuickCeiling ceiling =
-      wants_ceiling ? quick_ceiling(options.run.program, program) : QuickCeiling{};
-  Profile profile = assemble(std::move(facts), program, std::move(seen), ceiling);
+  Profile profile = assemble(std::move(facts), program, std::move(seen));
   profile.program = options.run.program;
   profile.program.threads = program.threads;
   profile.seed = options.run.seed;
   profile.start_up = start_up;
+  const bool has_time = options.machine || !profile.was_interrupted();
+  if (options.judge && has_time) judge_on_this_machine(options, progress, profile);
   return profile;
 }
 

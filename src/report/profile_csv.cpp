@@ -15,7 +15,7 @@ std::vector<std::string> header() {
   for (const auto& column : figure_columns()) names.emplace_back(column.name);
   names.insert(names.end(),
                {"time_ms", "median_ms", "share", "gflops_per_second", "gbytes_per_second", "bound",
-                "percent_of_ceiling", "detail", "doubts"});
+                "bound_level", "percent_of_ceiling", "headroom_ms", "detail", "doubts"});
   return names;
 }
 
@@ -38,7 +38,9 @@ std::vector<std::string> cells_of(const ProfileRow& row) {
   cells.push_back(number(row.rates.gflops_per_second));
   cells.push_back(number(row.rates.gbytes_per_second));
   cells.emplace_back(row.rates.bound ? name(*row.rates.bound) : "");
+  cells.push_back(row.rates.bound_level);
   cells.push_back(number(row.rates.percent_of_ceiling));
+  cells.push_back(number(row.rates.headroom_ms));
   cells.push_back(without_control_characters(row.detail));
   cells.push_back(join(row.doubts, "; "));
   return cells;

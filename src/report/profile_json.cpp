@@ -73,17 +73,33 @@ Json memory_json(const ProfileMemory& memory) {
           {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)}};
 }
 
-Json machine_json(const QuickCeiling& ceiling) {
-  return {{"peak_gflops", optional_json(ceiling.peak_gflops)},
-          {"bandwidth_gbps", optional_json(ceiling.bandwidth_gbps)},
-          {"provenance", "estimated"}};
+Json machine_json(const std::optional<Roofline>& roofline) {
+  if (!roofline) return nullptr;
+  Json levels = Json::array();
+  for (const MemoryRoof& roof : roofline->levels) {
+    levels.push_back({{"level", roof.level},
+                      {"bytes", roof.bytes > 0 ? Json(roof.bytes) : Json(nullptr)},
+                      {"read_gbps", roof.read_gbps},
+                      {"write_gbps", roof.write_gbps},
+                      {"combined_gbps", roof.combined_gbps}});
+  }
+  return {{"threads", roofline->threads},
+          {"precision", roofline->precision},
+          {"instruction_set", roofline->instruction_set},
+          {"peak_gflops", roofline->peak_gflops},
+          {"bandwidth_gbps", roofline->levels.back().read_gbps},
+          {"levels", std::move(levels)},
+          {"step_overhead_ms", roofline->step_overhead_ms},
+          {"provenance", "measured"}};
 }
 
 void put_rates(const Rates& rates, Json& json) {
   json["gflops_per_second"] = optional_json(rates.gflops_per_second);
   json["gbytes_per_second"] = optional_json(rates.gbytes_per_second);
   json["bound"] = rates.bound ? Json(name(*rates.bound)) : Json(nullptr);
+  json["bound_level"] = rates.bound_level.empty() ? Json(nullptr) : Json(rates.bound_level);
   json["percent_of_ceiling"] = optional_json(rates.percent_of_ceiling);
+  json["headroom_ms"] = optional_json(rates.headroom_ms);
 }
 
 Json row_json(const ProfileRow& row) {
@@ -103,6 +119,7 @@ Json step_json(const ProfileStep& step) {
                {"algorithm", step.info.algorithm},
                {"executed_flops", step.info.executed_flops},
                {"bytes_read", step.info.bytes_read},
+               {"weight_bytes", step.info.weight_bytes},
                {"bytes_written", step.info.bytes_written},
                {"time_ms", step.time_ms},
                {"mean_ms", step.mean_ms},
@@ -154,6 +171,8 @@ void put_forward_pass(const Profile& profile, JsonWriter& json) {
   };
   json.field("is_memory_bound", is(Bound::Memory));
   json.field("is_compute_bound", is(Bound::Compute));
+  json.field("percent_of_ceiling", optional_json(profile.percent_of_ceiling));
+  json.field("headroom_ms", optional_json(profile.headroom_ms));
   json.field("bottleneck", profile.bottleneck ? Json(name(*profile.bottleneck)) : Json(nullptr));
 }
 
@@ -185,7 +204,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   json.field("latency", latency_json(profile.latency));
   json.field("memory", memory_json(profile.memory));
   json.field("energy", nullptr);
-  json.field("machine", machine_json(profile.ceiling));
+  json.field("machine", machine_json(profile.roofline));
   json.field("totals", totals_json(profile.totals, profile.peak_activation_bytes,
                                    profile.stored_bytes, profile.uncounted));
   put_rows(profile, options, GroupBy::Layers, "layers", json);

@@ -66,6 +66,8 @@ struct Sum {
   std::int64_t count = 0;
   double gigaflops = 0;
   double gigabytes = 0;
+  double least_ms = 0;
+  bool is_judged = false;
 
   void add(const ProfileRow& more) {
     ++count;
@@ -78,12 +80,19 @@ struct Sum {
     for (const auto& doubt : more.doubts) {
       if (std::ranges::find(row.doubts, doubt) == row.doubts.end()) row.doubts.push_back(doubt);
     }
+    if (!more.rates.percent_of_ceiling) return;
+    is_judged = true;
+    least_ms += more.time_ms.value_or(0) * *more.rates.percent_of_ceiling / 100;
   }
 
   ProfileRow finished() {
     const double seconds = row.time_ms.value_or(0) / 1000.0;
     if (seconds > 0 && gigaflops > 0) row.rates.gflops_per_second = gigaflops / seconds;
     if (seconds > 0 && gigabytes > 0) row.rates.gbytes_per_second = gigabytes / seconds;
+    if (seconds > 0 && is_judged) {
+      row.rates.percent_of_ceiling = 100 * least_ms / *row.time_ms;
+      row.rates.headroom_ms = std::max(0.0, *row.time_ms - least_ms);
+    }
     return std::move(row);
   }
 };

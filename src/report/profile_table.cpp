@@ -116,12 +116,11 @@ std::string start_up_text(const StartUp& start_up) {
 std::string ceiling_text(const Profile& profile) {
   const double median_ms = profile.latency.latency.median_ms;
   if (!profile.bottleneck || !profile.computational_efficiency || median_ms <= 0) return "";
-  const double gigabytes = static_cast<double>(profile.traffic_bytes) / (median_ms * 1e6);
-  const double reached = std::min(1.0, gigabytes / profile.ceiling.bandwidth_gbps.value_or(1e-9));
-  return fmt::format("{}   {:.0f} % of {} GFLOP/s, {:.0f} % of {} GB/s (estimated)",
-                     name(*profile.bottleneck), 100 * *profile.computational_efficiency,
-                     rate_text(profile.ceiling.peak_gflops), 100 * reached,
-                     rate_text(profile.ceiling.bandwidth_gbps));
+  return fmt::format(
+      "{}   arithmetic at {:.0f} % of {} GFLOP/s; {:.0f} % of the ceiling, {} to gain",
+      name(*profile.bottleneck), 100 * *profile.computational_efficiency,
+      rate_text(profile.roofline->peak_gflops), profile.percent_of_ceiling.value_or(0),
+      duration_text(profile.headroom_ms.value_or(0)));
 }
 
 std::string summary(const Profile& profile) {
@@ -141,7 +140,10 @@ std::string summary(const Profile& profile) {
 
 std::string bound_text(const Rates& rates) {
   if (!rates.bound) return "";
-  return fmt::format("{} {:.0f}%", name(*rates.bound), rates.percent_of_ceiling.value_or(0));
+  if (*rates.bound == Bound::Overhead) return std::string(name(*rates.bound));
+  const std::string what =
+      rates.bound_level.empty() ? std::string(name(*rates.bound)) : rates.bound_level;
+  return fmt::format("{} {:.0f}%", what, rates.percent_of_ceiling.value_or(0));
 }
 
 std::string time_text(const std::optional<double>& milliseconds, int decimals) {
@@ -274,7 +276,11 @@ std::string convention(const Profile& profile) {
   std::string text =
       "Times are those of a typical run, the mean of the middle half of the samples, and sum up; "
       "a fused step's time stands at its main layer.";
-  if (profile.bottleneck) text += " Bounds rest on estimated ceilings.";
+  if (profile.bottleneck)
+    text +=
+        " Bounds: the slowest of arithmetic and memory levels, and how near its measured ceiling "
+        "the "
+        "time comes; overhead where starting the step takes half of its time.";
   return wrapped(text);
 }
 

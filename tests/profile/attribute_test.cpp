@@ -7,7 +7,6 @@
 #include "fake_program.h"
 #include "profile/assemble.h"
 #include "profile/prepared.h"
-#include "profile/rates.h"
 #include "profile/step_times.h"
 
 namespace assay {
@@ -35,14 +34,14 @@ std::vector<StepInfo> fused_steps() {
           {.name = "conv2", .op = "Conv", .layers = {NodeId{4}, NodeId{3}, NodeId{5}}}};
 }
 
-Profile fake_profile(const QuickCeiling& ceiling = {}) {
+Profile fake_profile() {
   FakeClock clock;
   FakeProgram program(
       clock, fused_steps(),
       {10 * kMicrosecond, 300 * kMicrosecond, 50 * kMicrosecond, 600 * kMicrosecond},
       40 * kMicrosecond);
   Observation seen = observe(program, {.fixed_warmup = 3, .fixed_samples = 20}, 2, nullptr, clock);
-  return assemble(known_before(prepared_small_cnn()), facts_of(program), std::move(seen), ceiling);
+  return assemble(known_before(prepared_small_cnn()), facts_of(program), std::move(seen));
 }
 
 double sum_of_layers(const Profile& profile) {
@@ -102,7 +101,7 @@ TEST(Attribution, AStepOfUnknownLayersIsARowOfItsOwn) {
   steps[0].info = {.name = "odd", .op = "Odd", .layers = {NodeId{12345}, NodeId{}}};
   steps[0].time_ms = 1;
   const std::size_t before = layers.size();
-  attribute_steps(steps, 1, false, {}, layers);
+  attribute_steps(steps, 1, false, layers);
   EXPECT_EQ(layers.size(), before + 1);
 }
 
@@ -222,43 +221,6 @@ TEST(StepTimes, FewSamplesAreAllTypical) {
   }
 }
 
-TEST(Rates, AreBoundByWhatWouldTakeLongest) {
-  const QuickCeiling ceiling{.peak_gflops = 100, .bandwidth_gbps = 10};
-  // 50 MFLOP take 0.5 ms at the peak; 1 MB takes 0.1 ms; it took 1 ms.
-  const Rates compute = rates_of({1.0, 60e6, 50e6, 1e6}, ceiling);
-  EXPECT_EQ(*compute.bound, Bound::Compute);
-  EXPECT_DOUBLE_EQ(*compute.percent_of_ceiling, 50.0);
-  EXPECT_DOUBLE_EQ(*compute.gflops_per_second, 60.0);
-  EXPECT_DOUBLE_EQ(*compute.gbytes_per_second, 1.0);
-  const Rates memory = rates_of({1.0, 0.0, 1e6, 8e6}, ceiling);
-  EXPECT_EQ(*memory.bound, Bound::Memory);
-  EXPECT_DOUBLE_EQ(*memory.percent_of_ceiling, 80.0);
-  EXPECT_FALSE(memory.gflops_per_second);
-  const Rates overhead = rates_of({1.0, 1e6, 1e6, 1e3}, ceiling);
-  EXPECT_EQ(*overhead.bound, Bound::Overhead);
-  EXPECT_FALSE(rates_of({1.0, 1e6, 1e6, 1e3}, {}).bound);
-  EXPECT_FALSE(rates_of({0.0, 1e6, 1e6, 1e3}, ceiling).gflops_per_second);
-}
-
-TEST(Rates, TheBottleneckIsWhereMostTimeWasSpent) {
-  const QuickCeiling ceiling{.peak_gflops = 100, .bandwidth_gbps = 10};
-  std::vector<ProfileStep> steps(2);
-  steps[0].info.executed_flops = 1'000'000'000;
-  steps[0].time_ms = 1;
-  steps[1].info.bytes_read = 1'000'000;
-  steps[1].time_ms = 2;
-  EXPECT_EQ(*bottleneck_of(steps, ceiling), Bound::Memory);
-  steps[0].time_ms = 3;
-  EXPECT_EQ(*bottleneck_of(steps, ceiling), Bound::Compute);
-  EXPECT_FALSE(bottleneck_of(steps, {}));
-}
-
-TEST(Rates, EfficiencyNeverPassesOne) {
-  EXPECT_DOUBLE_EQ(*efficiency_of(50, {.peak_gflops = 100}), 0.5);
-  EXPECT_DOUBLE_EQ(*efficiency_of(120, {.peak_gflops = 100}), 1.0);
-  EXPECT_FALSE(efficiency_of(50, {}));
-}
-
 TEST(Memory, EfficiencyIsWhatIsNeededOverWhatIsTaken) {
   FakeClock clock;
   FakeProgram program(clock, {}, {}, 1);
@@ -281,7 +243,7 @@ TEST(Warnings, NameWhatFellBackOnceForEachOp) {
                        {.name = "b", .op = "Odd", .fell_back = "no fast kernel"}},
                       {1, 1}, 0);
   Observation seen = observe(program, {.fixed_warmup = 1, .fixed_samples = 10}, 0, nullptr, clock);
-  const Profile profile = assemble({}, facts_of(program), std::move(seen), {});
+  const Profile profile = assemble({}, facts_of(program), std::move(seen));
   const auto mentions = std::count_if(
       profile.warnings.begin(), profile.warnings.end(),
       [](const std::string& text) { return text.find("Odd (2)") != std::string::npos; });

@@ -103,7 +103,7 @@ TEST(ProfileModel, BalancesAndTellsItsPhases) {
                          .timing = {.fixed_warmup = 1, .fixed_samples = 12},
                          .read_ms = 1.5,
                          .traced_runs = 3,
-                         .estimate_ceilings = false};
+                         .judge = false};
   const Profile profile = profile_model(zoo_model("small_cnn"), "small_cnn", options);
   EXPECT_EQ(profile.latency.samples_ms.size(), 12u);
   EXPECT_DOUBLE_EQ(*profile.start_up.read_ms, 1.5);

@@ -53,7 +53,13 @@ inline Profile fixed_profile() {
   profile.memory.useful_bytes = 53476;
   profile.memory.memory_efficiency = 0.408;
   profile.memory.peak_rss_growth_bytes = 2'097'152;
-  profile.ceiling = {.peak_gflops = 2.5, .bandwidth_gbps = 10};
+  profile.roofline = {.threads = 2,
+                      .instruction_set = "AVX2 FMA",
+                      .peak_gflops = 2.5,
+                      .levels = {{"L1", 65536, 40, 20, 50}, {"DRAM", 0, 10, 5, 12}},
+                      .step_overhead_ms = 0.001};
+  profile.percent_of_ceiling = 40;
+  profile.headroom_ms = 1.2;
   profile.computational_efficiency = 0.3;
   profile.bottleneck = Bound::Compute;
 
@@ -69,7 +75,7 @@ inline Profile fixed_profile() {
                     .mean_ms = 1.5,
                     .median_ms = 1.2,
                     .share = 0.6,
-                    .rates = {1.67, 0.333, Bound::Compute, 50.0}},
+                    .rates = {1.67, 0.333, Bound::Compute, "", 50.0, 0.6}},
                    {.info = {.name = "odd",
                              .op = "Odd",
                              .layers = {NodeId{2}},
@@ -82,7 +88,7 @@ inline Profile fixed_profile() {
                     .mean_ms = 0.75,
                     .median_ms = 0.6,
                     .share = 0.3,
-                    .rates = {{}, 0.333, Bound::Overhead, 3.3}}};
+                    .rates = {{}, 0.333, Bound::Memory, "DRAM", 3.3, 0.58}}};
   profile.typical_run_ms = 2.0;
   profile.between_steps_ms = 0.2;
   profile.between_steps_mean_ms = 0.25;

@@ -414,6 +414,12 @@ std::vector<NodeId> Lowering::origins_of(const std::vector<NodeId>& nodes) const
   return origins;
 }
 
+std::int64_t Lowering::weight_bytes(std::vector<Place> reads) const {
+  std::erase_if(reads,
+                [&](const Place& place) { return buffers_[place.buffer.number].fixed == nullptr; });
+  return total_bytes(reads);
+}
+
 void Lowering::add_step(const StepDraft& draft, Binder bind) {
   PlannedStep step;
   step.info.name = graph().display_name(draft.nodes.front());
@@ -422,6 +428,7 @@ void Lowering::add_step(const StepDraft& draft, Binder bind) {
   step.info.algorithm = draft.algorithm;
   step.info.executed_flops = draft.executed_flops;
   step.info.bytes_read = total_bytes(draft.reads);
+  step.info.weight_bytes = weight_bytes(draft.reads);
   step.info.bytes_written = total_bytes(draft.writes);
   step.info.fell_back = draft.fell_back;
   step.bind = std::move(bind);

@@ -140,6 +140,7 @@ class Lowering {
   bool is_used_as_stored(const Tensor& tensor) const;
   const Place* place_like(ValueId id, const Place& wanted);
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
+  std::int64_t weight_bytes(std::vector<Place> reads) const;
 
   const Rewritten& source_;
   LoweringOptions options_;

@@ -30,6 +30,14 @@ std::int64_t bytes_of(const Graph& graph, const std::vector<ValueId>& ids) {
   return total;
 }
 
+std::vector<ValueId> initializers_of(const Graph& graph, const Node& node) {
+  std::vector<ValueId> found;
+  for (const ValueId id : node.inputs) {
+    if (id.is_valid() && graph.initializer(id) != nullptr) found.push_back(id);
+  }
+  return found;
+}
+
 std::vector<StepInfo> steps_of(const Graph& graph) {
   std::vector<StepInfo> steps;
   for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
@@ -39,6 +47,7 @@ std::vector<StepInfo> steps_of(const Graph& graph) {
                      .layers = {NodeId{i}},
                      .algorithm = "reference",
                      .bytes_read = bytes_of(graph, node.inputs),
+                     .weight_bytes = bytes_of(graph, initializers_of(graph, node)),
                      .bytes_written = bytes_of(graph, node.outputs)});
   }
   return steps;

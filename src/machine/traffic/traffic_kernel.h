@@ -2,6 +2,7 @@
 // access a file, compiled for each instruction set; which one runs is decided at run time.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,7 +20,7 @@ struct TrafficArrays {
 constexpr std::size_t kTrafficStep = 128;
 
 // What every number of an array is before a kernel runs.
-constexpr double kFilledA = 1;
+constexpr double kFilledA = std::bit_cast<double>(std::int64_t{1});  // the reading kernel's one
 constexpr double kFilledB = 2;
 constexpr double kFilledC = 5;
 

@@ -1,0 +1,64 @@
+// What a machine allows: the least time in which so much arithmetic and so many bytes can be done.
+//
+// Each level of memory serves at most what fits into it, whatever the order of accesses, so that
+// bytes which come round again after a longer way than a cache holds partly come from beyond it.
+// The least time is that of the slowest of arithmetic and levels; nothing can be faster.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/machine.h"
+
+namespace assay {
+
+// What holds work back: arithmetic, bytes, or neither, because starting it takes longer.
+enum class Bound { Compute, Memory, Overhead };
+std::string_view name(Bound bound);  // "compute", "memory", "overhead"
+
+// One level, for as many threads as the roofline is for.
+struct MemoryRoof {
+  std::string level;         // "L1", "L2", "L3", "DRAM"
+  std::int64_t bytes = 0;    // that it holds; of memory, 0: everything
+  double read_gbps = 0;      // the best of reading alone
+  double write_gbps = 0;     // the best of writing alone
+  double combined_gbps = 0;  // the best of any access
+};
+
+struct Roofline {
+  int threads = 1;
+  std::string precision = "fp32";
+  std::string instruction_set = "";  // that reaches the peak
+  double peak_gflops = 0;
+  std::vector<MemoryRoof> levels = {};  // nearest first, memory last
+  double step_overhead_ms = 0;          // that starting and ending a step takes
+};
+
+// Nothing where the machine has no peak of the precision, or no bandwidth of memory.
+std::optional<Roofline> roofline_of(const Machine& machine, int threads,
+                                    const std::string& precision = "fp32");
+
+struct Work {
+  double flops = 0;          // executed
+  double weight_bytes = 0;   // read, and not again before the next run
+  double read_bytes = 0;     // operands
+  double written_bytes = 0;  // results
+  double run_bytes = 0;      // distinct bytes that a whole run touches
+
+  double bytes() const { return weight_bytes + read_bytes + written_bytes; }
+};
+
+struct LeastTime {
+  double compute_ms = 0;
+  double memory_ms = 0;
+  std::string level = "";  // the one that `memory_ms` comes from
+
+  double limit_ms() const { return compute_ms > memory_ms ? compute_ms : memory_ms; }
+  Bound bound() const { return compute_ms >= memory_ms ? Bound::Compute : Bound::Memory; }
+};
+LeastTime least_time(const Work& work, const Roofline& roofline);
+
+}  // namespace assay

@@ -1,0 +1,132 @@
+#include "assay/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay {
+
+namespace {
+
+constexpr double kPerMillisecond = 1e6;  // of a rate in 10⁹ a second
+
+// A rate for so many threads, from those of one and of all: more threads are never slower, and so
+// many are at most so many times as fast as one.
+template <typename RateFor>
+std::optional<double> scaled(const RateFor& rate_for, int threads, int all_threads) {
+  const std::optional<double> one = rate_for(1);
+  const std::optional<double> all = rate_for(all_threads);
+  if (!one || threads <= 1) return one ? one : all;
+  if (!all || *all <= *one) return one;
+  return threads >= all_threads ? *all : std::min(*one * threads, *all);
+}
+
+int all_threads_of(const Machine& machine) {
+  return std::max(1, static_cast<int>(machine.topology.usable.size()));
+}
+
+std::optional<double> best_access(const Machine& machine, const std::string& level, int threads,
+                                  const std::vector<std::string>& accesses) {
+  std::optional<double> best;
+  for (const std::string& access : accesses) {
+    const auto rate =
+        scaled([&](int count) { return bandwidth_gbps(machine.ceilings, level, access, count); },
+               threads, all_threads_of(machine));
+    if (rate) best = std::max(best.value_or(0), *rate);
+  }
+  return best;
+}
+
+std::optional<MemoryRoof> roof_of(const Machine& machine, const std::string& level,
+                                  std::int64_t bytes, int threads) {
+  const std::vector<std::string> reading = {"read"};
+  const std::vector<std::string> writing = {"write", "write-nt"};
+  const auto read = best_access(machine, level, threads, reading);
+  if (!read) return {};
+  const auto write = best_access(machine, level, threads, writing);
+  const auto both =
+      best_access(machine, level, threads,
+                  {"read", "write", "copy", "triad", "write-nt", "copy-nt", "triad-nt"});
+  return MemoryRoof{.level = level,
+                    .bytes = bytes,
+                    .read_gbps = *read,
+                    .write_gbps = write.value_or(both.value_or(*read)),
+                    .combined_gbps = both.value_or(*read)};
+}
+
+// Of all caches of this level that so many threads have, one thread a core.
+std::int64_t held_by(const CacheLevel& cache, int threads, int processors) {
+  const int there = std::max(1, processors / std::max(1, cache.processors));
+  return cache.bytes * std::clamp(threads, 1, there);
+}
+
+// The share of bytes that come round again after `way` bytes which a memory of `held` cannot keep.
+double share_beyond(double way, double held) {
+  return way > held ? 1 - held / way : 0.0;
+}
+
+double level_time(const MemoryRoof& roof, double read, double written) {
+  return std::max({read / roof.read_gbps, written / roof.write_gbps,
+                   (read + written) / roof.combined_gbps}) /
+         kPerMillisecond;
+}
+
+}  // namespace
+
+std::string_view name(Bound bound) {
+  switch (bound) {
+    case Bound::Compute:
+      return "compute";
+    case Bound::Memory:
+      return "memory";
+    case Bound::Overhead:
+      return "overhead";
+  }
+  return "overhead";
+}
+
+std::optional<Roofline> roofline_of(const Machine& machine, int threads,
+                                    const std::string& precision) {
+  const int all = all_threads_of(machine);
+  Roofline roofline{.threads = threads, .precision = precision};
+  const auto peak = scaled(
+      [&](int count) { return peak_gflops(machine.ceilings, precision, count); }, threads, all);
+  if (!peak) return {};
+  roofline.peak_gflops = *peak;
+  for (const Peak& one : machine.ceilings.peaks) {
+    const auto best = peak_gflops(machine.ceilings, precision, one.threads);
+    if (one.precision == precision && one.gflops == best) {
+      roofline.instruction_set = one.instruction_set;
+    }
+  }
+  for (const CacheLevel& cache : machine.topology.caches) {
+    const auto roof = roof_of(machine, fmt::format("L{}", cache.level),
+                              held_by(cache, threads, machine.topology.processors), threads);
+    if (roof) roofline.levels.push_back(*roof);
+  }
+  const auto memory = roof_of(machine, "DRAM", 0, threads);
+  if (!memory) return {};
+  roofline.levels.push_back(*memory);
+  return roofline;
+}
+
+LeastTime least_time(const Work& work, const Roofline& roofline) {
+  LeastTime least{.compute_ms = work.flops / roofline.peak_gflops / kPerMillisecond};
+  const double step_bytes = work.read_bytes + work.written_bytes;
+  double held = 0;  // by the levels nearer than the one looked at
+  for (const MemoryRoof& roof : roofline.levels) {
+    const double of_weights = share_beyond(work.run_bytes, held);
+    const double of_operands = share_beyond(step_bytes, held);
+    const double time =
+        level_time(roof, work.weight_bytes * of_weights + work.read_bytes * of_operands,
+                   work.written_bytes * of_operands);
+    if (time > least.memory_ms) {
+      least.memory_ms = time;
+      least.level = roof.level;
+    }
+    held = static_cast<double>(roof.bytes);
+  }
+  return least;
+}
+
+}  // namespace assay
