@@ -10,8 +10,7 @@ void add_device_options(CLI::App& command, DeviceArguments& arguments) {
       .add_option("--device-file", arguments.files,
                   "devices of one's own, or what 'assay machine --json' printed; repeatable")
       ->type_name("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
 }
 
 KnownDevices known_devices(const DeviceArguments& arguments) {
