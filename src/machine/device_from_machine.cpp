@@ -53,11 +53,17 @@ class Measurements {
   std::string told_;
 };
 
+// The system counts hardware threads, a device its cores.
+int cores_sharing(const CacheLevel& cache, const Topology& topology) {
+  const int threads_of_a_core = std::max(1, topology.processors / std::max(1, topology.cores));
+  return std::max(1, cache.processors / threads_of_a_core);
+}
+
 std::vector<DeviceCache> caches_of(const Topology& topology, const Measurements& measurements) {
   std::vector<DeviceCache> caches;
   for (const CacheLevel& cache : topology.caches) {
     caches.push_back({.level = cache.level,
-                      .shared_by = cache.processors,
+                      .shared_by = cores_sharing(cache, topology),
                       .bytes = measurements.told(cache.bytes),
                       .bandwidth_gbps = measurements.reading(fmt::format("L{}", cache.level))});
   }
@@ -72,7 +78,6 @@ Device device_from_machine(const Machine& machine, const std::string& id) {
   device.name = machine.topology.processor;
   device.id = device_id(id.empty() ? device.name : id);
   device.kind = DeviceKind::Machine;
-  device.description = device.name;
   device.cores = measurements.told(machine.topology.cores);
   device.memory_bytes = measurements.told(machine.topology.memory_bytes);
   device.memory_bandwidth_gbps = measurements.reading("DRAM");

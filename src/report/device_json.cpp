@@ -1,4 +1,5 @@
 #include "assay/device_report.h"
+#include "base/number_cast.h"
 #include "report/device_fields.h"
 #include "report/json_parts.h"
 
@@ -14,7 +15,7 @@ Json derivation_json(const Derivation& derived) {
 }
 
 Json number_json(double value, FigureUnit unit) {
-  return plausible_range(unit).is_whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
+  return plausible_range(unit).is_whole ? Json(number_cast<std::int64_t>(value)) : Json(value);
 }
 
 Json figure_json(const Figure& figure, FigureUnit unit) {

@@ -127,8 +127,9 @@ Machine some_machine() {
   machine.measured_at = "2026-11-15T20:51:49Z";
   machine.topology.processor = "Some Processor";
   machine.topology.cores = 4;
+  machine.topology.processors = 8;
   machine.topology.memory_bytes = 8000;
-  machine.topology.caches = {{1, 32768, 1}, {2, 1048576, 4}};
+  machine.topology.caches = {{1, 32768, 2}, {2, 1048576, 8}};
   machine.ceilings.peaks = {{"fp32", "baseline", 4, 20},
                             {"fp32", "AVX2 FMA", 4, 100},
                             {"fp32", "AVX2 FMA", 1, 30},
@@ -152,6 +153,7 @@ TEST(DeviceFromMachine, HasWhatAllThreadsReachTogether) {
   EXPECT_EQ(peak_for(made, "int8")->precision, "fp32");
   ASSERT_EQ(made.caches.size(), 2u);
   EXPECT_EQ(best(made.caches[0].bandwidth_gbps)->value, 400);
+  EXPECT_EQ(made.caches[0].shared_by, 1);  // two hardware threads, one core
   EXPECT_EQ(made.caches[1].shared_by, 4);
   EXPECT_FALSE(best(made.caches[1].bandwidth_gbps));
 }
