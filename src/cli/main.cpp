@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   assay run model.onnx --input x=x.npy  run it once, look at the outputs
   assay compare old.onnx new.onnx     which is faster, and is that sure
   assay machine                       what this machine can do
+  assay devices                       what other machines can do
   assay count zoo:resnet50 --json     a built-in network, for programs
   assay zoo                           the built-in networks
 
@@ -38,6 +39,7 @@ void describe(CommandLine& program) {
   add_run(program);
   add_compare(program);
   add_machine(program);
+  add_devices(program);
   add_zoo(program);
 }
 

@@ -43,7 +43,8 @@ class Case(unittest.TestCase):
 
 class Help(Case):
     def test_every_help_ends_with_examples(self):
-        for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["machine"], ["zoo"],
+        for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["machine"],
+                      ["devices"], ["zoo"],
                       ["zoo", "export"]):
             result = assay(*words, "--help")
             self.assertEqual(result.returncode, 0)
@@ -577,6 +578,96 @@ class MachineCeilings(Case):
         result = assay("machine", env=environment)
         self.assertEqual(result.returncode, 0)
         self.assertIn("not kept for next time", result.stderr)
+
+
+class Devices(Case):
+    def devices(self, *words):
+        result = assay("devices", "--json", *words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def own(self, name, **fields):
+        figure = {"value": 9.5, "source": "STREAM here", "kind": "measured"}
+        device = {"id": "my-board", "name": "My board", "kind": "single-board",
+                  "memory_bandwidth_gbps": figure, **fields}
+        path = self.folder / name
+        path.write_text(json.dumps({"schema": "assay.devices/1", "devices": [device]}))
+        return path
+
+    def test_the_table_fits_a_terminal_and_names_every_device(self):
+        table = assay("devices").stdout
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+        for device in self.devices()["devices"]:
+            self.assertIn(f" {device['id']} ", table)
+
+    def test_one_device_in_full(self):
+        text = assay("devices", "Raspberry-Pi-4-4GB").stdout
+        for words in ("5.56 GB/s", "12.8 GB/s", "4.30 GB/s", "measured", "product brief"):
+            self.assertIn(words, text)
+
+    def test_a_kind(self):
+        kinds = {device["kind"] for device in self.devices("--kind", "gpu")["devices"]}
+        self.assertEqual(kinds, {"gpu"})
+        self.expect(2, "did you mean 'gpu'?", "devices", "--kind", "gpus")
+        self.expect(2, "excludes", "devices", "t4", "--kind", "gpu")
+
+    def test_unknown_devices_are_told_with_the_nearest(self):
+        self.expect(3, "did you mean 'jetson-nano'?", "devices", "jetson-nanoo")
+        self.expect(3, "raspberry-pi-4-1gb, raspberry-pi-4-2gb", "devices", "raspberry-pi-4")
+
+    def test_csv_has_a_row_for_each_device(self):
+        rows = list(csv.DictReader(assay("devices", "--csv").stdout.splitlines()))
+        self.assertEqual(len(rows), len(self.devices()["devices"]))
+        [nano] = [row for row in rows if row["id"] == "jetson-nano"]
+        self.assertEqual(float(nano["memory_bandwidth_gbps"]), 25.6)
+        self.assertEqual(nano["memory_bandwidth_gbps_kind"], "theoretical")
+        self.assertEqual(nano["idle_watts"], "")
+        self.expect(2, "excludes", "devices", "--json", "--csv")
+
+    def test_ones_own_files_are_added(self):
+        first = self.own("first.json")
+        second = self.own("second.json", id="my-pi", like="raspberry-pi-5-8gb")
+        found = self.devices("--device-file", first, "--device-file", second)["devices"]
+        mine = {device["id"]: device for device in found if device["id"].startswith("my-")}
+        self.assertEqual(set(mine), {"my-board", "my-pi"})
+        self.assertEqual(mine["my-pi"]["peaks"]["fp32"][0]["value"], 154)
+        self.assertEqual(mine["my-pi"]["memory_bandwidth_gbps"][0]["value"], 9.5)
+
+    def test_an_option_takes_one_file_wherever_the_id_stands(self):
+        result = assay("devices", "--device-file", self.own("own.json"), "my-board")
+        self.assertIn("9.50 GB/s", result.stdout)
+
+    def test_replacing_a_built_in_one_is_said(self):
+        path = self.own("own.json", id="jetson-nano")
+        result = assay("devices", "jetson-nano", "--device-file", path)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("'jetson-nano' is used instead", result.stderr)
+        self.assertIn("9.50 GB/s", result.stdout)
+        self.assertIn("used instead", self.devices("--device-file", path)["warnings"][0])
+        self.assertEqual(assay("devices", "-q", "--device-file", path).stderr, "")
+
+    def test_what_it_prints_can_be_read_back(self):
+        path = self.folder / "all.json"
+        path.write_text(assay("devices", "--json").stdout)
+        self.assertEqual(self.devices("--device-file", path)["devices"], self.devices()["devices"])
+
+    def test_a_machine_measured_elsewhere(self):
+        path = self.folder / "kitchen-pi.json"
+        path.write_text(assay("machine", "--json", "--quick").stdout)
+        [device] = self.devices("kitchen-pi", "--device-file", path)["devices"]
+        self.assertEqual(device["kind"], "machine")
+        self.assertEqual(device["memory_bandwidth_gbps"][0]["kind"], "measured")
+        self.assertGreater(device["peaks"]["fp32"][0]["value"], 0)
+
+    def test_bad_files(self):
+        path = self.own("own.json", power_wats=3)
+        self.expect(3, f"{path}: device 'my-board': 'power_wats' is not known; did you mean "
+                    "'power_watts'?", "devices", "--device-file", path)
+        path.write_text("{")
+        self.expect(3, f"{path}: line 1, column 2: this is not JSON", "devices", "--device-file",
+                    path)
+        self.expect(3, "No such file", "devices", "--device-file", self.folder / "none.json")
+        self.expect(3, "directory", "devices", "--device-file", self.folder)
 
 
 class Tuning(Case):

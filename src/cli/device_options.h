@@ -1,0 +1,24 @@
+// The devices a command knows: the built-in catalogue and the files named with --device-file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/device.h"
+
+namespace assay::cli {
+
+struct DeviceArguments {
+  std::vector<std::string> files;
+};
+
+void add_device_options(CLI::App& command, DeviceArguments& arguments);
+
+struct KnownDevices {
+  std::vector<Device> devices;  // from small to large
+  std::vector<std::string> warnings;
+};
+KnownDevices known_devices(const DeviceArguments& arguments);
+
+}  // namespace assay::cli

@@ -1,0 +1,86 @@
+// assay devices: the catalogue of devices, and one's own.
+#include <memory>
+
+#include "assay/device_list.h"
+#include "assay/device_report.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/device_options.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  std::string id;
+  std::string kind;
+  DeviceArguments devices;
+  bool json = false;
+  bool csv = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  assay devices                                what there is, from small to large
+  assay devices jetson-nano                    one in full, with every source
+  assay devices --kind gpu                     of one kind
+  assay devices --device-file mine.json        with one's own; docs/devices.md tells the form
+  assay machine --json > kitchen-pi.json       on the device itself, then anywhere
+  assay devices kitchen-pi --device-file kitchen-pi.json
+  assay devices --json | jq '.devices[].id'    for programs)";
+
+DeviceKind wanted_kind(const std::string& word) {
+  if (const auto kind = device_kind(word)) return *kind;
+  const auto known = device_kind_names();
+  const auto near = nearest(word, known);
+  fail_usage("--kind {}: there is no such kind; {}", word,
+             near ? "did you mean '" + *near + "'?" : "there are " + join(known, ", "));
+}
+
+std::vector<Device> selected(const Arguments& arguments, std::vector<Device> devices) {
+  if (!arguments.id.empty()) return {find_device(devices, arguments.id)};
+  if (arguments.kind.empty()) return devices;
+  const DeviceKind kind = wanted_kind(arguments.kind);
+  std::erase_if(devices, [&](const Device& device) { return device.kind != kind; });
+  return devices;
+}
+
+std::string rendered(const Arguments& arguments, const std::vector<Device>& devices,
+                     const std::vector<std::string>& warnings) {
+  if (arguments.json) return devices_json(devices, warnings);
+  if (arguments.csv) return devices_csv(devices);
+  return arguments.id.empty() ? devices_table(devices) : device_text(devices.front());
+}
+
+Exit run_devices(const Arguments& arguments, bool quiet) {
+  KnownDevices known = known_devices(arguments.devices);
+  const auto devices = selected(arguments, std::move(known.devices));
+  if (devices.empty()) {
+    known.warnings.push_back(
+        fmt::format("no device is of kind '{}'; --device-file adds one", arguments.kind));
+  }
+  print_data(rendered(arguments, devices, known.warnings));
+  print_warnings(known.warnings, quiet);
+  return Exit::Fine;
+}
+
+}  // namespace
+
+void add_devices(CommandLine& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* devices = program.app.add_subcommand(
+      "devices", "The catalogue of devices: memory, bandwidth, peaks, power, with their sources");
+  auto* id = devices->add_option("ID", arguments->id, "one device, in full");
+  devices->add_option("--kind", arguments->kind, "only one of " + join(device_kind_names(), ", "))
+      ->excludes(id);
+  add_device_options(*devices, arguments->devices);
+  auto* json = devices->add_flag("--json", arguments->json, "print one JSON object");
+  devices->add_flag("--csv", arguments->csv, "print a line for each device as CSV")->excludes(json);
+  devices->footer(kExamples);
+  devices->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_devices(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli

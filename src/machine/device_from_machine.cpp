@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "assay/device.h"
+#include "assay/device_list.h"
+
+namespace assay {
+
+namespace {
+
+Figure measured(double value, std::string source) {
+  return {.value = value, .source = std::move(source), .provenance = FigureProvenance::Measured};
+}
+
+int most_threads(const Ceilings& ceilings) {
+  int most = 1;
+  for (const Peak& peak : ceilings.peaks) most = std::max(most, peak.threads);
+  for (const Bandwidth& one : ceilings.bandwidths) most = std::max(most, one.threads);
+  return most;
+}
+
+class Measurements {
+ public:
+  explicit Measurements(const Machine& machine)
+      : ceilings_(machine.ceilings),
+        threads_(most_threads(machine.ceilings)),
+        told_("assay machine, " + machine.measured_at) {}
+
+  // What the system says of itself; the same wherever it is read, so it counts as measured.
+  Figures told(std::int64_t value) const {
+    if (value <= 0) return {};
+    return {measured(static_cast<double>(value), told_)};
+  }
+
+  Figures peak(const std::string& precision) const {
+    const auto rate = peak_gflops(ceilings_, precision, threads_);
+    return rate ? Figures{measured(*rate, with_threads("best instruction set"))} : Figures{};
+  }
+
+  Figures reading(const std::string& level) const {
+    const auto rate = bandwidth_gbps(ceilings_, level, "read", threads_);
+    return rate ? Figures{measured(*rate, with_threads("reading"))} : Figures{};
+  }
+
+ private:
+  std::string with_threads(std::string_view what) const {
+    return fmt::format("{}, {}, {} thread{}", told_, what, threads_, threads_ == 1 ? "" : "s");
+  }
+
+  const Ceilings& ceilings_;
+  int threads_ = 1;
+  std::string told_;
+};
+
+// The system counts hardware threads, a device its cores.
+int cores_sharing(const CacheLevel& cache, const Topology& topology) {
+  const int threads_of_a_core = std::max(1, topology.processors / std::max(1, topology.cores));
+  return std::max(1, cache.processors / threads_of_a_core);
+}
+
+std::vector<DeviceCache> caches_of(const Topology& topology, const Measurements& measurements) {
+  std::vector<DeviceCache> caches;
+  for (const CacheLevel& cache : topology.caches) {
+    caches.push_back({.level = cache.level,
+                      .shared_by = cores_sharing(cache, topology),
+                      .bytes = measurements.told(cache.bytes),
+                      .bandwidth_gbps = measurements.reading(fmt::format("L{}", cache.level))});
+  }
+  return caches;
+}
+
+}  // namespace
+
+Device device_from_machine(const Machine& machine, const std::string& id) {
+  const Measurements measurements(machine);
+  Device device;
+  device.name = machine.topology.processor;
+  device.id = device_id(id.empty() ? device.name : id);
+  device.kind = DeviceKind::Machine;
+  device.cores = measurements.told(machine.topology.cores);
+  device.memory_bytes = measurements.told(machine.topology.memory_bytes);
+  device.memory_bandwidth_gbps = measurements.reading("DRAM");
+  device.caches = caches_of(machine.topology, measurements);
+  for (const std::string& precision : device_precisions()) {
+    if (auto peaks = measurements.peak(precision); !peaks.empty()) {
+      device.peaks[precision] = std::move(peaks);
+    }
+  }
+  return device;
+}
+
+}  // namespace assay

@@ -1,0 +1,10 @@
+// The text of data/devices.json, which the build makes part of the program.
+#pragma once
+
+#include <string>
+
+namespace assay {
+
+std::string device_catalogue_text();
+
+}  // namespace assay
