@@ -45,6 +45,7 @@ Exit run_machine(const Arguments& arguments, bool quiet) {
   const bool is_new = !kept;
   Machine machine = kept ? std::move(*kept) : measured(std::move(topology), arguments.quick, quiet);
   machine.surroundings = read_surroundings();  // as they are now
+  machine.instruments = find_instruments();
   std::vector<std::string> warnings = machine.surroundings.notes;
   if (is_new && !arguments.quick) {
     if (std::string why_not = keep_machine(machine); !why_not.empty()) {

@@ -31,8 +31,7 @@ std::string why_no_counter(int error, std::optional<int> paranoid) {
     case ENOENT:
     case ENODEV:
     case EOPNOTSUPP:
-      return "the processor shows no such counter, as is usual in a virtual machine: run on the "
-             "machine itself, or give the virtual one a PMU";
+      return "not in this processor, as in most virtual machines: give it a PMU, or run outside";
     case EACCES:
     case EPERM:
       return why_forbidden(paranoid);

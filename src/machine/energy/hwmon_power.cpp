@@ -63,7 +63,7 @@ void find_hwmon(const MeterSources& sources, EnergyMeters& found) {
     find_chip(sources, fmt::format("{}/{}", kFolder, chip), found);
   }
   if (found.meters.size() + found.notes.size() == before) {
-    found.absent.emplace_back("no power sensor in /sys/class/hwmon");
+    found.absent.emplace_back("no hwmon power sensor");
   }
 }
 

@@ -63,7 +63,7 @@ ReadChannel energy_of(std::shared_ptr<const Nvml> nvml, unsigned index) {
 void find_nvml(const MeterSources& sources, EnergyMeters& found) {
   FindSymbol find = sources.load_library ? sources.load_library(kLibrary) : FindSymbol();
   if (!find) {
-    found.absent.push_back(fmt::format("no NVIDIA driver ({})", kLibrary));
+    found.absent.push_back(fmt::format("no {}", kLibrary));
     return;
   }
   auto nvml = bound(std::move(find));

@@ -49,7 +49,7 @@ void find_rapl(const MeterSources& sources, EnergyMeters& found) {
       return read_count(*files, path, fmt::format("{}/{}*/energy_uj", kFolder, kPrefix));
     });
   }
-  if (!is_there) found.absent.emplace_back("no RAPL in /sys/class/powercap");
+  if (!is_there) found.absent.emplace_back("no RAPL");
   list.finish();
 }
 

@@ -105,9 +105,10 @@ struct EnergyWindow::State {
 
 EnergyReading EnergyWindow::State::reading() const {
   const MeterInfo& info = meter.info();
+  const bool counts_anything = std::ranges::any_of(info.channels, &MeterChannel::is_counted);
   EnergyReading reading = {.source = fmt::format("{}: {}", info.source, covers(info)),
                            .seconds = static_cast<double>(last_ns - start_ns) * 1e-9,
-                           .gross_j = 0.0};
+                           .gross_j = counts_anything ? std::optional(0.0) : std::nullopt};
   for (std::size_t i = 0; i < totals.size(); ++i) {
     const MeterChannel& channel = info.channels[i];
     const auto joules = totals[i].joules();
