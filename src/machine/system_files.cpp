@@ -74,7 +74,7 @@ std::optional<std::string> first_line(const SystemFiles& files, const std::strin
   return line;
 }
 
-MeterValue read_count(const SystemFiles& files, const std::string& path,
+MeterValue read_whole(const SystemFiles& files, const std::string& path,
                       const std::string& all_such) {
   const FileText file = files.read(path);
   if (!file.text) {
@@ -82,8 +82,15 @@ MeterValue read_count(const SystemFiles& files, const std::string& path,
   }
   const std::string content = trimmed(*file.text);
   const auto number = parse_integer(content);
-  if (!number || *number < 0) return {.why_not = damage(path, content)};
+  if (!number) return {.why_not = damage(path, content)};
   return {.value = number};
+}
+
+MeterValue read_count(const SystemFiles& files, const std::string& path,
+                      const std::string& all_such) {
+  const MeterValue read = read_whole(files, path, all_such);
+  const bool is_negative = read.value && *read.value < 0;
+  return is_negative ? MeterValue{.why_not = damage(path, fmt::to_string(*read.value))} : read;
 }
 
 }  // namespace assay

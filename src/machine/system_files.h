@@ -33,6 +33,9 @@ class RealFiles : public SystemFiles {
 };
 
 std::optional<std::string> first_line(const SystemFiles& files, const std::string& path);
+// A whole number; otherwise a reason, as below.
+MeterValue read_whole(const SystemFiles& files, const std::string& path,
+                      const std::string& all_such = "");
 // A whole number that is not negative; otherwise a reason that names the file and what to try.
 // `all_such` is the pattern of the files that belong together, for a permission to be given at
 // once.

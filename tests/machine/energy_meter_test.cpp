@@ -142,6 +142,18 @@ TEST_F(Meters, HwmonTakesTheInputAndElseTheAverage) {
   EXPECT_EQ(read_for(*found.meters[0], 10).gross_j, (5.0 + 3.0) * 10);
 }
 
+TEST_F(Meters, HwmonCountsTheTotalAloneWhereOneIsLabelledSo) {
+  const std::string folder = "/sys/class/hwmon/hwmon2/";
+  files_->put(folder + "name", "corsairpsu\n");
+  files_->put(folder + "power1_input", "50000000\n");
+  files_->put(folder + "power1_label", "power total\n");
+  files_->put(folder + "power2_input", "40000000\n");
+  files_->put(folder + "power2_label", "power +12v\n");
+  const EnergyMeters found = find();
+  ASSERT_EQ(found.meters.size(), 1u);
+  EXPECT_EQ(read_for(*found.meters[0], 10).gross_j, 50 * 10);
+}
+
 TEST_F(Meters, Ina3221CountsTheRailThatFeedsAllOthers) {
   put_rail(1, "VDD_IN", 5000, 1000);
   put_rail(2, "VDD_CPU_GPU_CV", 5000, 400);
@@ -160,10 +172,12 @@ TEST_F(Meters, Ina3221CountsTheRailThatFeedsAllOthers) {
 TEST_F(Meters, Ina3221WithoutSuchARailAddsThemAll) {
   put_rail(1, "VDD_GPU_SOC", 10000, 200);
   put_rail(2, "VDD_CPU_CV", 10000, 300);
-  put_rail(3, "VDDQ_VDD2_1V8AO", 5000, 100);
+  put_rail(3, "VDDQ_VDD2_1V8AO", 5000, -8);  // fed by another; no load
   const EnergyMeters found = find();
   ASSERT_EQ(found.meters.size(), 1u);
-  EXPECT_EQ(read_for(*found.meters[0], 10).gross_j, (2.0 + 3.0) * 10);
+  const EnergyReading reading = read_for(*found.meters[0], 10);
+  EXPECT_EQ(reading.gross_j, (2.0 + 3.0) * 10);
+  EXPECT_DOUBLE_EQ(reading.channels.at(2).joules.value(), 5.0 * -0.008 * 10);
 }
 
 TEST_F(Meters, Ina3221LeavesOutARailWithoutItsCurrent) {

@@ -1,5 +1,6 @@
 // Power sensors of Linux's hwmon: power1_input (now) or power1_average, in microwatts. Each chip is
-// a meter of its own, because what it covers is for its name to tell.
+// a meter of its own, because what it covers is for its name to tell. Where a sensor is labelled as
+// the total, the others of the chip are parts of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,22 +36,41 @@ std::vector<std::string> sensors(const std::vector<std::string>& names) {
   return found;
 }
 
+struct Sensor {
+  std::string file;
+  std::string label;
+};
+
+bool is_total(const Sensor& sensor) {
+  return sensor.label.find("total") != std::string::npos;
+}
+
+std::vector<Sensor> labelled_sensors(const SystemFiles& files, const std::string& folder) {
+  std::vector<Sensor> found;
+  for (const std::string& file : sensors(files.names(folder))) {
+    const std::string base = file.substr(0, file.find('_'));
+    const auto label = first_line(files, fmt::format("{}/{}_label", folder, base));
+    found.push_back({file, label.value_or(base)});
+  }
+  return found;
+}
+
 void find_chip(const MeterSources& sources, const std::string& folder, EnergyMeters& found) {
   const auto files = sources.files;
-  const std::vector<std::string> powers = sensors(files->names(folder));
-  if (powers.empty()) return;
   const std::string chip = first_line(*files, folder + "/name").value_or("unnamed");
+  const std::vector<Sensor> powers = labelled_sensors(*files, folder);
+  if (powers.empty() || chip == "ina3221") return;  // that one is a source of its own
   const auto update = read_count(*files, folder + "/update_interval").value;
   ChannelList list({.source = "hwmon",
                     .kind = MeterKind::Power,
                     .scope = scope_of(chip),
                     .update_ms = update && *update > 0 ? static_cast<double>(*update) : kUpdateMs},
                    found);
-  for (const std::string& power : powers) {
-    const std::string base = power.substr(0, power.find('_'));
-    const auto label = first_line(*files, fmt::format("{}/{}_label", folder, base));
-    list.add({.name = fmt::format("{} {}", chip, label.value_or(base))},
-             [files, path = folder + "/" + power] { return read_count(*files, path); });
+  const bool has_total = std::ranges::any_of(powers, is_total);
+  for (const Sensor& power : powers) {
+    list.add({.name = fmt::format("{} {}", chip, power.label),
+              .is_counted = !has_total || is_total(power)},
+             [files, path = folder + "/" + power.file] { return read_count(*files, path); });
   }
   list.finish();
 }

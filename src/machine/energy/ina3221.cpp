@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
@@ -33,13 +33,13 @@ bool is_fed_by_another(const Rail& rail) {
   return rail.name == "VDDQ_VDD2_1V8AO";
 }
 
-// mV times mA is µW.
+// mV times mA is µW. A rail without load may tell a few mA below 0.
 MeterValue power_of(const SystemFiles& files, const std::string& volts, const std::string& amps) {
   const MeterValue voltage = read_count(files, volts);
   if (!voltage.value) return voltage;
-  const MeterValue current = read_count(files, amps);
+  const MeterValue current = read_whole(files, amps);
   if (!current.value) return current;
-  if (std::max(*voltage.value, *current.value) > kMostMilli) {
+  if (*voltage.value > kMostMilli || std::abs(*current.value) > kMostMilli) {
     return {.why_not = fmt::format("'{}' and '{}' hold more than a board can take", volts, amps)};
   }
   return {.value = *voltage.value * *current.value};

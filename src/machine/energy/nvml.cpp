@@ -58,6 +58,26 @@ ReadChannel energy_of(std::shared_ptr<const Nvml> nvml, unsigned index) {
   };
 }
 
+// 0, with a note, where the driver does not answer.
+unsigned count_devices(const Nvml& nvml, EnergyMeters& found) {
+  unsigned devices = 0;
+  Code code = nvml.init();
+  if (code == 0) code = nvml.count(&devices);
+  if (code == 0) return devices;
+  found.notes.push_back(fmt::format("NVML says '{}': nvidia-smi may tell more", nvml.why(code)));
+  return 0;
+}
+
+void add_gpu(std::shared_ptr<const Nvml> nvml, unsigned index, EnergyMeters& found) {
+  ChannelList list({.source = "NVML",
+                    .scope = MeterScope::Accelerator,
+                    .update_ms = kUpdateMs,
+                    .max_watts = kMaxWatts},
+                   found);
+  list.add({.name = fmt::format("GPU {}", index)}, energy_of(std::move(nvml), index));
+  list.finish();
+}
+
 }  // namespace
 
 void find_nvml(const MeterSources& sources, EnergyMeters& found) {
@@ -72,23 +92,9 @@ void find_nvml(const MeterSources& sources, EnergyMeters& found) {
         fmt::format("NVML: {} counts no energy: install a newer driver", kLibrary));
     return;
   }
-  unsigned devices = 0;
-  Code code = nvml->init();
-  if (code == 0) code = nvml->count(&devices);
-  if (code != 0) {
-    found.notes.push_back(fmt::format("NVML says '{}': nvidia-smi may tell more", nvml->why(code)));
-    return;
-  }
+  const unsigned devices = count_devices(*nvml, found);
   const auto shared = std::make_shared<const Nvml>(std::move(*nvml));
-  for (unsigned index = 0; index < devices; ++index) {
-    ChannelList list({.source = "NVML",
-                      .scope = MeterScope::Accelerator,
-                      .update_ms = kUpdateMs,
-                      .max_watts = kMaxWatts},
-                     found);
-    list.add({.name = fmt::format("GPU {}", index)}, energy_of(shared, index));
-    list.finish();
-  }
+  for (unsigned index = 0; index < devices; ++index) add_gpu(shared, index, found);
 }
 
 }  // namespace assay

@@ -70,6 +70,25 @@ class PmicMeter : public EnergyMeter {
   RunPmic run_;
 };
 
+MeterInfo info_of(const PmicPowers& powers) {
+  MeterInfo info = {.source = "PMIC",
+                    .kind = MeterKind::Power,
+                    .scope = MeterScope::Board,
+                    .update_ms = kUpdateMs};
+  for (const auto& [rail, power] : powers.microwatts) info.channels.push_back({.name = rail});
+  return info;
+}
+
+void note_incomplete(const PmicPowers& powers, const std::string& model, EnergyMeters& found) {
+  for (const std::string& rail : powers.incomplete) {
+    found.notes.push_back(fmt::format("PMIC, {}: its volts or amperes are not told", rail));
+  }
+  if (powers.microwatts.empty()) {
+    found.notes.push_back(
+        fmt::format("PMIC: '{}' tells no rail; a Raspberry Pi 5 and later ones do", model));
+  }
+}
+
 }  // namespace
 
 PmicPowers parse_pmic(std::string_view text) {
@@ -99,20 +118,9 @@ void find_pmic(const MeterSources& sources, EnergyMeters& found) {
     return;
   }
   const PmicPowers powers = parse_pmic(*text);
-  MeterInfo info = {.source = "PMIC",
-                    .kind = MeterKind::Power,
-                    .scope = MeterScope::Board,
-                    .update_ms = kUpdateMs};
-  for (const auto& [rail, power] : powers.microwatts) info.channels.push_back({.name = rail});
-  for (const std::string& rail : powers.incomplete) {
-    found.notes.push_back(fmt::format("PMIC, {}: its volts or amperes are not told", rail));
-  }
-  if (info.channels.empty()) {
-    found.notes.push_back(
-        fmt::format("PMIC: '{}' tells no rail; a Raspberry Pi 5 and later ones do", model));
-    return;
-  }
-  found.meters.push_back(std::make_unique<PmicMeter>(std::move(info), sources.run_pmic));
+  note_incomplete(powers, model, found);
+  if (powers.microwatts.empty()) return;
+  found.meters.push_back(std::make_unique<PmicMeter>(info_of(powers), sources.run_pmic));
 }
 
 }  // namespace assay
