@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/energy_meter.h"
 #include "assay/progress.h"
 
 namespace assay {
@@ -39,6 +40,15 @@ struct Surroundings {
   std::vector<std::string> notes = {};  // what is not to be had, and why
 };
 
+// What can be read while something runs, or why not.
+struct Instruments {
+  std::vector<MeterInfo> meters = {};         // of energy
+  std::vector<std::string> meter_notes = {};  // what cannot be used, and why; why there is none
+  std::vector<std::string> counters = {};     // "cycles", …: the events that can be counted
+  bool has_hardware_counters = false;
+  std::optional<std::string> why_not_counters = {};  // where any cannot be
+};
+
 struct Peak {
   std::string precision;        // "fp32", "fp16", "bf16", "int8"
   std::string instruction_set;  // "AVX-512 VNNI"
@@ -64,6 +74,7 @@ struct Machine {
   std::string measured_at = "";  // 2026-11-15T20:51:49Z
   Topology topology = {};
   Surroundings surroundings = {};
+  Instruments instruments = {};
   Ceilings ceilings = {};
 };
 
@@ -76,6 +87,7 @@ struct CeilingOptions {
 Topology read_topology();
 // `root` stands in for "/" in tests.
 Surroundings read_surroundings(const std::string& root = "");
+Instruments find_instruments(const std::string& root = "");
 
 // Throws an Error of kind Cancelled if `progress` cancels.
 Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& options = {},

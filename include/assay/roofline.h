@@ -41,7 +41,7 @@ struct Roofline {
 std::optional<Roofline> roofline_of(const Machine& machine, int threads,
                                     const std::string& precision = "fp32");
 
-struct Work {
+struct StepWork {
   double flops = 0;          // executed
   double weight_bytes = 0;   // read, and not again before the next run
   double read_bytes = 0;     // operands
@@ -59,6 +59,6 @@ struct LeastTime {
   double limit_ms() const { return compute_ms > memory_ms ? compute_ms : memory_ms; }
   Bound bound() const { return compute_ms >= memory_ms ? Bound::Compute : Bound::Memory; }
 };
-LeastTime least_time(const Work& work, const Roofline& roofline);
+LeastTime least_time(const StepWork& work, const Roofline& roofline);
 
 }  // namespace assay

@@ -38,6 +38,7 @@ Exit run_machine(const Arguments& arguments, bool quiet) {
   std::vector<std::string> warnings;
   Machine machine = wanted_machine(arguments, quiet, warnings);
   machine.surroundings = read_surroundings();  // as they are now
+  machine.instruments = find_instruments();
   warnings.insert(warnings.begin(), machine.surroundings.notes.begin(),
                   machine.surroundings.notes.end());
   print_data(arguments.json ? machine_json(machine) : machine_table(machine));

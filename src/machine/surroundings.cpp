@@ -3,17 +3,11 @@
 #include <sstream>
 
 #include "assay/machine.h"
+#include "machine/system_files.h"
 
 namespace assay {
 
 namespace {
-
-std::optional<std::string> first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line) || line.empty()) return {};
-  return line;
-}
 
 bool has_word(const std::string& path, const std::string& word) {
   std::ifstream file(path);
@@ -24,9 +18,10 @@ bool has_word(const std::string& path, const std::string& word) {
 }
 
 std::optional<std::string> hypervisor_of(const std::string& root) {
-  if (const auto type = first_line(root + "/sys/hypervisor/type")) return type;
+  const RealFiles files(root);
+  if (const auto type = first_line(files, "/sys/hypervisor/type")) return type;
   const bool is_virtual = has_word(root + "/proc/cpuinfo", "hypervisor");
-  const auto maker = first_line(root + "/sys/class/dmi/id/sys_vendor");
+  const auto maker = first_line(files, "/sys/class/dmi/id/sys_vendor");
   if (is_virtual) return maker.value_or("unnamed");
   return {};
 }
@@ -56,7 +51,8 @@ std::optional<double> load_of(const std::string& root) {
 
 Surroundings read_surroundings(const std::string& root) {
   Surroundings found;
-  found.governor = first_line(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  found.governor =
+      first_line(RealFiles(root), "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   found.hypervisor = hypervisor_of(root);
   found.is_container = is_container(root);
   found.load = load_of(root);

@@ -7,7 +7,7 @@ namespace assay {
 
 namespace {
 
-Work work_of(const StepInfo& step, const ProfileMemory& memory) {
+StepWork work_of(const StepInfo& step, const ProfileMemory& memory) {
   return {.flops = static_cast<double>(step.executed_flops),
           .weight_bytes = static_cast<double>(step.weight_bytes),
           .read_bytes = static_cast<double>(step.bytes_read - step.weight_bytes),
@@ -27,7 +27,7 @@ void set_reached(double time_ms, double limit_ms, Rates& rates) {
 }
 
 void judge_step(const Roofline& roofline, const ProfileMemory& memory, ProfileStep& step) {
-  const Work work = work_of(step.info, memory);
+  const StepWork work = work_of(step.info, memory);
   if (work.flops <= 0 && work.bytes() <= 0) return;
   const LeastTime least = least_time(work, roofline);
   set_reached(step.time_ms, least.limit_ms(), step.rates);

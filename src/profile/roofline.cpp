@@ -110,7 +110,7 @@ std::optional<Roofline> roofline_of(const Machine& machine, int threads,
   return roofline;
 }
 
-LeastTime least_time(const Work& work, const Roofline& roofline) {
+LeastTime least_time(const StepWork& work, const Roofline& roofline) {
   LeastTime least{.compute_ms = work.flops / roofline.peak_gflops / kPerMillisecond};
   const double step_bytes = work.read_bytes + work.written_bytes;
   double held = 0;  // by the levels nearer than the one looked at

@@ -31,6 +31,15 @@ std::optional<std::string> JsonReader::text_or_null(const char* path) const {
   return at(path).is_null() ? std::nullopt : std::optional(text(path));
 }
 
+std::vector<std::string> JsonReader::texts(const char* path) const {
+  std::vector<std::string> found;
+  for (const Json& item : list(path)) {
+    if (!item.is_string()) refuse(path, "a list of texts");
+    found.push_back(item.get<std::string>());
+  }
+  return found;
+}
+
 void JsonReader::check_schema(std::string_view beginning, std::string_view what,
                               std::string_view command) const {
   const std::string schema = text("schema");

@@ -21,6 +21,7 @@ class JsonReader {
   const Json& at(const char* path) const;
   std::string text(const char* path) const;
   std::optional<std::string> text_or_null(const char* path) const;
+  std::vector<std::string> texts(const char* path) const;
   // That the schema begins like this; otherwise it is not a `what`, which `command` prints.
   void check_schema(std::string_view beginning, std::string_view what,
                     std::string_view command) const;
@@ -36,10 +37,10 @@ class JsonReader {
   void each(const char* path, Read read) const {
     for (const Json& item : list(path)) read(JsonReader(item, file_));
   }
+  [[noreturn]] void refuse(const char* path, const char* wanted) const;
 
  private:
   const Json& list(const char* path) const;
-  [[noreturn]] void refuse(const char* path, const char* wanted) const;
 
   const Json& root_;
   const std::string& file_;

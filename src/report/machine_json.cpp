@@ -28,6 +28,33 @@ Json surroundings_json(const Surroundings& around) {
           {"load", optional_json(around.load)}};
 }
 
+Json channels_json(const MeterInfo& meter) {
+  Json channels = Json::array();
+  for (const MeterChannel& channel : meter.channels) {
+    channels.push_back({{"name", channel.name}, {"counted", channel.is_counted}});
+  }
+  return channels;
+}
+
+Json meters_json(const Instruments& instruments) {
+  Json meters = Json::array();
+  for (const MeterInfo& meter : instruments.meters) {
+    meters.push_back({{"source", meter.source},
+                      {"covers", covers(meter)},
+                      {"kind", name(meter.kind)},
+                      {"scope", name(meter.scope)},
+                      {"update_ms", meter.update_ms},
+                      {"channels", channels_json(meter)}});
+  }
+  return meters;
+}
+
+Json counters_json(const Instruments& instruments) {
+  return {{"available", instruments.has_hardware_counters},
+          {"events", instruments.counters},
+          {"why_not", optional_json(instruments.why_not_counters)}};
+}
+
 Json peaks_json(const Ceilings& ceilings) {
   Json peaks = Json::array();
   for (const Peak& peak : ceilings.peaks) {
@@ -60,6 +87,9 @@ std::string machine_json(const Machine& machine) {
                          {"fingerprint", fingerprint(machine.topology)},
                          {"topology", topology_json(machine.topology)},
                          {"surroundings", surroundings_json(machine.surroundings)},
+                         {"meters", meters_json(machine.instruments)},
+                         {"meter_notes", machine.instruments.meter_notes},
+                         {"counters", counters_json(machine.instruments)},
                          {"peaks", peaks_json(machine.ceilings)},
                          {"bandwidths", bandwidths_json(machine.ceilings)},
                          {"measuring_seconds", machine.ceilings.seconds},

@@ -24,6 +24,24 @@ std::string cache_text(const CacheLevel& cache) {
                      shared);
 }
 
+std::string meter_lines(const Instruments& instruments) {
+  std::vector<std::string> meters;
+  for (const MeterInfo& meter : instruments.meters) {
+    meters.push_back(fmt::format("{} ({})", meter.source, covers(meter)));
+  }
+  const std::string notes = join(instruments.meter_notes, "; ");
+  if (meters.empty()) return fmt::format("meters       none: {}\n", notes);
+  return fmt::format("meters       {}\n", join(meters, ", ")) +
+         (notes.empty() ? "" : fmt::format("             not {}\n", notes));
+}
+
+std::string counter_lines(const Instruments& instruments) {
+  const std::string why_not = instruments.why_not_counters.value_or("");
+  if (instruments.counters.empty()) return fmt::format("counters     none: {}\n", why_not);
+  return fmt::format("counters     {}\n", join(instruments.counters, ", ")) +
+         (why_not.empty() ? "" : fmt::format("             not {}\n", why_not));
+}
+
 std::string headline(const Machine& machine) {
   const Topology& topology = machine.topology;
   const Surroundings& around = machine.surroundings;
@@ -42,7 +60,7 @@ std::string headline(const Machine& machine) {
                                         : std::string("the machine itself"),
                       around.is_container ? ", in a container" : "");
   if (around.load) text += fmt::format("load         {:.2f}\n", *around.load);
-  return text;
+  return text + meter_lines(machine.instruments) + counter_lines(machine.instruments);
 }
 
 struct RateRow {

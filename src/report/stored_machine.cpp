@@ -34,6 +34,40 @@ Surroundings surroundings_of(const JsonReader& reader) {
   return around;
 }
 
+// The one of `all` that the text names; otherwise a message calls the field.
+template <typename Enum>
+Enum named(const JsonReader& reader, const char* path, std::initializer_list<Enum> all) {
+  const std::string text = reader.text(path);
+  for (const Enum one : all) {
+    if (name(one) == text) return one;
+  }
+  reader.refuse(path, "a word that assay knows");
+}
+
+MeterInfo meter_of(const JsonReader& reader) {
+  MeterInfo meter = {.source = reader.text("source"),
+                     .kind = named(reader, "kind", {MeterKind::Energy, MeterKind::Power}),
+                     .scope = named(reader, "scope",
+                                    {MeterScope::Processor, MeterScope::Board,
+                                     MeterScope::Accelerator, MeterScope::Other}),
+                     .update_ms = reader.rate("update_ms")};
+  reader.each("channels", [&](const JsonReader& channel) {
+    meter.channels.push_back({.name = channel.text("name"), .is_counted = channel.flag("counted")});
+  });
+  return meter;
+}
+
+Instruments instruments_of(const JsonReader& reader) {
+  Instruments instruments;
+  reader.each("meters",
+              [&](const JsonReader& meter) { instruments.meters.push_back(meter_of(meter)); });
+  instruments.meter_notes = reader.texts("meter_notes");
+  instruments.counters = reader.texts("counters/events");
+  instruments.has_hardware_counters = reader.flag("counters/available");
+  instruments.why_not_counters = reader.text_or_null("counters/why_not");
+  return instruments;
+}
+
 Ceilings ceilings_of(const JsonReader& reader) {
   Ceilings ceilings;
   reader.each("peaks", [&](const JsonReader& peak) {
@@ -62,6 +96,7 @@ Machine parse_machine_json(std::string_view text, const std::string& described_a
   return {.measured_at = reader.text("measured_at"),
           .topology = topology_of(reader),
           .surroundings = surroundings_of(reader),
+          .instruments = instruments_of(reader),
           .ceilings = ceilings_of(reader)};
 }
 

@@ -564,6 +564,12 @@ class MachineCeilings(Case):
         self.assertFalse([access for access in accesses if access.startswith("copy")])
         self.assertEqual(self.kept(), [])
 
+    def test_names_meters_and_counters_or_says_why_there_are_none(self):
+        document = self.machine("--quick")
+        self.assertTrue(document["meters"] or document["meter_notes"])
+        counters = document["counters"]
+        self.assertTrue(counters["available"] or counters["why_not"])
+
     def test_are_kept_until_asked_for_again_or_damaged(self):
         first = self.machine()
         [file] = self.kept()

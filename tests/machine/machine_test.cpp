@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "assay/counters.h"
 #include "assay/error.h"
 #include "assay/machine.h"
 
@@ -12,6 +13,7 @@ namespace assay {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Topology, TellsThisMachine) {
@@ -40,6 +42,7 @@ class FakeRoot : public ::testing::Test {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
+  Instruments instruments() const { return find_instruments(root_.string()); }
   Surroundings read() const { return read_surroundings(root_.string()); }
 
  private:
@@ -82,6 +85,22 @@ TEST_F(FakeRoot, WithDamagedFilesIsAsIfTheyWereMissing) {
   put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "");
   EXPECT_FALSE(read().load);
   EXPECT_FALSE(read().governor);
+}
+
+TEST_F(FakeRoot, WithoutMetersSaysWhyInOneLine) {
+  const Instruments found = instruments();
+  EXPECT_TRUE(found.meters.empty());
+  EXPECT_THAT(found.meter_notes, ElementsAre(HasSubstr("no RAPL, no INA3221")));
+  EXPECT_EQ(found.why_not_counters.has_value(), found.counters.size() < kCounterEvents.size());
+}
+
+TEST_F(FakeRoot, WithAPackageHasAMeter) {
+  put("/sys/class/powercap/intel-rapl:0/name", "package-0\n");
+  put("/sys/class/powercap/intel-rapl:0/energy_uj", "1\n");
+  const Instruments found = instruments();
+  ASSERT_EQ(found.meters.size(), 1u);
+  EXPECT_EQ(covers(found.meters[0]), "package-0");
+  EXPECT_TRUE(found.meter_notes.empty());
 }
 
 TEST(Ceilings, QuickOnesNameEveryLevelForOneThreadAndAll) {

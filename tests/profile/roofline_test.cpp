@@ -86,7 +86,7 @@ TEST(LeastTime, OfOperandsThatFitIntoTheNearestCacheIsThatCaches) {
 
 TEST(LeastTime, OfWeightsCountsWhatACacheCannotKeepUntilTheNextRun) {
   // A run touches 40 kB: a quarter of it may stay in the 10 kB of L2, the rest comes from memory.
-  const Work work{.weight_bytes = 8000, .run_bytes = 40'000};
+  const StepWork work{.weight_bytes = 8000, .run_bytes = 40'000};
   const LeastTime least = least_time(work, *roofline_of(two_cores(), 1));
   EXPECT_EQ(least.level, "DRAM");
   EXPECT_DOUBLE_EQ(least.memory_ms, 8000 * 0.75 / 10e6);

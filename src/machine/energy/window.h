@@ -1,0 +1,15 @@
+// How long a window must be beside the meter's updates.
+#pragma once
+
+#include "assay/energy_meter.h"
+
+namespace assay {
+
+// Either end of a window may be off by one update: with twenty, the joules by 5 % or so.
+inline constexpr double kUpdatesPerWindow = 20;
+
+inline double window_needed_ms(const MeterInfo& info) {
+  return kUpdatesPerWindow * info.update_ms;
+}
+
+}  // namespace assay
