@@ -24,6 +24,8 @@ struct LayerCost {
   std::string name;
   std::string op;
   NodeId node = {};  // of the root graph; in a body, the node that holds it; none for "(unused)"
+  // Of a convolution its kernel and stride: "1x1", "7x7/2", "depthwise 3x3", "grouped 3x3".
+  std::string form = "";
   std::optional<Shape> output_shape = {};
   Answer answer = Answer::Free;
   std::string note = "";     // why it is unknown, free or not run

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "cost/table.h"
 
 namespace assay {
@@ -112,6 +113,19 @@ std::span<const std::int64_t> spatial(const std::vector<std::int64_t>& dims) {
   return std::span(dims).subspan(2);
 }
 
+std::string form_of(const Node& node, const Geometry& g) {
+  std::vector<std::string> sides;
+  for (const std::int64_t side : spatial(g.weight)) sides.push_back(std::to_string(side));
+  const bool takes_all_channels = g.weight[1] == g.input[1];
+  const bool takes_one = g.weight[1] == 1 && g.input[1] > 1;
+  const auto strides = node.ints_or("strides", {});
+  const std::int64_t stride = strides.empty() ? 1 : std::ranges::max(strides);
+  return (takes_one            ? "depthwise "
+          : takes_all_channels ? ""
+                               : "grouped ") +
+         join(sides, "x") + (stride > 1 ? "/" + std::to_string(stride) : "");
+}
+
 Work convolution(const OpView& op, std::size_t weight_input, std::size_t bias_input) {
   const Geometry g = geometry_of(op, weight_input);
   // Weight is [out channels, in channels / group, kernel...].
@@ -123,6 +137,7 @@ Work convolution(const OpView& op, std::size_t weight_input, std::size_t bias_in
   work.effective_macs = saturating_multiply(
       per_position, valid_pairs(op.node(), spatial(g.output), spatial(g.input), spatial(g.weight)));
   if (op.has_input(bias_input)) work.bias_flops = product(g.output);
+  work.form = form_of(op.node(), g);
   return work;
 }
 

@@ -101,6 +101,7 @@ class Counter {
 
   static void take(const Work& work, LayerCost& layer) {
     layer.answer = Answer::Counted;
+    layer.form = work.form;
     layer.macs = work.macs;
     layer.effective_macs = work.effective_macs;
     layer.bias_flops = work.bias_flops;

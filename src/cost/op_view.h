@@ -15,6 +15,7 @@ struct Work {
   std::int64_t effective_macs = 0;
   std::int64_t bias_flops = 0;
   std::int64_t other_flops = 0;
+  std::string form = "";  // of a convolution: "7x7/2", "depthwise 3x3"
 };
 
 Work macs_only(std::int64_t macs);

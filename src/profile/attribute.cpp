@@ -19,6 +19,7 @@ void add_cost(LayerCost& to, const LayerCost& from) {
   const bool is_worse = from.answer == Answer::Unknown || to.answer == Answer::Free;
   if (to.answer != Answer::Unknown && is_worse) to.answer = from.answer;
   if (to.note.empty()) to.note = from.note;
+  if (to.form.empty()) to.form = from.form;
 }
 
 LayerCost row_for(const Graph& graph, NodeId id) {

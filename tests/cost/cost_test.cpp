@@ -90,6 +90,20 @@ TEST(Cost, DepthwiseConvCountsOneInputChannelPerFilter) {
   EXPECT_EQ(only_layer(sheet).macs, 8 * 8 * 3 * 3 * 16);
 }
 
+TEST(Cost, AConvolutionTellsItsForm) {
+  const auto form = [](std::vector<std::int64_t> weight, std::int64_t group, std::int64_t stride) {
+    return only_layer(cost_of({"Conv",
+                               {{1, 16, 8, 8}, std::move(weight)},
+                               1,
+                               {{"group", group}, {"strides", two(stride)}}}))
+        .form;
+  };
+  EXPECT_EQ(form({16, 1, 3, 3}, 16, 1), "depthwise 3x3");
+  EXPECT_EQ(form({32, 4, 3, 3}, 4, 1), "grouped 3x3");
+  EXPECT_EQ(form({32, 16, 1, 1}, 1, 1), "1x1");
+  EXPECT_EQ(form({32, 16, 5, 3}, 1, 2), "5x3/2");
+}
+
 TEST(Cost, ConvOfThreeSpatialAxes) {
   const auto sheet = cost_of({"Conv", {{2, 4, 5, 6, 7}, {8, 4, 2, 2, 2}}});
   EXPECT_EQ(only_layer(sheet).macs, 2 * 8 * (4 * 5 * 6) * 4 * (2 * 2 * 2));
