@@ -91,9 +91,10 @@ TEST(Cost, DepthwiseConvCountsOneInputChannelPerFilter) {
 }
 
 TEST(Cost, AConvolutionTellsItsForm) {
-  const auto form = [](std::vector<std::int64_t> weight, std::int64_t group, std::int64_t stride) {
+  const auto form = [](const std::vector<std::int64_t>& weight, std::int64_t group,
+                       std::int64_t stride) {
     return only_layer(cost_of({"Conv",
-                               {{1, 16, 8, 8}, std::move(weight)},
+                               {Shape{1, 16, 8, 8}, Shape(weight)},
                                1,
                                {{"group", group}, {"strides", two(stride)}}}))
         .form;
