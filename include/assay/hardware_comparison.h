@@ -23,9 +23,10 @@ std::vector<ComparedDevice> reference_devices();
 struct DeviceComparisonRow {
   ComparedDevice device;
   HardwareSummary summary;  // at the latency given, which is the same for every device
-  // No run on this device can take less: every byte moved once at its bandwidth, every MAC done at
-  // its peak where that is known, whichever takes longer.
-  double least_latency_ms = 0;
+  // Every byte moved once at the device's bandwidth, every MAC done at its peak where that is
+  // known, whichever takes longer. Caches can make a run faster than this, nearly everything else
+  // slower.
+  double roofline_latency_ms = 0;
 };
 
 std::vector<DeviceComparisonRow> compare_devices(const std::vector<LayerEstimate>& layers,

@@ -24,8 +24,8 @@ struct RooflinePoint {
   std::string name;
   double intensity = 0;  // FLOPs per byte
   double gflops = 0;
-  double time_share = 0;  // 0 to 1
-  std::string bound;      // "compute", "memory", "overhead", or any other word
+  double time_share = 0;   // 0 to 1
+  std::string bound = {};  // "compute", "memory", "overhead", or any other word
 };
 
 struct RooflineChart {
@@ -37,7 +37,7 @@ struct RooflineChart {
 };
 
 // For a terminal: `height` lines of plot, then a legend of the layers that take the most time. At
-// least 40 columns and 8 lines are used.
+// least 52 columns and 8 lines are used.
 std::string roofline_text(const RooflineChart& chart, std::size_t width = 80,
                           std::size_t height = 20, bool use_colour = false);
 std::string roofline_png(const RooflineChart& chart);  // 180 DPI

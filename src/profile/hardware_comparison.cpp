@@ -6,7 +6,7 @@ namespace assay {
 
 namespace {
 
-double least_latency_ms(const HardwareSummary& summary) {
+double roofline_latency_ms(const HardwareSummary& summary) {
   const double bytes = static_cast<double>(summary.estimated_total_bytes);
   const double macs = static_cast<double>(summary.estimated_total_macs);
   const double memory_ms = bytes / (summary.configured_memory_bandwidth_gbps * 1e6);
@@ -38,7 +38,7 @@ std::vector<DeviceComparisonRow> compare_devices(const std::vector<LayerEstimate
   for (const ComparedDevice& device : devices) {
     const HardwareSummary summary = summarize_hardware(
         layers, latency_ms, device.memory_bandwidth_gbps, device.peak_compute_gmacs);
-    rows.push_back({device, summary, least_latency_ms(summary)});
+    rows.push_back({device, summary, roofline_latency_ms(summary)});
   }
   return rows;
 }

@@ -57,11 +57,12 @@ std::string quoted(const LayerEstimate& layer) {
 }
 
 std::string percent(double part, double whole) {
-  return fmt::format("{:.0f} %", 100.0 * part / whole);
+  const double percents = 100.0 * part / whole;
+  return percents < 1 ? fmt::format("{:.2g}%", percents) : fmt::format("{:.0f}%", percents);
 }
 
 std::string mac_text(double macs) {
-  return with_si_suffix(macs) + "MACs";
+  return with_si_suffix(macs) + " MACs";
 }
 
 // "'fc' (7.81 MiB, 45 %), 'conv1' (3.06 MiB, 18 %)"
@@ -92,6 +93,12 @@ std::string macs_listed(const Case& model) {
   return listed(model.layers, macs_of, mac_text);
 }
 
+// Fewer MACs for each byte or, with as many, more bytes.
+bool comes_first(const LayerEstimate& one, const LayerEstimate& other) {
+  if (intensity_of(one) != intensity_of(other)) return intensity_of(one) < intensity_of(other);
+  return bytes_of(one) > bytes_of(other);
+}
+
 // The layer with the fewest MACs for each byte, among those that move enough to be worth the
 // trouble: at least half of what layers move on average, which some layer always does.
 const LayerEstimate& least_intense(const Case& model) {
@@ -99,7 +106,7 @@ const LayerEstimate& least_intense(const Case& model) {
   const LayerEstimate* least = nullptr;
   for (const LayerEstimate& layer : model.layers) {
     const bool matters = bytes_of(layer) >= 0.5 * average;
-    if (matters && (!least || intensity_of(layer) < intensity_of(*least))) least = &layer;
+    if (matters && (!least || comes_first(layer, *least))) least = &layer;
   }
   return *least;
 }
@@ -186,10 +193,11 @@ std::string slow_cores_text(const Case& model) {
 
 std::string overhead_text(const Case& model) {
   const double count = static_cast<double>(model.layers.size());
-  const LayerEstimate& least = *std::ranges::min_element(model.layers, {}, macs_of);
-  return fmt::format("Framework overhead: {} layer{}, {:.3g} ms each on average; {} has only {}.",
-                     model.layers.size(), model.layers.size() == 1 ? "" : "s",
-                     model.summary.latency_ms / count, quoted(least), mac_text(macs_of(least)));
+  const LayerEstimate& least = *std::ranges::min_element(model.layers, {}, bytes_of);
+  return fmt::format(
+      "Framework overhead: {} layer{}, {:.3g} ms each on average, though {} moves only {}.",
+      model.layers.size(), model.layers.size() == 1 ? "" : "s", model.summary.latency_ms / count,
+      quoted(least), with_binary_unit(bytes_of(least)));
 }
 
 std::vector<std::string> compute_bound_advice(const Case& model) {
@@ -204,11 +212,25 @@ std::vector<std::string> compute_bound_advice(const Case& model) {
   return advice;
 }
 
+// The class looks at the time a run took, the regime at the work alone.
+std::string disagreement(const HardwareSummary& summary, UtilizationClass utilization) {
+  if (!summary.bound_regime) return "";
+  const bool is_below_knee = *summary.bound_regime == "memory-bound";
+  const bool differs = utilization == (is_below_knee ? UtilizationClass::ComputeBound
+                                                     : UtilizationClass::MemoryBound);
+  if (!differs) return "";
+  return fmt::format(
+      " The regime is {} all the same: {:.3g} MACs per byte lie {} the knee at {:.3g}; {}.",
+      *summary.bound_regime, *summary.arithmetic_intensity_macs_per_byte,
+      is_below_knee ? "below" : "not below", *summary.roofline_knee_macs_per_byte,
+      is_below_knee ? "the time goes elsewhere than to memory"
+                    : "caches or a low figure for the bandwidth explain such a use");
+}
+
 std::string sentence_of(const HardwareSummary& summary, UtilizationClass utilization) {
-  return fmt::format("{}: {:.3g} of {:.3g} GB/s, {:.1f} % of the bandwidth, is used.",
-                     name(utilization), summary.achieved_bandwidth_gbps,
-                     summary.configured_memory_bandwidth_gbps,
-                     100.0 * summary.bandwidth_utilization);
+  return fmt::format("{}: {:.3g} GB/s of {:.3g} GB/s are used, {:.1f}%.{}", name(utilization),
+                     summary.achieved_bandwidth_gbps, summary.configured_memory_bandwidth_gbps,
+                     100.0 * summary.bandwidth_utilization, disagreement(summary, utilization));
 }
 
 std::vector<std::string> advice_for(UtilizationClass utilization, const Case& model) {

@@ -19,10 +19,10 @@ double value_of(const LayerEstimate& layer, Figure figure) {
   return std::max(static_cast<double>(layer.*figure), 0.0);
 }
 
-// "3.06 MiB  12 %", the share only where there is something to share.
+// "3.06 MiB   12.0%", the share only where there is something to share.
 std::string figure_text(double value, double whole, FigureText text) {
   if (whole <= 0) return text(value);
-  return fmt::format("{}   {:.1f} %", text(value), 100 * value / whole);
+  return fmt::format("{}   {:.1f}%", text(value), 100 * value / whole);
 }
 
 // The positions of the largest, still in the order of the model.
@@ -43,8 +43,9 @@ BarChart chart_of(const std::vector<LayerEstimate>& layers, Figure figure, Figur
   double whole = 0;
   for (const LayerEstimate& layer : layers) whole += value_of(layer, figure);
   BarChart chart{.title = title,
-                 .subtitle = fmt::format("{} layer{}, {} in all; the dark bars make half of it",
-                                         layers.size(), layers.size() == 1 ? "" : "s", text(whole)),
+                 .subtitle = fmt::format(
+                     "{} layer{}, {} in all{}", layers.size(), layers.size() == 1 ? "" : "s",
+                     text(whole), layers.size() > 2 && whole > 0 ? "; dark: half of it" : ""),
                  .bars = {}};
   double left = whole;
   for (const std::size_t i : largest(layers, figure, kMostBars - 1)) {
@@ -57,10 +58,6 @@ BarChart chart_of(const std::vector<LayerEstimate>& layers, Figure figure, Figur
                           figure_text(std::max(left, 0.0), whole, text)});
   }
   return chart;
-}
-
-std::string macs_text(double macs) {
-  return with_si_suffix(macs) + "MAC";
 }
 
 void make_folder(const std::filesystem::path& folder) {
@@ -81,7 +78,7 @@ std::string activation_memory_png(const std::vector<LayerEstimate>& layers) {
 
 std::string macs_png(const std::vector<LayerEstimate>& layers) {
   return bar_chart_png(
-      chart_of(layers, &LayerEstimate::macs, macs_text, "Multiply-accumulates by layer"));
+      chart_of(layers, &LayerEstimate::macs, with_si_suffix, "Multiply-accumulates by layer"));
 }
 
 std::vector<std::filesystem::path> save_hardware_artifacts(

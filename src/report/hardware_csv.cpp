@@ -41,7 +41,7 @@ NamedFigures device_figures(const DeviceComparisonRow& row) {
   for (auto& figure : flagged_figures(row.summary)) figures.push_back(std::move(figure));
   figures.emplace_back("utilization_class",
                        name(utilization_class(row.summary.bandwidth_utilization)));
-  figures.emplace_back("least_latency_ms", row.least_latency_ms);
+  figures.emplace_back("roofline_latency_ms", row.roofline_latency_ms);
   figures.emplace_back("note", row.device.note);
   return figures;
 }

@@ -25,7 +25,7 @@ Json summary_json(const HardwareSummary& summary) {
 Json device_json(const DeviceComparisonRow& row) {
   Json json = {{"device", row.device.name}};
   json.update(summary_json(row.summary));
-  json["least_latency_ms"] = row.least_latency_ms;
+  json["roofline_latency_ms"] = row.roofline_latency_ms;
   json["note"] = row.device.note;
   return json;
 }

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "assay/hardware_report.h"
 #include "base/text.h"
 #include "report/figures.h"
@@ -40,13 +38,6 @@ std::string line(std::string_view what, const std::string& figure) {
   return fmt::format("{:<24}{}\n", what, figure);
 }
 
-// Three digits whatever the size; a clamped latency gives figures of any.
-std::string three_digits(std::optional<double> number) {
-  if (!number) return "-";
-  const bool is_plain = *number == 0 || (std::abs(*number) >= 0.01 && std::abs(*number) < 1e6);
-  return is_plain ? rate_text(number) : fmt::format("{:.3g}", *number);
-}
-
 std::string clamp_warning(const HardwareSummary& summary) {
   std::string text;
   if (summary.is_latency_clamped) {
@@ -60,14 +51,14 @@ std::string clamp_warning(const HardwareSummary& summary) {
 
 std::string roofline_lines(const HardwareSummary& summary) {
   if (!summary.configured_peak_compute_gmacs) return "";
-  return line("peak compute", three_digits(summary.configured_peak_compute_gmacs) + " GMAC/s") +
+  return line("peak compute", any_rate_text(summary.configured_peak_compute_gmacs) + " GMAC/s") +
          line("roofline knee",
-              three_digits(summary.roofline_knee_macs_per_byte) + " MACs per byte") +
+              any_rate_text(summary.roofline_knee_macs_per_byte) + " MACs per byte") +
          line("regime", summary.bound_regime.value_or("-"));
 }
 
 std::string utilization_text(const HardwareSummary& summary) {
-  return fmt::format("{}%", three_digits(100 * summary.bandwidth_utilization));
+  return fmt::format("{}%", any_rate_text(100 * summary.bandwidth_utilization));
 }
 
 // Within a column of a table, and without the doubt that the whole name expresses.
@@ -90,7 +81,7 @@ std::string device_notes(const std::vector<DeviceComparisonRow>& rows) {
 std::string impact_cell(const ImpactFigure& figure, double number) {
   if (figure.name == "estimated_total_bytes") return with_binary_unit(number);
   if (figure.name == "estimated_total_macs") return with_si_suffix(number);
-  return figure.name == "latency_ms" ? duration_text(number) : three_digits(number) + " GB/s";
+  return figure.name == "latency_ms" ? duration_text(number) : any_rate_text(number) + " GB/s";
 }
 
 std::string change_text(std::optional<double> percent) {
@@ -109,12 +100,12 @@ std::string hardware_summary_table(const HardwareSummary& summary,
       line("bytes", binary_text(summary.estimated_total_bytes) + ", parameters and activations") +
       line("MACs", with_si_suffix(static_cast<double>(summary.estimated_total_macs))) +
       line("latency", duration_text(summary.latency_ms)) +
-      line("bandwidth reached", three_digits(summary.achieved_bandwidth_gbps) + " GB/s") +
-      line("bandwidth given", three_digits(summary.configured_memory_bandwidth_gbps) + " GB/s") +
+      line("bandwidth reached", any_rate_text(summary.achieved_bandwidth_gbps) + " GB/s") +
+      line("bandwidth given", any_rate_text(summary.configured_memory_bandwidth_gbps) + " GB/s") +
       line("utilisation", utilization_text(summary)) +
-      line("compute reached", three_digits(summary.achieved_gmacs) + " GMAC/s") +
+      line("compute reached", any_rate_text(summary.achieved_gmacs) + " GMAC/s") +
       line("intensity",
-           three_digits(summary.arithmetic_intensity_macs_per_byte) + " MACs per byte") +
+           any_rate_text(summary.arithmetic_intensity_macs_per_byte) + " MACs per byte") +
       roofline_lines(summary) + clamp_warning(summary);
   text += "\n" + wrapped("", reading.sentence);
   for (const std::string& advice : reading.advice) text += wrapped("- ", advice);
@@ -128,21 +119,23 @@ std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows
                    {.title = "class"},
                    {.title = "knee", .is_number = true},
                    {.title = "regime"},
-                   {.title = "at least", .is_number = true}});
+                   {.title = "roofline", .is_number = true}});
   for (const auto& row : rows) {
     const HardwareSummary& summary = row.summary;
     table.add_row({without_control_characters(row.device.name),
-                   three_digits(summary.configured_memory_bandwidth_gbps),
+                   any_rate_text(summary.configured_memory_bandwidth_gbps),
                    utilization_text(summary), short_class(summary),
-                   three_digits(summary.roofline_knee_macs_per_byte),
-                   summary.bound_regime.value_or("-"), duration_text(row.least_latency_ms)});
+                   any_rate_text(summary.roofline_knee_macs_per_byte),
+                   summary.bound_regime.value_or("-"), duration_text(row.roofline_latency_ms)});
   }
   std::string text = table.render(kTableWidth) + "\n";
   if (!rows.empty()) {
-    text +=
-        wrapped("", fmt::format("Utilisation: the bandwidth of one run in {}, held against each "
-                                "device. At least: no run there can take less.",
-                                duration_text(rows[0].summary.latency_ms)));
+    text += wrapped(
+        "", fmt::format("Utilisation: the bandwidth of one run in {}, held against each device; "
+                        "low: compute-bound or inefficient access. Roofline: the time to move "
+                        "every byte at the device's bandwidth or, if that takes longer, to do "
+                        "every MAC at its peak.",
+                        duration_text(rows[0].summary.latency_ms)));
   }
   return text + device_notes(rows) + list_of("What this leaves out:", hardware_summary_limits());
 }
@@ -171,7 +164,7 @@ std::string precision_tradeoff_text(const std::vector<PrecisionTradeoff>& rows) 
     table.add_row({without_control_characters(row.precision),
                    row.accuracy_mean ? fmt::format("{:.4f}", *row.accuracy_mean) : "-",
                    row.latency_ms_mean ? duration_text(*row.latency_ms_mean) : "-",
-                   three_digits(row.memory_mb_mean), three_digits(row.energy_proxy_j_mean),
+                   any_rate_text(row.memory_mb_mean), any_rate_text(row.energy_proxy_j_mean),
                    ratio_text(row.accepted_ratio)});
   }
   return table.render(kTableWidth);

@@ -38,7 +38,7 @@ enum class Anchor { Start, Middle, End };
 struct TextStyle {
   double size = 9;
   bool is_bold = false;
-  Colour colour;
+  Colour colour = {};
   Anchor anchor = Anchor::Start;
   double turned = 0;  // degrees against the clock, about the point it is anchored at
 };

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "report/text_table.h"
 
 namespace assay {
 
 namespace {
+
+const std::string kDotColour = "90";  // grey
 
 std::size_t step_of(double place, std::size_t steps) {
   const double scaled = std::clamp(place, 0.0, 1.0) * static_cast<double>(steps);
@@ -43,7 +46,7 @@ std::vector<std::string> characters_of(std::string_view text) {
 }  // namespace
 
 std::string coloured(std::string_view text, std::string_view colour, bool use_colour) {
-  if (!use_colour || colour.empty()) return std::string(text);
+  if (!use_colour || colour.empty() || text.empty()) return std::string(text);
   return fmt::format("\033[{}m{}\033[0m", colour, text);
 }
 
@@ -82,11 +85,13 @@ void CharacterPlot::mark(std::size_t column, std::size_t row, std::string_view c
   target.colour = colour;
 }
 
-bool CharacterPlot::write_if_free(std::size_t column, std::size_t row, std::string_view text) {
+bool CharacterPlot::write_if_free(std::size_t column, std::size_t row, std::string_view text,
+                                  Dots dots) {
   const auto characters = characters_of(text);
   if (row >= rows_ || column + characters.size() > columns_) return false;
   for (std::size_t i = 0; i < characters.size(); ++i) {
-    if (is_marked(column + i, row) || cell(column + i, row).dots != 0) return false;
+    const bool has_dots = cell(column + i, row).dots != 0;
+    if (is_marked(column + i, row) || (has_dots && dots == Dots::Stay)) return false;
   }
   for (std::size_t i = 0; i < characters.size(); ++i) mark(column + i, row, characters[i]);
   return true;
@@ -94,16 +99,18 @@ bool CharacterPlot::write_if_free(std::size_t column, std::size_t row, std::stri
 
 std::string CharacterPlot::line_of(std::size_t row, bool use_colour) const {
   std::string text;
+  std::string run;  // neighbours of one colour
+  std::string colour;
   for (std::size_t column = 0; column < columns_; ++column) {
     const Cell& one = cell(column, row);
-    if (!one.character.empty()) {
-      text += coloured(one.character, one.colour, use_colour);
-    } else {
-      text += one.dots == 0 ? " " : coloured(braille(one.dots), "90", use_colour);
-    }
+    const bool is_dotted = one.character.empty() && one.dots != 0;
+    const std::string& next = is_dotted ? kDotColour : one.colour;
+    if (next != colour)
+      text += coloured(std::exchange(run, ""), std::exchange(colour, next), use_colour);
+    run += is_dotted ? braille(one.dots) : one.character.empty() ? " " : one.character;
   }
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
+  if (colour.empty()) run.erase(run.find_last_not_of(' ') + 1);
+  return text + coloured(run, colour, use_colour);
 }
 
 }  // namespace assay

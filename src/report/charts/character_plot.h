@@ -23,8 +23,10 @@ class CharacterPlot {
   bool is_marked(std::size_t column, std::size_t row) const;
   void mark(std::size_t column, std::size_t row, std::string_view character,
             std::string_view colour = {});
-  // Writes the text if none of its cells holds anything yet.
-  bool write_if_free(std::size_t column, std::size_t row, std::string_view text);
+  // Writes the text if none of its cells holds anything yet, or only dots where those may go.
+  enum class Dots { Stay, MayGo };
+  bool write_if_free(std::size_t column, std::size_t row, std::string_view text,
+                     Dots dots = Dots::Stay);
   std::string line_of(std::size_t row, bool use_colour) const;
 
   std::size_t column_of(double x) const;

@@ -80,7 +80,9 @@ LogRange range_around(const std::vector<double>& numbers, double space, LogRange
 LogRange intensity_range(const RooflineLayout& layout) {
   std::vector<double> numbers = knees(layout.roofs);
   for (const RooflinePoint& point : layout.points) numbers.push_back(point.intensity);
-  return range_around(numbers, 2.5, {0.1, 1000});
+  LogRange range = range_around(numbers, 2.5, {0.1, 1000});
+  range.high *= std::pow(range.high / range.low, 0.16);  // labels of level roofs stand there
+  return range;
 }
 
 LogRange gflops_range(const RooflineLayout& layout) {
@@ -194,7 +196,7 @@ std::vector<std::string> bounds_of(const std::vector<RooflinePoint>& points) {
 }
 
 std::string share_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
+  return fmt::format("{:.1f}%", 100 * share);
 }
 
 }  // namespace assay

@@ -53,6 +53,6 @@ std::string letter(std::size_t index);
 // The different words among the points' bounds: known ones first, in a fixed order.
 std::vector<std::string> bounds_of(const std::vector<RooflinePoint>& points);
 
-std::string share_text(double share);  // "12.3 %"
+std::string share_text(double share);  // "12.3%"
 
 }  // namespace assay

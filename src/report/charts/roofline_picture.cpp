@@ -26,6 +26,7 @@ constexpr Size kPicture{kLegendLeft + kLegendWidth + kMargin, kPlot.y + kPlotSiz
 constexpr std::size_t kLetteredPoints = 14;
 constexpr double kLargestRadius = 17;  // of a layer that takes all the time
 constexpr double kSmallestRadius = 2.6;
+constexpr double kRoomForALetter = 7;
 
 const TextStyle kTitle{.size = 15, .is_bold = true, .colour = palette::kInk};
 const TextStyle kSubtitle{.size = 10, .colour = palette::kQuietInk};
@@ -58,8 +59,8 @@ double radius_of(const RooflinePoint& point) {
 
 std::string hint_of(const RooflinePoint& point) {
   return fmt::format("{}: {} of the time, {} GFLOP/s at {} FLOP/byte{}{}", point.name,
-                     share_text(point.time_share), rate_text(point.gflops),
-                     rate_text(point.intensity), point.bound.empty() ? "" : ", ", point.bound);
+                     share_text(point.time_share), any_rate_text(point.gflops),
+                     any_rate_text(point.intensity), point.bound.empty() ? "" : ", ", point.bound);
 }
 
 TextStyle anchored(TextStyle style, Anchor anchor) {
@@ -74,7 +75,8 @@ class Picture {
         chart_(chart),
         layout_(layout_of(chart)),
         bounds_(bounds_of(layout_.points)),
-        places_(kPlot, kPlotSize) {}
+        places_(kPlot, kPlotSize),
+        letters_(kPlot, kPlotSize) {}
 
   void draw() {
     draw_headings();
@@ -104,7 +106,8 @@ class Picture {
   bool label_roof(const Roof& roof);
   void draw_points();
   void label_points();
-  void label_point(const RooflinePoint& point, const std::string& text);
+  void take(const Quad& quad);
+  bool label_point(const RooflinePoint& point, const std::string& text, const LabelPlaces& places);
   void draw_legend();
   void legend_of_bounds(double& baseline);
   void legend_of_points(double& baseline);
@@ -114,7 +117,8 @@ class Picture {
   const RooflineChart& chart_;
   RooflineLayout layout_;
   std::vector<std::string> bounds_;
-  LabelPlaces places_;
+  LabelPlaces places_;   // everything drawn
+  LabelPlaces letters_;  // letters only
   std::vector<std::string> unlabelled_roofs_;
 };
 
@@ -173,51 +177,68 @@ void Picture::draw_points() {
   }
 }
 
-// Beside the point, or inside it where it is large; not at all where others are in the way.
-void Picture::label_point(const RooflinePoint& point, const std::string& text) {
+// Beside the point, with a line to it where that is some way off.
+bool Picture::label_point(const RooflinePoint& point, const std::string& text,
+                          const LabelPlaces& places) {
   const Size size{text_width(text, kLetterText) + 1, kLetterText.size * 0.8};
   const Point centre = at(point);
   const double radius = radius_of(point);
-  const auto try_at = [&](Point foot) {
-    const Quad quad = standing_on(foot, size);
-    if (!places_.is_free(quad)) return false;
-    places_.occupy(quad);
-    canvas_.text(foot, text, kLetterText);
-    return true;
-  };
-  const double drop = size.height / 2;
-  if (radius >= 7 && try_at({centre.x, centre.y + drop})) return;
-  for (const double distance : {radius + 5, radius + 12, radius + 20}) {
+  for (const double distance : {radius + 6, radius + 14, radius + 24, radius + 36}) {
     for (const double degrees : {0, 180, 90, 270, 45, 135, 225, 315}) {
       const double angle = degrees * std::numbers::pi / 180;
-      const Point middle{centre.x + distance * std::cos(angle),
-                         centre.y - distance * std::sin(angle)};
-      if (!try_at({middle.x, middle.y + drop})) continue;
-      if (distance > radius + 6)
-        canvas_.line(centre, middle, {see_through(palette::kInk, 0.3), 0.4});
-      return;
+      const Point aside{std::cos(angle), -std::sin(angle)};
+      const Point middle{centre.x + distance * aside.x, centre.y + distance * aside.y};
+      const Point foot{middle.x, middle.y + size.height / 2};
+      const Quad quad = standing_on(foot, size);
+      if (!places.is_free(quad)) continue;
+      take(quad);
+      canvas_.text(foot, text, kLetterText);
+      if (distance > radius + 6) {
+        canvas_.line({centre.x + radius * aside.x, centre.y + radius * aside.y},
+                     {middle.x - 6 * aside.x, middle.y - 6 * aside.y}, {palette::kInk, 0.5});
+      }
+      return true;
     }
   }
+  return false;
 }
 
+void Picture::take(const Quad& quad) {
+  places_.occupy(quad);
+  letters_.occupy(quad);
+}
+
+// Large points first get their letters inside. In a crowd a letter may lie on other points, never
+// on another letter.
 void Picture::label_points() {
   const std::size_t count = std::min(layout_.points.size(), kLetteredPoints);
-  for (std::size_t i = 0; i < count; ++i) label_point(layout_.points[i], letter(i));
   for (const RooflinePoint& point : layout_.points) {
     places_.occupy(around(at(point), radius_of(point)));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const RooflinePoint& point = layout_.points[i];
+    const Point foot{at(point).x, at(point).y + kLetterText.size * 0.4};
+    const Quad inside = standing_on(foot, {kLetterText.size, kLetterText.size * 0.8});
+    if (radius_of(point) >= kRoomForALetter && letters_.is_free(inside)) {
+      take(inside);
+      canvas_.text(foot, letter(i), kLetterText);
+    } else if (!label_point(point, letter(i), places_)) {
+      label_point(point, letter(i), letters_);
+    }
   }
 }
 
 // Above its line, else below it: a level one from the right, a rising one from the left.
 bool Picture::label_roof(const Roof& roof) {
   const std::string text = fitted(roof.label, kPlotSize.width / 2, kRoofText);
-  const Size size{text_width(text, kRoofText) + 4, kRoofText.size};
+  const Size size{text_width(text, kRoofText) + 4, kRoofText.size + 1.5};
+  const double lift = 2.3;  // of the letters' feet within that space
   const Point from = start(roof);
   const Point to = end(roof);
   TextStyle style = kRoofText;
   style.turned = std::atan2(from.y - to.y, to.x - from.x) * 180 / std::numbers::pi;
   const double angle = style.turned * std::numbers::pi / 180;
-  for (const double up : {3.5, -kRoofText.size - 1.0}) {
+  for (const double up : {1.2, -size.height - 1.2}) {  // nothing may come between it and its line
     for (int step = 2; step <= 98; step += 2) {
       const double way = roof.is_bandwidth ? step / 100.0 : 1 - step / 100.0;
       const Point foot{from.x + (to.x - from.x) * way - up * std::sin(angle),
@@ -225,7 +246,7 @@ bool Picture::label_roof(const Roof& roof) {
       const Quad quad = standing_on(foot, size, style.turned);
       if (!places_.is_free(quad)) continue;
       places_.occupy(quad);
-      canvas_.text(foot, text, style);
+      canvas_.text({foot.x - lift * std::sin(angle), foot.y - lift * std::cos(angle)}, text, style);
       return true;
     }
   }
@@ -269,7 +290,7 @@ void Picture::legend_of_points(double& baseline) {
     canvas_.text({kLegendLeft + 5, baseline}, letter(i), kLetterText);
     canvas_.text({kLegendLeft + 16, baseline}, fitted(shown, kLegendWidth - 116, kLegendText),
                  kLegendText);
-    canvas_.text({right - 52, baseline}, rate_text(point.gflops),
+    canvas_.text({right - 52, baseline}, any_rate_text(point.gflops),
                  anchored(kLegendText, Anchor::End));
     canvas_.text({right, baseline}, share_text(point.time_share),
                  anchored(kLegendText, Anchor::End));
@@ -287,10 +308,15 @@ void Picture::legend_of_points(double& baseline) {
 void Picture::legend_of_roofs(double& baseline) {
   if (unlabelled_roofs_.empty()) return;
   canvas_.text({kLegendLeft, baseline}, "Lines without a label", kLegendHead);
-  for (const std::string& label : unlabelled_roofs_) {
+  for (std::size_t i = 0; i < unlabelled_roofs_.size(); ++i) {
     baseline += 14;
-    if (baseline > kPicture.height - kMargin) return;
-    canvas_.text({kLegendLeft, baseline}, fitted(label, kLegendWidth, kLegendText), kLegendText);
+    if (baseline + 14 > kPicture.height - kMargin) {
+      const std::size_t others = unlabelled_roofs_.size() - i;
+      canvas_.text({kLegendLeft, baseline}, fmt::format("and {} more", others), kNote);
+      return;
+    }
+    canvas_.text({kLegendLeft, baseline}, fitted(unlabelled_roofs_[i], kLegendWidth, kLegendText),
+                 kLegendText);
   }
 }
 

@@ -82,14 +82,20 @@ void TextPlot::draw_points() {
   }
 }
 
+// On the line itself, in place of its dots, as far to the right as there is room; else at the
+// right, above or below it.
 bool TextPlot::write_on_level(const Roof& roof, const std::string& text) {
   const std::size_t row = plot_.row_of(y_of(roof.rate));
-  const std::size_t width = display_width(text);
-  if (width > plot_.columns()) return false;
-  for (const std::size_t aside : {row - 1, row + 1}) {  // row - 1 of the top row is no row
-    if (plot_.write_if_free(plot_.columns() - width, aside, text)) return true;
+  const std::string spaced = " " + text + " ";
+  const std::size_t width = display_width(spaced);
+  const std::size_t first = plot_.column_of(x_of(roof.from)) + 1;
+  for (std::size_t end = plot_.columns() - 2; end >= first + width; --end) {
+    if (plot_.write_if_free(end - width, row, spaced, CharacterPlot::Dots::MayGo)) return true;
   }
-  return false;
+  if (width > plot_.columns()) return false;
+  const std::size_t right = plot_.columns() - width;
+  return (row > 0 && plot_.write_if_free(right, row - 1, spaced)) ||
+         plot_.write_if_free(right, row + 1, spaced);
 }
 
 bool TextPlot::write_on_slope(const Roof& roof, const std::string& text) {
@@ -165,8 +171,9 @@ std::string legend(const RooflineLayout& layout, const TextPlot& plot, std::size
     const std::string behind = plot.hidden_behind(i);
     table.add_row({letter(i) + (behind.empty() ? "" : " (at " + behind + ")"),
                    point.name.empty() ? "(unnamed)" : drawable(point.name),
-                   share_text(point.time_share), rate_text(point.gflops),
-                   rate_text(point.intensity), point.bound.empty() ? "-" : drawable(point.bound)});
+                   share_text(point.time_share), any_rate_text(point.gflops),
+                   any_rate_text(point.intensity),
+                   point.bound.empty() ? "-" : drawable(point.bound)});
   }
   return table.render(width);
 }
@@ -196,7 +203,7 @@ std::string notes(const RooflineLayout& layout, const TextPlot& plot) {
 
 std::string roofline_text(const RooflineChart& chart, std::size_t width, std::size_t height,
                           bool use_colour) {
-  width = std::clamp<std::size_t>(width, 40, 1000);
+  width = std::clamp<std::size_t>(width, 52, 1000);
   height = std::clamp<std::size_t>(height, 8, 1000);
   const RooflineLayout layout = layout_of(chart);
   const TextPlot plot(layout, width, height);
