@@ -51,3 +51,14 @@ std::string fitted(std::string_view text, double width, const TextStyle& style) 
 }
 
 }  // namespace assay
+
+#if defined(__SANITIZE_ADDRESS__)
+// fontconfig keeps what it has read as long as the process lives, and refers to it by offsets,
+// which LeakSanitizer cannot follow: to it they look lost.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libfontconfig";
+}
+extern "C" const char* __lsan_default_options() {
+  return "print_suppressions=0";
+}
+#endif

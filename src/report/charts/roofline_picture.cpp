@@ -239,8 +239,8 @@ bool Picture::label_roof(const Roof& roof) {
   style.turned = std::atan2(from.y - to.y, to.x - from.x) * 180 / std::numbers::pi;
   const double angle = style.turned * std::numbers::pi / 180;
   for (const double up : {1.2, -size.height - 1.2}) {  // nothing may come between it and its line
-    for (int step = 2; step <= 98; step += 2) {
-      const double way = roof.is_bandwidth ? step / 100.0 : 1 - step / 100.0;
+    for (int step = 2; step < 200; ++step) {
+      const double way = roof.is_bandwidth ? step / 200.0 : 1 - step / 200.0;
       const Point foot{from.x + (to.x - from.x) * way - up * std::sin(angle),
                        from.y + (to.y - from.y) * way - up * std::cos(angle)};
       const Quad quad = standing_on(foot, size, style.turned);
