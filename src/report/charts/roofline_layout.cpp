@@ -81,7 +81,7 @@ LogRange intensity_range(const RooflineLayout& layout) {
   std::vector<double> numbers = knees(layout.roofs);
   for (const RooflinePoint& point : layout.points) numbers.push_back(point.intensity);
   LogRange range = range_around(numbers, 2.5, {0.1, 1000});
-  range.high *= std::pow(range.high / range.low, 0.16);  // labels of level roofs stand there
+  range.high *= std::pow(range.high / range.low, 0.2);  // labels of level roofs stand there
   return range;
 }
 
