@@ -2,6 +2,8 @@
 
 #include "assay/device_file.h"
 #include "assay/device_list.h"
+#include "base/fail.h"
+#include "base/text.h"
 
 namespace assay::cli {
 
@@ -11,6 +13,14 @@ void add_device_options(CLI::App& command, DeviceArguments& arguments) {
                   "devices of one's own, or what 'assay machine --json' printed; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
+}
+
+DeviceKind device_kind_called(const std::string& word) {
+  if (const auto kind = device_kind(word)) return *kind;
+  const auto known = device_kind_names();
+  const auto near = nearest(word, known);
+  fail_usage("--kind {}: there is no such kind; {}", word,
+             near ? "did you mean '" + *near + "'?" : "there are " + join(known, ", "));
 }
 
 KnownDevices known_devices(const DeviceArguments& arguments) {

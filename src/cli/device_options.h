@@ -15,6 +15,9 @@ struct DeviceArguments {
 
 void add_device_options(CLI::App& command, DeviceArguments& arguments);
 
+// The kind of that name; an Error of kind Usage names the nearest.
+DeviceKind device_kind_called(const std::string& word);
+
 struct KnownDevices {
   std::vector<Device> devices;  // from small to large
   std::vector<std::string> warnings;

@@ -30,18 +30,10 @@ constexpr const char* kExamples = R"(Examples:
   assay devices kitchen-pi --device-file kitchen-pi.json
   assay devices --json | jq '.devices[].id'    for programs)";
 
-DeviceKind wanted_kind(const std::string& word) {
-  if (const auto kind = device_kind(word)) return *kind;
-  const auto known = device_kind_names();
-  const auto near = nearest(word, known);
-  fail_usage("--kind {}: there is no such kind; {}", word,
-             near ? "did you mean '" + *near + "'?" : "there are " + join(known, ", "));
-}
-
 std::vector<Device> selected(const Arguments& arguments, std::vector<Device> devices) {
   if (!arguments.id.empty()) return {find_device(devices, arguments.id)};
   if (arguments.kind.empty()) return devices;
-  const DeviceKind kind = wanted_kind(arguments.kind);
+  const DeviceKind kind = device_kind_called(arguments.kind);
   std::erase_if(devices, [&](const Device& device) { return device.kind != kind; });
   return devices;
 }

@@ -3,55 +3,28 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "assay/error.h"
 #include "assay/machine_report.h"
-#include "base/atomic_file.h"
+#include "cli/cache.h"
 
 namespace assay::cli {
 
 namespace {
 
-// $XDG_CACHE_HOME/assay, or ~/.cache/assay.
-std::optional<std::filesystem::path> cache_folder() {
-  const auto set = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && value[0] == '/' ? value : nullptr;
-  };
-  if (const char* cache = set("XDG_CACHE_HOME")) return std::filesystem::path(cache) / "assay";
-  if (const char* home = set("HOME")) return std::filesystem::path(home) / ".cache" / "assay";
-  return {};
-}
-
-// FNV-1a: short, and the same on every machine.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return hash;
-}
-
-std::optional<std::filesystem::path> file_for(const Topology& topology) {
-  const auto folder = cache_folder();
-  if (!folder) return {};
-  return *folder / fmt::format("machine-{:016x}.json", hash_of(fingerprint(topology)));
+std::optional<std::string> path_for(const Topology& topology) {
+  return cache_path("machine", fingerprint(topology));
 }
 
 }  // namespace
 
 std::optional<Machine> kept_machine(const Topology& topology) {
-  const auto path = file_for(topology);
-  if (!path) return {};
-  std::ifstream file(*path);
-  if (!file) return {};
-  std::stringstream text;
-  text << file.rdbuf();
+  const auto path = path_for(topology);
+  const auto text = kept_text(path);
+  if (!text) return {};
   try {
-    Machine machine = parse_machine_json(text.str(), path->string());
+    Machine machine = parse_machine_json(*text, *path);
     if (fingerprint(machine.topology) != fingerprint(topology)) return {};
     return machine;
   } catch (const Error&) {
@@ -60,18 +33,7 @@ std::optional<Machine> kept_machine(const Topology& topology) {
 }
 
 std::string keep_machine(const Machine& machine) {
-  const auto path = file_for(machine.topology);
-  if (!path) return "neither XDG_CACHE_HOME nor HOME is set: ceilings are not kept for next time";
-  try {
-    std::error_code failed;
-    std::filesystem::create_directories(path->parent_path(), failed);
-    AtomicFile file(*path);
-    file.write(machine_json(machine));
-    file.commit();
-    return "";
-  } catch (const Error& error) {
-    return fmt::format("ceilings are not kept for next time: {}", error.what());
-  }
+  return keep_text(path_for(machine.topology), machine_json(machine), "ceilings are");
 }
 
 Machine measured_machine(Topology topology, const CeilingOptions& options, Progress& progress) {

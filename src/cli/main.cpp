@@ -40,6 +40,7 @@ void describe(CommandLine& program) {
   add_compare(program);
   add_machine(program);
   add_devices(program);
+  add_fit(program);
   add_zoo(program);
 }
 

@@ -89,6 +89,4 @@ class FieldReader {
   std::string_view bytes_ = {};  // of a Bytes or fixed-width field
 };
 
-bool is_utf8(std::string_view text);
-
 }  // namespace assay::onnx

@@ -33,6 +33,12 @@ std::string rate_text(std::optional<double> number) {
   return fmt::format("{:.{}f}", *number, decimals);
 }
 
+std::string any_rate_text(std::optional<double> number) {
+  if (!number) return "-";
+  const bool is_plain = *number >= 1 && *number < 1e6;
+  return is_plain ? rate_text(number) : fmt::format("{:.3g}", *number);
+}
+
 TimeUnit time_unit(double milliseconds) {
   if (milliseconds < 0.9995) return {0.001, "µs"};
   if (milliseconds < 9999.5) return {1, "ms"};

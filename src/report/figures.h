@@ -12,6 +12,8 @@ constexpr std::size_t kTableWidth = 80;
 std::string binary_text(std::int64_t bytes);          // "44.6 MiB"
 std::string percent_text(double share);               // "12.3%"
 std::string rate_text(std::optional<double> number);  // three digits: "0.12", "12.3", "4,567"
+// As above, with three digits for small numbers too: "0.0568", "1.2e-05".
+std::string any_rate_text(std::optional<double> number);
 // The unit that suits a time, for several that stand side by side.
 struct TimeUnit {
   double milliseconds = 1;

@@ -1,0 +1,124 @@
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "assay/fit.h"
+#include "assay/profile.h"
+#include "base/fail.h"
+#include "profile/compiled_model.h"
+#include "profile/fit/efficiency.h"
+#include "profile/step_overhead.h"
+#include "stats/order_statistics.h"
+
+namespace assay {
+
+namespace {
+
+// Reports its own part of a longer way.
+class PartOfProgress : public Progress {
+ public:
+  PartOfProgress(Progress* whole, double from, double to) : whole_(whole), from_(from), to_(to) {}
+  void report(double fraction, std::string_view) override {
+    if (whole_ != nullptr) whole_->report(from_ + (to_ - from_) * fraction, "calibrating");
+  }
+  bool cancelled() const override { return whole_ != nullptr && whole_->cancelled(); }
+
+ private:
+  Progress* whole_ = nullptr;
+  double from_ = 0;
+  double to_ = 1;
+};
+
+struct MeasuredNetwork {
+  std::string name;
+  std::string family;
+  std::vector<Portion> portions;
+  double measured_ms = 0;
+};
+
+// The time of every portion: that of the layers whose nodes it holds.
+std::vector<double> times_of(const std::vector<Portion>& portions, const Profile& profile) {
+  std::vector<double> times;
+  for (const Portion& portion : portions) {
+    double time = 0;
+    for (const NodeId node : portion.nodes) {
+      if (node.number < profile.layers.size()) {
+        time += profile.layers[node.number].time_ms.value_or(0);
+      }
+    }
+    times.push_back(time);
+  }
+  return times;
+}
+
+MeasuredNetwork measured_network(const CalibrationNetwork& one, const Roofline& roofline,
+                                 Progress* progress, std::vector<EfficiencySample>& samples) {
+  const Graph graph = one.make();
+  RunOptions run;
+  run.program.threads = roofline.threads;
+  MeasuredNetwork network{.name = one.name,
+                          .family = one.family,
+                          .portions = portions_of(prepare_to_run(graph, one.name, run).inferred)};
+  ProfileOptions options{.run = run, .judge = false};
+  options.timing.min_seconds = 0.2;
+  options.timing.max_seconds = 1.0;
+  const Profile profile = profile_model(graph, one.name, options, progress);
+  if (profile.was_interrupted()) throw Error(ErrorKind::Cancelled, "cancelled while calibrating");
+  network.measured_ms = profile.latency.latency.median_ms;
+  const auto times = times_of(network.portions, profile);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    samples.push_back(sample_of(one.family, network.portions[i], roofline, times[i]));
+  }
+  return network;
+}
+
+HeldOut predicted_from_others(const MeasuredNetwork& network, const Roofline& roofline,
+                              const std::vector<EfficiencySample>& samples) {
+  const Efficiency efficiency(samples, network.family);
+  return {.model = network.name,
+          .measured_ms = network.measured_ms,
+          .estimated_ms = estimated_ms(network.portions, roofline, efficiency),
+          .bound_ms = bound_ms(network.portions, roofline)};
+}
+
+std::vector<double> absolute_errors(const std::vector<HeldOut>& held_out) {
+  std::vector<double> errors;
+  for (const HeldOut& one : held_out) errors.push_back(std::abs(one.error()));
+  return errors;
+}
+
+}  // namespace
+
+double Calibration::median_error() const {
+  return median(absolute_errors(held_out));
+}
+
+double Calibration::wide_error() const {
+  return quantile_of_sorted(sorted(absolute_errors(held_out)), 0.9);
+}
+
+Calibration calibrate(const Machine& machine, int threads,
+                      const std::vector<CalibrationNetwork>& networks, Progress* progress) {
+  auto roofline = roofline_of(machine, threads);
+  if (!roofline) fail_running("this machine has no measured ceilings to calibrate against");
+  roofline->step_overhead_ms = step_overhead_ms({.threads = threads});
+  const std::time_t now = std::time(nullptr);
+  Calibration calibration{.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)),
+                          .threads = threads,
+                          .step_overhead_ms = roofline->step_overhead_ms};
+  std::vector<MeasuredNetwork> measured;
+  const auto all = static_cast<double>(networks.size());
+  for (const CalibrationNetwork& network : networks) {
+    const auto done = static_cast<double>(measured.size());
+    PartOfProgress part(progress, done / all, (done + 1) / all);
+    measured.push_back(measured_network(network, *roofline, &part, calibration.samples));
+  }
+  for (const MeasuredNetwork& network : measured) {
+    calibration.held_out.push_back(predicted_from_others(network, *roofline, calibration.samples));
+  }
+  return calibration;
+}
+
+}  // namespace assay

@@ -1,0 +1,92 @@
+#include "profile/fit/efficiency.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kNearest = 6;
+
+double logarithm(double amount) {
+  return std::log2(std::max(1.0, amount));
+}
+
+double activation_bytes(const StepWork& work) {
+  return work.read_bytes + work.written_bytes;
+}
+
+// In doublings: how far a portion is from a sample in arithmetic, weights and activations.
+double distance(const Portion& portion, const EfficiencySample& sample) {
+  const double flops = logarithm(portion.work.flops) - logarithm(sample.flops);
+  const double weights = logarithm(portion.work.weight_bytes) - logarithm(sample.weight_bytes);
+  const double activations =
+      logarithm(activation_bytes(portion.work)) - logarithm(sample.activation_bytes);
+  constexpr double kUnlike = 6;  // another kind of op
+  const double kind = portion.op_class == sample.op_class ? 0 : kUnlike;
+  return std::sqrt(flops * flops + weights * weights + activations * activations) + kind;
+}
+
+}  // namespace
+
+Efficiency::Efficiency(const std::vector<EfficiencySample>& samples, const std::string& without) {
+  for (const EfficiencySample& sample : samples) {
+    const bool tells = sample.roof_ms > 0 && sample.time_ms > 0;
+    if (tells && sample.family != without) samples_.push_back(sample);
+  }
+}
+
+double Efficiency::of(const Portion& portion) const {
+  if (samples_.empty()) return 1;
+  std::vector<std::pair<double, double>> near;  // distance, logarithm of the efficiency
+  for (const EfficiencySample& sample : samples_) {
+    near.emplace_back(distance(portion, sample), std::log(sample.roof_ms / sample.time_ms));
+  }
+  const std::size_t count = std::min(kNearest, near.size());
+  std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(count));
+  double sum = 0;
+  double weights = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    constexpr double kAsGoodAsEqual = 0.25;
+    const double weight = 1 / (kAsGoodAsEqual + near[i].first * near[i].first);
+    sum += weight * near[i].second;
+    weights += weight;
+  }
+  return std::exp(sum / weights);
+}
+
+EfficiencySample sample_of(const std::string& family, const Portion& portion,
+                           const Roofline& roofline, double time_ms) {
+  return {.family = family,
+          .op_class = portion.op_class,
+          .flops = portion.work.flops,
+          .weight_bytes = portion.work.weight_bytes,
+          .activation_bytes = activation_bytes(portion.work),
+          .roof_ms = least_time(portion.work, roofline).limit_ms(),
+          .time_ms = std::max(time_ms / 10, time_ms - roofline.step_overhead_ms)};
+}
+
+double estimated_ms(const std::vector<Portion>& portions, const Roofline& roofline,
+                    const Efficiency& efficiency) {
+  double sum = 0;
+  for (const Portion& portion : portions) {
+    const double least = least_time(portion.work, roofline).limit_ms();
+    sum += least / efficiency.of(portion) + roofline.step_overhead_ms;
+  }
+  return sum;
+}
+
+double bound_ms(const std::vector<Portion>& portions, const Roofline& roofline) {
+  double sum = 0;
+  for (const Portion& portion : portions) {
+    StepWork work = portion.work;
+    work.flops = portion.fewest_flops;
+    // Between portions nothing need ever leave the nearest memory.
+    work.read_bytes = work.written_bytes = 0;
+    sum += least_time(work, roofline).limit_ms();
+  }
+  return sum;
+}
+
+}  // namespace assay

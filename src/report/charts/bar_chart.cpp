@@ -1,0 +1,100 @@
+#include "report/charts/bar_chart.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "report/charts/canvas.h"
+#include "report/charts/lettering.h"
+#include "report/charts/palette.h"
+
+namespace assay {
+
+namespace {
+
+constexpr double kMargin = 28;
+constexpr double kGap = 7;
+constexpr double kWidestName = 230;
+constexpr double kBarSpace = 360;
+constexpr double kTitleSpace = 46;
+constexpr double kRow = 17;
+constexpr double kBarThickness = 11;
+
+const TextStyle kTitle{.size = 14, .is_bold = true, .colour = palette::kInk};
+const TextStyle kSubtitle{.size = 9, .colour = palette::kQuietInk};
+const TextStyle kName{.size = 8.5, .colour = palette::kInk, .anchor = Anchor::End};
+const TextStyle kFigure{.size = 8.5, .colour = palette::kQuietInk};
+
+std::string shown_name(const Bar& bar) {
+  return fitted(bar.name.empty() ? "(unnamed)" : bar.name, kWidestName, kName);
+}
+
+struct Layout {
+  double bars_left = 0;
+  Size size;
+};
+
+Layout layout_of(const BarChart& chart) {
+  double names = 0;
+  double figures = 0;
+  for (const Bar& bar : chart.bars) {
+    names = std::max(names, text_width(shown_name(bar), kName));
+    figures = std::max(figures, text_width(bar.figure, kFigure));
+  }
+  const double headings =
+      std::max(text_width(chart.title, kTitle), text_width(chart.subtitle, kSubtitle));
+  const double bars_left = kMargin + names + kGap;
+  const double right = std::max(bars_left + kBarSpace + kGap + figures, kMargin + headings);
+  const double rows = kRow * static_cast<double>(chart.bars.size());
+  return {bars_left, {right + kMargin, kMargin + kTitleSpace + rows + kMargin}};
+}
+
+// The largest bars whose sum first reaches half of all.
+std::vector<bool> main_half(const std::vector<Bar>& bars) {
+  std::vector<std::size_t> order(bars.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return bars[i].value; });
+  double missing = 0;
+  for (const Bar& bar : bars) missing += bar.value / 2;
+  std::vector<bool> is_main(bars.size(), false);
+  for (const std::size_t i : order) {
+    if (missing <= 0) break;
+    is_main[i] = true;
+    missing -= bars[i].value;
+  }
+  return is_main;
+}
+
+void draw_bar(Canvas& canvas, const Bar& bar, Point left_middle, double length, Colour colour) {
+  const double baseline = left_middle.y + 3;
+  canvas.text({left_middle.x - kGap, baseline}, shown_name(bar), kName);
+  canvas.rectangle({left_middle.x, left_middle.y - kBarThickness / 2}, {length, kBarThickness},
+                   colour);
+  canvas.text({left_middle.x + length + kGap, baseline}, bar.figure, kFigure);
+}
+
+void draw_bars(Canvas& canvas, const std::vector<Bar>& bars, const Layout& layout) {
+  double largest = 0;
+  for (const Bar& bar : bars) largest = std::max(largest, bar.value);
+  const auto is_main = main_half(bars);
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double middle = kMargin + kTitleSpace + kRow * (static_cast<double>(i) + 0.5);
+    const double length = largest > 0 ? kBarSpace * bars[i].value / largest : 0;
+    draw_bar(canvas, bars[i], {layout.bars_left, middle}, length,
+             is_main[i] ? palette::kBlue : palette::kSky);
+  }
+  canvas.line({layout.bars_left, kMargin + kTitleSpace - 2},
+              {layout.bars_left, layout.size.height - kMargin + 2}, {palette::kFrame, 0.8});
+}
+
+}  // namespace
+
+std::string bar_chart_png(const BarChart& chart) {
+  const Layout layout = layout_of(chart);
+  const auto canvas = png_canvas(layout.size);
+  canvas->text({kMargin, kMargin + kTitle.size - 2}, chart.title, kTitle);
+  canvas->text({kMargin, kMargin + kTitle.size + 13}, chart.subtitle, kSubtitle);
+  draw_bars(*canvas, chart.bars, layout);
+  return canvas->finish();
+}
+
+}  // namespace assay

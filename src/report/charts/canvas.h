@@ -1,0 +1,61 @@
+// A picture under construction. Lengths are in points of 1/72 inch from the upper left corner; the
+// same drawing becomes a PNG at 180 DPI or an SVG. Text may be anything: bytes that are no UTF-8
+// and control characters are replaced, so that no name can break a picture.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+constexpr double kDotsPerInch = 180;
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+struct Size {
+  double width = 0;
+  double height = 0;
+};
+
+struct Colour {
+  int red = 0;
+  int green = 0;
+  int blue = 0;
+  double opacity = 1;
+};
+
+struct Stroke {
+  Colour colour;
+  double width = 1;
+};
+
+enum class Anchor { Start, Middle, End };
+
+struct TextStyle {
+  double size = 9;
+  bool is_bold = false;
+  Colour colour = {};
+  Anchor anchor = Anchor::Start;
+  double turned = 0;  // degrees against the clock, about the point it is anchored at
+};
+
+class Canvas {
+ public:
+  virtual ~Canvas() = default;
+  virtual void rectangle(Point corner, Size size, Colour fill) = 0;
+  virtual void line(Point from, Point to, const Stroke& stroke) = 0;
+  // `hint` is what a viewer shows under the pointer, where it can.
+  virtual void circle(Point centre, double radius, Colour fill, const Stroke& edge,
+                      std::string_view hint) = 0;
+  virtual void text(Point baseline, std::string_view text, const TextStyle& style) = 0;
+  virtual std::string finish() = 0;  // the file's bytes
+};
+
+std::unique_ptr<Canvas> png_canvas(Size size);
+std::unique_ptr<Canvas> svg_canvas(Size size, std::string_view title);
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// Places for labels in a picture, so that no two lie on each other.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "report/charts/canvas.h"
+
+namespace assay {
+
+// A rectangle at any angle, by its corners in order.
+using Quad = std::array<Point, 4>;
+
+// Stands on `foot`, the middle of its lower edge, turned against the clock about it.
+Quad standing_on(Point foot, Size size, double turned = 0);
+Quad around(Point centre, double radius);
+Quad along(Point from, Point to, double thickness);
+bool overlap(const Quad& one, const Quad& other);
+
+class LabelPlaces {
+ public:
+  LabelPlaces(Point corner, Size size) : corner_(corner), size_(size) {}
+
+  void occupy(const Quad& quad) { taken_.push_back(quad); }
+  bool is_free(const Quad& quad) const;
+
+ private:
+  bool is_inside(const Quad& quad) const;
+
+  Point corner_;
+  Size size_;
+  std::vector<Quad> taken_;
+};
+
+}  // namespace assay

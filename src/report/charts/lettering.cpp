@@ -1,0 +1,64 @@
+#include "report/charts/lettering.h"
+
+#include <algorithm>
+
+#include "report/charts/cairo_parts.h"
+#include "report/text_table.h"
+
+namespace assay {
+
+namespace {
+
+// Far more than a line of any picture; a longer name need not be measured whole.
+constexpr std::size_t kLongestMeasured = 300;
+
+class Ruler {
+ public:
+  Ruler()
+      : surface_(cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1)),
+        context_(cairo_create(surface_.get())) {}
+
+  double width(const std::string& text, const TextStyle& style) {
+    set_font(context_.get(), style);
+    cairo_text_extents_t extents{};
+    cairo_text_extents(context_.get(), text.c_str(), &extents);
+    require_success(cairo_status(context_.get()));
+    return std::max(extents.x_advance, extents.x_bearing + extents.width);
+  }
+
+ private:
+  Surface surface_;
+  Context context_;
+};
+
+}  // namespace
+
+double text_width(std::string_view text, const TextStyle& style) {
+  thread_local Ruler ruler;
+  return ruler.width(drawable(text), style);
+}
+
+std::string fitted(std::string_view text, double width, const TextStyle& style) {
+  const std::string whole = shortened(drawable(text), kLongestMeasured);
+  if (text_width(whole, style) <= width) return whole;
+  std::size_t fits = 0;
+  std::size_t too_long = display_width(whole);
+  while (fits + 1 < too_long) {
+    const std::size_t middle = (fits + too_long) / 2;
+    (text_width(shortened(whole, middle), style) <= width ? fits : too_long) = middle;
+  }
+  return shortened(whole, fits);
+}
+
+}  // namespace assay
+
+#if defined(__SANITIZE_ADDRESS__)
+// fontconfig keeps what it has read as long as the process lives, and refers to it by offsets,
+// which LeakSanitizer cannot follow: to it they look lost.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libfontconfig";
+}
+extern "C" const char* __lsan_default_options() {
+  return "print_suppressions=0";
+}
+#endif

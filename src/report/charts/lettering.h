@@ -1,0 +1,17 @@
+// How wide text will be, and text made to fit. Without any font installed every width is 0.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/charts/canvas.h"
+
+namespace assay {
+
+double text_width(std::string_view text, const TextStyle& style);
+// Shortened in the middle until it is no wider than `width`.
+std::string fitted(std::string_view text, double width, const TextStyle& style);
+// Valid UTF-8 without control characters; what is neither is replaced.
+std::string drawable(std::string_view text);
+
+}  // namespace assay

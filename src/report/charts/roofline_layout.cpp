@@ -1,0 +1,202 @@
+#include "report/charts/roofline_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "report/figures.h"
+
+namespace assay {
+
+namespace {
+
+bool has_a_place(double number) {
+  // Far beyond any machine; further out the ranges would overflow.
+  return std::isfinite(number) && number >= 1e-30 && number <= 1e30;
+}
+
+double share_of(const RooflinePoint& point) {
+  return std::isfinite(point.time_share) ? std::clamp(point.time_share, 0.0, 1.0) : 0.0;
+}
+
+std::vector<RooflinePoint> drawable_points(const RooflineChart& chart) {
+  std::vector<RooflinePoint> points;
+  for (RooflinePoint point : chart.points) {
+    if (!has_a_place(point.intensity) || !has_a_place(point.gflops)) continue;
+    point.time_share = share_of(point);
+    points.push_back(std::move(point));
+  }
+  std::ranges::stable_sort(points, std::greater<>{}, &RooflinePoint::time_share);
+  return points;
+}
+
+std::vector<Roof> drawable_roofs(const RooflineChart& chart) {
+  std::vector<Roof> roofs;
+  for (const ComputeCeiling& peak : chart.peaks) {
+    if (!has_a_place(peak.gflops)) continue;
+    roofs.push_back({fmt::format("{} {} GFLOP/s", peak.name, rate_text(peak.gflops)), false,
+                     peak.gflops, 0, 0});
+  }
+  for (const BandwidthCeiling& one : chart.bandwidths) {
+    if (!has_a_place(one.gbps)) continue;
+    roofs.push_back(
+        {fmt::format("{} {} GB/s", one.name, rate_text(one.gbps)), true, one.gbps, 0, 0});
+  }
+  return roofs;
+}
+
+std::optional<double> highest(const std::vector<Roof>& roofs, bool is_bandwidth) {
+  std::optional<double> rate;
+  for (const Roof& roof : roofs) {
+    if (roof.is_bandwidth == is_bandwidth) rate = std::max(rate.value_or(roof.rate), roof.rate);
+  }
+  return rate;
+}
+
+// Where each bandwidth meets the highest peak: the corners that a roofline is about.
+std::vector<double> knees(const std::vector<Roof>& roofs) {
+  std::vector<double> intensities;
+  const auto peak = highest(roofs, false);
+  for (const Roof& roof : roofs) {
+    if (peak && roof.is_bandwidth) intensities.push_back(*peak / roof.rate);
+  }
+  return intensities;
+}
+
+LogRange range_around(const std::vector<double>& numbers, double space, LogRange otherwise) {
+  if (numbers.empty()) return otherwise;
+  const auto [least, most] = std::ranges::minmax(numbers);
+  // Over many decades the same factor would be too little to see.
+  const double factor = std::max(space, std::pow(most / least, 0.06));
+  const LogRange range{least / factor, most * factor};
+  // Two decades at least, so that the axis has ticks and the slopes look like slopes.
+  const double missing = 2 - std::log10(range.high / range.low);
+  if (missing <= 0) return range;
+  return {range.low * std::pow(10, -missing / 2), range.high * std::pow(10, missing / 2)};
+}
+
+LogRange intensity_range(const RooflineLayout& layout) {
+  std::vector<double> numbers = knees(layout.roofs);
+  for (const RooflinePoint& point : layout.points) numbers.push_back(point.intensity);
+  LogRange range = range_around(numbers, 2.5, {0.1, 1000});
+  range.high *= std::pow(range.high / range.low, 0.2);  // labels of level roofs stand there
+  return range;
+}
+
+LogRange gflops_range(const RooflineLayout& layout) {
+  std::vector<double> numbers;
+  for (const RooflinePoint& point : layout.points) numbers.push_back(point.gflops);
+  for (const Roof& roof : layout.roofs) {
+    if (!roof.is_bandwidth) numbers.push_back(roof.rate);
+  }
+  if (layout.points.empty() && !numbers.empty()) {
+    numbers.push_back(std::ranges::max(numbers) / 300);  // room for the slopes
+  }
+  return range_around(numbers, 2, {1, 1000});
+}
+
+// A bandwidth ends at the highest peak, a peak begins at the highest bandwidth; both at the frame.
+void trim_roofs(RooflineLayout& layout) {
+  const auto peak = highest(layout.roofs, false);
+  const auto bandwidth = highest(layout.roofs, true);
+  for (Roof& roof : layout.roofs) {
+    roof.from = layout.intensity.low;
+    roof.to = layout.intensity.high;
+    if (roof.is_bandwidth) {
+      roof.from = std::max(roof.from, layout.gflops.low / roof.rate);
+      roof.to = std::min(roof.to, peak.value_or(layout.gflops.high) / roof.rate);
+    } else if (bandwidth) {
+      roof.from = std::max(roof.from, roof.rate / *bandwidth);
+    }
+  }
+  std::erase_if(layout.roofs, [](const Roof& roof) { return roof.from >= roof.to; });
+}
+
+std::string plural(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string note_on(std::size_t points, std::size_t ceilings) {
+  std::string text;
+  if (points > 0) {
+    text = plural(points, "point") + " left out: no finite intensity or rate above 0";
+  }
+  if (ceilings > 0) {
+    text += (text.empty() ? "" : "; ") + plural(ceilings, "ceiling") + " left out";
+  }
+  return text;
+}
+
+std::string superscript(int number) {
+  static const char* const kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string text;
+  for (const char c : std::to_string(number)) text += c == '-' ? "⁻" : kDigits[c - '0'];
+  return text;
+}
+
+std::string tick_text(int multiple, int exponent) {
+  if (exponent < -3 || exponent > 4) {
+    return (multiple == 1 ? "10" : std::to_string(multiple) + "·10") + superscript(exponent);
+  }
+  return fmt::format("{:.{}f}", multiple * std::pow(10, exponent), std::max(0, -exponent));
+}
+
+}  // namespace
+
+double LogRange::place(double number) const {
+  return std::log(number / low) / std::log(high / low);
+}
+
+double LogRange::number(double place) const {
+  return low * std::pow(high / low, place);
+}
+
+std::vector<Tick> ticks_of(const LogRange& range, std::size_t most) {
+  const int first = static_cast<int>(std::floor(std::log10(range.low)));
+  const int last = static_cast<int>(std::ceil(std::log10(range.high)));
+  const int step = 1 + (last - first) / static_cast<int>(most);
+  const bool is_short = last - first <= 3 && most >= 8;
+  std::vector<Tick> ticks;
+  for (int exponent = first; exponent <= last; ++exponent) {
+    for (int multiple = 1; multiple <= (step == 1 ? 9 : 1); ++multiple) {
+      const double number = multiple * std::pow(10, exponent);
+      if (number < range.low || number > range.high) continue;
+      const bool is_labelled =
+          multiple == 1 ? exponent % step == 0 : is_short && (multiple == 2 || multiple == 5);
+      ticks.push_back({number, is_labelled ? tick_text(multiple, exponent) : ""});
+    }
+  }
+  return ticks;
+}
+
+RooflineLayout layout_of(const RooflineChart& chart) {
+  RooflineLayout layout;
+  layout.points = drawable_points(chart);
+  layout.roofs = drawable_roofs(chart);
+  layout.note = note_on(chart.points.size() - layout.points.size(),
+                        chart.peaks.size() + chart.bandwidths.size() - layout.roofs.size());
+  layout.intensity = intensity_range(layout);
+  layout.gflops = gflops_range(layout);
+  trim_roofs(layout);
+  return layout;
+}
+
+std::string letter(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('A' + index)) : "";
+}
+
+std::vector<std::string> bounds_of(const std::vector<RooflinePoint>& points) {
+  std::vector<std::string> bounds = {"compute", "memory", "overhead"};
+  for (const RooflinePoint& point : points) {
+    if (std::ranges::find(bounds, point.bound) == bounds.end()) bounds.push_back(point.bound);
+  }
+  return bounds;
+}
+
+std::string share_text(double share) {
+  return fmt::format("{:.1f}%", 100 * share);
+}
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+// What every form of a roofline shares: the points and ceilings that can be drawn, the ranges of
+// its logarithmic axes, their ticks, and the order in which points get letters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/roofline_chart.h"
+
+namespace assay {
+
+// A range of positive numbers, spread evenly by their logarithm.
+struct LogRange {
+  double low = 1;
+  double high = 10;
+  double place(double number) const;  // 0 at the low end, 1 at the high end
+  double number(double place) const;
+};
+
+struct Tick {
+  double number = 1;
+  std::string text;  // empty for those between
+};
+
+// At most `most` labelled ones, at powers of ten; between them, unless decades are skipped, small
+// ones at 2 to 9, labelled at 2 and 5 where the range is short.
+std::vector<Tick> ticks_of(const LogRange& range, std::size_t most);
+
+// A ceiling as a line: rising with the intensity, or level where `gbps` is not given.
+struct Roof {
+  std::string label;  // "DRAM 12.5 GB/s"
+  bool is_bandwidth = false;
+  double rate = 0;
+  double from = 0;  // intensities between which it limits anything
+  double to = 0;
+  double gflops_at(double intensity) const { return is_bandwidth ? rate * intensity : rate; }
+};
+
+struct RooflineLayout {
+  LogRange intensity;
+  LogRange gflops;
+  std::vector<Roof> roofs;
+  std::vector<RooflinePoint> points;  // the largest share of the time first
+  std::string note;                   // what was left out, or nothing
+};
+
+RooflineLayout layout_of(const RooflineChart& chart);
+
+// "A" to "Z"; beyond them points go without.
+std::string letter(std::size_t index);
+
+// The different words among the points' bounds: known ones first, in a fixed order.
+std::vector<std::string> bounds_of(const std::vector<RooflinePoint>& points);
+
+std::string share_text(double share);  // "12.3%"
+
+}  // namespace assay

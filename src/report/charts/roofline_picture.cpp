@@ -1,0 +1,346 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <ranges>
+
+#include "assay/roofline_chart.h"
+#include "report/charts/canvas.h"
+#include "report/charts/label_places.h"
+#include "report/charts/lettering.h"
+#include "report/charts/palette.h"
+#include "report/charts/roofline_layout.h"
+#include "report/figures.h"
+
+namespace assay {
+
+namespace {
+
+constexpr double kMargin = 30;
+constexpr Point kPlot{92, 84};
+constexpr Size kPlotSize{470, 360};
+constexpr double kLegendLeft = kPlot.x + kPlotSize.width + 28;
+constexpr double kLegendWidth = 250;
+constexpr Size kPicture{kLegendLeft + kLegendWidth + kMargin, kPlot.y + kPlotSize.height + 74};
+constexpr std::size_t kLetteredPoints = 14;
+constexpr double kLargestRadius = 17;  // of a layer that takes all the time
+constexpr double kSmallestRadius = 2.6;
+constexpr double kRoomForALetter = 7;
+
+const TextStyle kTitle{.size = 15, .is_bold = true, .colour = palette::kInk};
+const TextStyle kSubtitle{.size = 10, .colour = palette::kQuietInk};
+const TextStyle kTickText{.size = 8.5, .colour = palette::kQuietInk, .anchor = Anchor::Middle};
+const TextStyle kAxisText{.size = 9.5, .colour = palette::kInk, .anchor = Anchor::Middle};
+const TextStyle kRoofText{.size = 8.5, .colour = palette::kInk, .anchor = Anchor::Middle};
+const TextStyle kLetterText{
+    .size = 8.5, .is_bold = true, .colour = palette::kInk, .anchor = Anchor::Middle};
+const TextStyle kLegendText{.size = 8.5, .colour = palette::kInk};
+const TextStyle kLegendHead{.size = 9, .is_bold = true, .colour = palette::kInk};
+const TextStyle kNote{.size = 8, .colour = palette::kQuietInk};
+
+constexpr Colour kColours[] = {palette::kBlue,  palette::kOrange,    palette::kPurple,
+                               palette::kGreen, palette::kVermilion, palette::kSky};
+constexpr std::size_t kColouredBounds = std::size(kColours);
+
+Colour colour_of(const std::string& bound, const std::vector<std::string>& bounds) {
+  const auto at = static_cast<std::size_t>(std::ranges::find(bounds, bound) - bounds.begin());
+  return at < kColouredBounds ? kColours[at] : palette::kFrame;
+}
+
+Colour see_through(Colour colour, double opacity) {
+  colour.opacity = opacity;
+  return colour;
+}
+
+double radius_of(const RooflinePoint& point) {
+  return std::max(kSmallestRadius, kLargestRadius * std::sqrt(point.time_share));
+}
+
+std::string hint_of(const RooflinePoint& point) {
+  return fmt::format("{}: {} of the time, {} GFLOP/s at {} FLOP/byte{}{}", point.name,
+                     share_text(point.time_share), any_rate_text(point.gflops),
+                     any_rate_text(point.intensity), point.bound.empty() ? "" : ", ", point.bound);
+}
+
+TextStyle anchored(TextStyle style, Anchor anchor) {
+  style.anchor = anchor;
+  return style;
+}
+
+class Picture {
+ public:
+  Picture(Canvas& canvas, const RooflineChart& chart)
+      : canvas_(canvas),
+        chart_(chart),
+        layout_(layout_of(chart)),
+        bounds_(bounds_of(layout_.points)),
+        places_(kPlot, kPlotSize),
+        letters_(kPlot, kPlotSize) {}
+
+  void draw() {
+    draw_headings();
+    draw_axes();
+    draw_roofs();
+    draw_points();
+    label_points();
+    label_roofs();
+    draw_legend();
+  }
+
+ private:
+  Point at(double intensity, double gflops) const {
+    return {kPlot.x + kPlotSize.width * layout_.intensity.place(intensity),
+            kPlot.y + kPlotSize.height * (1 - layout_.gflops.place(gflops))};
+  }
+  Point at(const RooflinePoint& point) const { return at(point.intensity, point.gflops); }
+  Point start(const Roof& roof) const { return at(roof.from, roof.gflops_at(roof.from)); }
+  Point end(const Roof& roof) const { return at(roof.to, roof.gflops_at(roof.to)); }
+
+  void draw_headings();
+  void draw_axes();
+  void draw_intensity_axis();
+  void draw_gflops_axis();
+  void draw_roofs();
+  void label_roofs();
+  bool label_roof(const Roof& roof);
+  void draw_points();
+  void label_points();
+  void take(const Quad& quad);
+  bool label_point(const RooflinePoint& point, const std::string& text, const LabelPlaces& places);
+  void draw_legend();
+  void legend_of_bounds(double& baseline);
+  void legend_of_points(double& baseline);
+  void legend_of_roofs(double& baseline);
+
+  Canvas& canvas_;
+  const RooflineChart& chart_;
+  RooflineLayout layout_;
+  std::vector<std::string> bounds_;
+  LabelPlaces places_;   // everything drawn
+  LabelPlaces letters_;  // letters only
+  std::vector<std::string> unlabelled_roofs_;
+};
+
+void Picture::draw_headings() {
+  const double width = kPicture.width - 2 * kMargin;
+  canvas_.text({kMargin, kMargin + 12}, fitted(chart_.title, width, kTitle), kTitle);
+  canvas_.text({kMargin, kMargin + 30}, fitted(chart_.machine, width, kSubtitle), kSubtitle);
+}
+
+void Picture::draw_intensity_axis() {
+  const double bottom = kPlot.y + kPlotSize.height;
+  for (const Tick& tick : ticks_of(layout_.intensity, 10)) {
+    const double x = at(tick.number, layout_.gflops.low).x;
+    if (!tick.text.empty()) canvas_.line({x, kPlot.y}, {x, bottom}, {palette::kGrid, 0.8});
+    canvas_.line({x, bottom}, {x, bottom + (tick.text.empty() ? 2 : 4)}, {palette::kFrame, 0.8});
+    canvas_.text({x, bottom + 15}, tick.text, kTickText);
+  }
+  canvas_.text({kPlot.x + kPlotSize.width / 2, bottom + 34}, "arithmetic intensity, FLOP per byte",
+               kAxisText);
+}
+
+void Picture::draw_gflops_axis() {
+  for (const Tick& tick : ticks_of(layout_.gflops, 10)) {
+    const double y = at(layout_.intensity.low, tick.number).y;
+    if (!tick.text.empty()) {
+      canvas_.line({kPlot.x, y}, {kPlot.x + kPlotSize.width, y}, {palette::kGrid, 0.8});
+    }
+    canvas_.line({kPlot.x - (tick.text.empty() ? 2 : 4), y}, {kPlot.x, y}, {palette::kFrame, 0.8});
+    canvas_.text({kPlot.x - 8, y + 3}, tick.text, anchored(kTickText, Anchor::End));
+  }
+  TextStyle upright = kAxisText;
+  upright.turned = 90;
+  canvas_.text({kMargin + 8, kPlot.y + kPlotSize.height / 2}, "GFLOP/s", upright);
+}
+
+void Picture::draw_axes() {
+  draw_intensity_axis();
+  draw_gflops_axis();
+  const double bottom = kPlot.y + kPlotSize.height;
+  canvas_.line(kPlot, {kPlot.x, bottom}, {palette::kFrame, 1});
+  canvas_.line({kPlot.x, bottom}, {kPlot.x + kPlotSize.width, bottom}, {palette::kFrame, 1});
+}
+
+void Picture::draw_roofs() {
+  for (const Roof& roof : layout_.roofs) {
+    canvas_.line(start(roof), end(roof), {palette::kQuietInk, 1.3});
+    places_.occupy(along(start(roof), end(roof), 2));
+  }
+}
+
+void Picture::draw_points() {
+  for (const RooflinePoint& point : layout_.points) {
+    const Colour colour = colour_of(point.bound, bounds_);
+    canvas_.circle(at(point), radius_of(point), see_through(colour, 0.55),
+                   {see_through(palette::kInk, 0.45), 0.6}, hint_of(point));
+  }
+}
+
+// Beside the point, with a line to it where that is some way off.
+bool Picture::label_point(const RooflinePoint& point, const std::string& text,
+                          const LabelPlaces& places) {
+  const Size size{text_width(text, kLetterText) + 1, kLetterText.size * 0.8};
+  const Point centre = at(point);
+  const double radius = radius_of(point);
+  for (const double distance : {radius + 6, radius + 14, radius + 24, radius + 36}) {
+    for (const double degrees : {0, 180, 90, 270, 45, 135, 225, 315}) {
+      const double angle = degrees * std::numbers::pi / 180;
+      const Point aside{std::cos(angle), -std::sin(angle)};
+      const Point middle{centre.x + distance * aside.x, centre.y + distance * aside.y};
+      const Point foot{middle.x, middle.y + size.height / 2};
+      const Quad quad = standing_on(foot, size);
+      if (!places.is_free(quad)) continue;
+      take(quad);
+      canvas_.text(foot, text, kLetterText);
+      if (distance > radius + 6) {
+        canvas_.line({centre.x + radius * aside.x, centre.y + radius * aside.y},
+                     {middle.x - 6 * aside.x, middle.y - 6 * aside.y}, {palette::kInk, 0.5});
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+void Picture::take(const Quad& quad) {
+  places_.occupy(quad);
+  letters_.occupy(quad);
+}
+
+// Large points first get their letters inside. In a crowd a letter may lie on other points, never
+// on another letter.
+void Picture::label_points() {
+  const std::size_t count = std::min(layout_.points.size(), kLetteredPoints);
+  for (const RooflinePoint& point : layout_.points) {
+    places_.occupy(around(at(point), radius_of(point)));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const RooflinePoint& point = layout_.points[i];
+    const Point foot{at(point).x, at(point).y + kLetterText.size * 0.4};
+    const Quad inside = standing_on(foot, {kLetterText.size, kLetterText.size * 0.8});
+    if (radius_of(point) >= kRoomForALetter && letters_.is_free(inside)) {
+      take(inside);
+      canvas_.text(foot, letter(i), kLetterText);
+    } else if (!label_point(point, letter(i), places_)) {
+      label_point(point, letter(i), letters_);
+    }
+  }
+}
+
+// Above its line, else below it: a level one from the right, a rising one from the left.
+bool Picture::label_roof(const Roof& roof) {
+  const std::string text = fitted(roof.label, kPlotSize.width / 2, kRoofText);
+  const Size size{text_width(text, kRoofText) + 4, kRoofText.size + 1.5};
+  const double lift = 2.3;  // of the letters' feet within that space
+  const Point from = start(roof);
+  const Point to = end(roof);
+  TextStyle style = kRoofText;
+  style.turned = std::atan2(from.y - to.y, to.x - from.x) * 180 / std::numbers::pi;
+  const double angle = style.turned * std::numbers::pi / 180;
+  for (const double up : {1.2, -size.height - 1.2}) {  // nothing may come between it and its line
+    for (int step = 2; step < 200; ++step) {
+      const double way = roof.is_bandwidth ? step / 200.0 : 1 - step / 200.0;
+      const Point foot{from.x + (to.x - from.x) * way - up * std::sin(angle),
+                       from.y + (to.y - from.y) * way - up * std::cos(angle)};
+      const Quad quad = standing_on(foot, size, style.turned);
+      if (!places_.is_free(quad)) continue;
+      places_.occupy(quad);
+      canvas_.text({foot.x - lift * std::sin(angle), foot.y - lift * std::cos(angle)}, text, style);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Picture::label_roofs() {
+  for (const Roof& roof : layout_.roofs) {
+    if (!label_roof(roof)) unlabelled_roofs_.push_back(roof.label);
+  }
+}
+
+void Picture::legend_of_bounds(double& baseline) {
+  for (const std::string& bound : bounds_ | std::views::take(kColouredBounds)) {
+    const auto count = std::ranges::count(layout_.points, bound, &RooflinePoint::bound);
+    if (count == 0) continue;
+    canvas_.circle({kLegendLeft + 5, baseline - 3}, 4.5,
+                   see_through(colour_of(bound, bounds_), 0.55),
+                   {see_through(palette::kInk, 0.45), 0.6}, bound);
+    const std::string text =
+        fmt::format("{} ({})", bound.empty() ? "bound not known" : bound, count);
+    canvas_.text({kLegendLeft + 16, baseline}, fitted(text, kLegendWidth - 16, kLegendText),
+                 kLegendText);
+    baseline += 15;
+  }
+  if (layout_.points.empty()) return;
+  canvas_.text({kLegendLeft, baseline}, "area: share of the time", kNote);
+  baseline += 24;
+}
+
+void Picture::legend_of_points(double& baseline) {
+  if (layout_.points.empty()) return;
+  const double right = kLegendLeft + kLegendWidth;
+  canvas_.text({kLegendLeft, baseline}, "Most time", kLegendHead);
+  canvas_.text({right - 52, baseline}, "GFLOP/s", anchored(kNote, Anchor::End));
+  canvas_.text({right, baseline}, "time", anchored(kNote, Anchor::End));
+  baseline += 15;
+  for (std::size_t i = 0; i < std::min(layout_.points.size(), kLetteredPoints); ++i) {
+    const RooflinePoint& point = layout_.points[i];
+    const std::string shown = point.name.empty() ? "(unnamed)" : point.name;
+    canvas_.text({kLegendLeft + 5, baseline}, letter(i), kLetterText);
+    canvas_.text({kLegendLeft + 16, baseline}, fitted(shown, kLegendWidth - 116, kLegendText),
+                 kLegendText);
+    canvas_.text({right - 52, baseline}, any_rate_text(point.gflops),
+                 anchored(kLegendText, Anchor::End));
+    canvas_.text({right, baseline}, share_text(point.time_share),
+                 anchored(kLegendText, Anchor::End));
+    baseline += 14;
+  }
+  const std::size_t others =
+      layout_.points.size() - std::min(layout_.points.size(), kLetteredPoints);
+  if (others > 0) {
+    canvas_.text({kLegendLeft + 16, baseline}, fmt::format("and {} more", others), kNote);
+    baseline += 14;
+  }
+  baseline += 10;
+}
+
+void Picture::legend_of_roofs(double& baseline) {
+  if (unlabelled_roofs_.empty()) return;
+  canvas_.text({kLegendLeft, baseline}, "Lines without a label", kLegendHead);
+  for (std::size_t i = 0; i < unlabelled_roofs_.size(); ++i) {
+    baseline += 14;
+    if (baseline + 14 > kPicture.height - kMargin) {
+      const std::size_t others = unlabelled_roofs_.size() - i;
+      canvas_.text({kLegendLeft, baseline}, fmt::format("and {} more", others), kNote);
+      return;
+    }
+    canvas_.text({kLegendLeft, baseline}, fitted(unlabelled_roofs_[i], kLegendWidth, kLegendText),
+                 kLegendText);
+  }
+}
+
+void Picture::draw_legend() {
+  double baseline = kPlot.y + 8;
+  legend_of_bounds(baseline);
+  legend_of_points(baseline);
+  legend_of_roofs(baseline);
+  canvas_.text({kPlot.x, kPicture.height - kMargin + 6},
+               fitted(layout_.note, kPlotSize.width, kNote), kNote);
+}
+
+}  // namespace
+
+std::string roofline_png(const RooflineChart& chart) {
+  const auto canvas = png_canvas(kPicture);
+  Picture(*canvas, chart).draw();
+  return canvas->finish();
+}
+
+std::string roofline_svg(const RooflineChart& chart) {
+  const auto canvas = svg_canvas(kPicture, chart.title);
+  Picture(*canvas, chart).draw();
+  return canvas->finish();
+}
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include "assay/fit_report.h"
+#include "base/text.h"
+#include "report/csv.h"
+
+namespace assay {
+
+namespace {
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "";
+}
+
+}  // namespace
+
+std::string fit_csv(const FitReport& report) {
+  const std::vector<std::string> header = {"id",
+                                           "name",
+                                           "bound_ms",
+                                           "estimate_ms",
+                                           "estimate_low_ms",
+                                           "estimate_high_ms",
+                                           "memory_bytes",
+                                           "power_watts",
+                                           "energy_proxy_j",
+                                           "precision",
+                                           "verdict",
+                                           "reason"};
+  std::string text = csv_line(header);
+  for (const DeviceFit& fit : report.devices) {
+    const std::vector<std::string> cells = {
+        without_control_characters(fit.id),
+        without_control_characters(fit.name),
+        number(fit.bound_ms),
+        number(fit.estimate_ms),
+        number(fit.estimate_low_ms),
+        number(fit.estimate_high_ms),
+        fit.memory_bytes ? fmt::format("{:.0f}", *fit.memory_bytes) : "",
+        number(fit.power_watts),
+        number(fit.energy_proxy_j),
+        fit.precision,
+        std::string(name(fit.verdict)),
+        fit.reason};
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+}  // namespace assay

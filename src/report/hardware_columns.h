@@ -1,0 +1,24 @@
+// The figures of hardware reports in their order, so that every format has the same ones.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/hardware_comparison.h"
+#include "report/json_parts.h"
+
+namespace assay {
+
+using NamedFigures = std::vector<std::pair<std::string, Json>>;
+
+// The keys of a summary; those that need a peak are null without one.
+NamedFigures summary_figures(const HardwareSummary& summary);
+
+// As a cell of CSV: nothing for null, text as it is, numbers in their shortest exact form.
+std::string csv_cell(const Json& value);
+std::string csv_header(const NamedFigures& figures);
+std::string csv_row(const NamedFigures& figures);
+Json object_of(const NamedFigures& figures);
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+// A calibration as it is kept, and read back. The file may be anything: every field is checked.
+#include "assay/fit_report.h"
+#include "report/json_reader.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::string_view kSchema = "assay.calibration/1";
+constexpr std::string_view kCommand = "assay fit";
+
+double amount(const JsonReader& reader, const char* path) {
+  const Json& value = reader.at(path);
+  if (!value.is_number() || value.get<double>() < 0) reader.refuse(path, "a number from 0 on");
+  return value.get<double>();
+}
+
+}  // namespace
+
+std::string calibration_json(const Calibration& calibration) {
+  JsonWriter json;
+  json.field("schema", kSchema);
+  json.field("measured_at", calibration.measured_at);
+  json.field("threads", calibration.threads);
+  json.field("step_overhead_ms", calibration.step_overhead_ms);
+  json.begin_list("samples");
+  for (const EfficiencySample& sample : calibration.samples) {
+    json.item({{"family", sample.family},
+               {"class", sample.op_class},
+               {"flops", sample.flops},
+               {"weight_bytes", sample.weight_bytes},
+               {"activation_bytes", sample.activation_bytes},
+               {"roof_ms", sample.roof_ms},
+               {"time_ms", sample.time_ms}});
+  }
+  json.end_list();
+  json.begin_list("held_out");
+  for (const HeldOut& one : calibration.held_out) {
+    json.item({{"model", one.model},
+               {"measured_ms", one.measured_ms},
+               {"estimated_ms", one.estimated_ms},
+               {"bound_ms", one.bound_ms}});
+  }
+  json.end_list();
+  return json.finish();
+}
+
+Calibration parse_calibration_json(std::string_view text, const std::string& described_as) {
+  const Json root = parsed_json(text, described_as, kCommand);
+  const JsonReader reader(root, described_as);
+  reader.check_schema(kSchema, "calibration", kCommand);
+  Calibration calibration{.measured_at = reader.text("measured_at"),
+                          .threads = reader.small_count("threads"),
+                          .step_overhead_ms = amount(reader, "step_overhead_ms")};
+  reader.each("samples", [&](const JsonReader& sample) {
+    calibration.samples.push_back({.family = sample.text("family"),
+                                   .op_class = sample.text("class"),
+                                   .flops = amount(sample, "flops"),
+                                   .weight_bytes = amount(sample, "weight_bytes"),
+                                   .activation_bytes = amount(sample, "activation_bytes"),
+                                   .roof_ms = amount(sample, "roof_ms"),
+                                   .time_ms = amount(sample, "time_ms")});
+  });
+  reader.each("held_out", [&](const JsonReader& one) {
+    calibration.held_out.push_back({.model = one.text("model"),
+                                    .measured_ms = one.rate("measured_ms"),
+                                    .estimated_ms = one.rate("estimated_ms"),
+                                    .bound_ms = amount(one, "bound_ms")});
+  });
+  return calibration;
+}
+
+}  // namespace assay
