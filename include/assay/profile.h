@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/counters.h"
+#include "assay/energy.h"
 #include "assay/roofline.h"
 #include "assay/run.h"
 #include "assay/timing.h"
@@ -23,6 +25,9 @@ struct ProfileOptions {
   TimingOptions timing = {};
   std::optional<double> read_ms = {};  // what reading the model took, where the caller timed it
   std::size_t traced_runs = 0;         // so many runs are kept step by step
+  bool count_events = false;           // cycles, instructions, misses of every step
+  bool measure_energy = false;         // with the machine's meter, for a second or more
+  std::optional<double> power_watts = {};  // for a proxy of the energy
   bool judge = true;                   // against ceilings; false leaves bounds open
   // Whose ceilings count; without it some are measured within this process, which takes seconds.
   std::optional<Machine> machine = {};
@@ -54,6 +59,7 @@ struct ProfileStep {
   double median_ms = 0;
   double share = 0;  // of the typical run
   Rates rates = {};
+  std::optional<CounterValues> counters = {};  // of one run
 };
 
 // A node of the model (with its whole body, if it has one), or a step that belongs to no node.
@@ -115,6 +121,8 @@ struct Profile {
   std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
   std::vector<std::string> warnings;
   std::vector<TracedRun> traced_runs;
+  EnergyEstimate energy = {};                  // of one run; its note says why it is missing
+  std::vector<std::string> uncounted_events = {};  // why the processor's counters tell nothing
 
   bool was_interrupted() const { return latency.cancelled; }
 };

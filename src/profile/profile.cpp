@@ -5,6 +5,7 @@
 
 #include "profile/assemble.h"
 #include "profile/attribute.h"
+#include "profile/counted.h"
 #include "profile/compiled_model.h"
 #include "profile/judge.h"
 #include "profile/own_ceilings.h"
@@ -51,6 +52,48 @@ ProgramFacts ended(Started started) {
   return facts;
 }
 
+// Counters are read between steps, in runs of their own: reading takes longer than a clock.
+void count_events(Program& program, std::vector<ProfileStep>& steps,
+                  std::vector<std::string>& why_not) {
+  constexpr int kRuns = 5;
+  Counters counters;
+  why_not = counters.why_not();
+  if (counters.available().empty()) return;
+  counters.start();
+  std::vector<CounterValues> sums(steps.size());
+  CounterSnapshot last;
+  program.on_step([&](std::size_t step) {
+    CounterSnapshot now = counters.read();
+    add_to(between(last, now), sums[step]);
+    last = counters.read();
+  });
+  for (int run = 0; run < kRuns; ++run) {
+    last = counters.read();
+    program.run();
+  }
+  program.on_step({});
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].counters = divided(sums[i], kRuns);
+}
+
+EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double latency_ms,
+                         Progress* progress) {
+  EnergyEstimate estimate;
+  if (options.power_watts) estimate = energy_by_proxy(*options.power_watts, latency_ms);
+  if (!options.measure_energy) return estimate;
+  const EnergyMeters found = find_energy_meters();
+  EnergyMeter* meter = primary_meter(found);
+  if (meter == nullptr) {
+    const std::string why = why_no_meter(found);
+    estimate.note = estimate.note.empty() ? why : why + "; " + estimate.note;
+    return estimate;
+  }
+  EnergyEstimate measured =
+      energy_per_run(measure_energy(*meter, [&] { program.run(); }, {}, progress));
+  measured.proxy_j = estimate.proxy_j;
+  measured.power_watts = estimate.power_watts;
+  return measured;
+}
+
 // No step can be faster than a ceiling: if one is, the ceiling was measured while the machine was
 // busy with something else.
 constexpr double kCannotBe = 1.03;
@@ -89,8 +132,17 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   Facts facts = known_before(prepared);
   Started started = start(std::move(prepared.inferred), options.run, start_up, progress);
   Observation seen = observe(*started.program, options.timing, options.traced_runs, progress);
+  const bool was_interrupted = seen.measurement.cancelled;
+  Profile profile = assemble(std::move(facts), facts_of(*started.program), std::move(seen));
+  if (options.count_events && !was_interrupted) {
+    count_events(*started.program, profile.steps, profile.uncounted_events);
+  }
+  if (!was_interrupted) {
+    started.program->observe_steps(false);
+    profile.energy = energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
+  }
   const ProgramFacts program = ended(std::move(started));
-  Profile profile = assemble(std::move(facts), program, std::move(seen));
+  profile.memory = program.memory;
   profile.program = options.run.program;
   profile.program.threads = program.threads;
   profile.seed = options.run.seed;

@@ -112,6 +112,26 @@ Json row_json(const ProfileRow& row) {
   return json;
 }
 
+Json counters_json(const CounterValues& counted) {
+  Json json;
+  for (const CounterEvent event : kCounterEvents) {
+    json[std::string(name(event))] = optional_json(counted[event]);
+  }
+  json["instructions_per_cycle"] = optional_json(counted.instructions_per_cycle());
+  json["share_counted"] = counted.share_counted;
+  return json;
+}
+
+// Null where nobody asked for it.
+Json energy_json(const EnergyEstimate& energy) {
+  if (!energy.gross_j_per_run && !energy.proxy_j && energy.note.empty()) return nullptr;
+  return {{"gross_j_per_run", optional_json(energy.gross_j_per_run)},
+          {"net_j_per_run", optional_json(energy.net_j_per_run)},
+          {"energy_proxy_j", optional_json(energy.proxy_j)},
+          {"power_watts", optional_json(energy.power_watts)},
+          {"energy_note", energy.note}};
+}
+
 Json step_json(const ProfileStep& step) {
   Json json = {{"name", step.info.name},
                {"op", step.info.op},
@@ -126,6 +146,7 @@ Json step_json(const ProfileStep& step) {
                {"median_ms", step.median_ms},
                {"share", step.share}};
   put_rates(step.rates, json);
+  if (step.counters) json["counters"] = counters_json(*step.counters);
   json["fell_back"] = step.info.fell_back.empty() ? Json(nullptr) : Json(step.info.fell_back);
   return json;
 }
@@ -203,7 +224,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   put_forward_pass(profile, json);
   json.field("latency", latency_json(profile.latency));
   json.field("memory", memory_json(profile.memory));
-  json.field("energy", nullptr);
+  json.field("energy", energy_json(profile.energy));
   json.field("machine", machine_json(profile.roofline));
   json.field("totals", totals_json(profile.totals, profile.peak_activation_bytes,
                                    profile.stored_bytes, profile.uncounted));
@@ -214,6 +235,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   json.field("between_steps_ms", profile.between_steps_ms);
   json.field("between_steps_mean_ms", profile.between_steps_mean_ms);
   json.field("fell_back", fell_back_json(profile.steps));
+  json.field("uncounted_events", profile.uncounted_events);
   json.field("advice", advice_json(profile.latency.warnings));
   json.field("warnings", profile.warnings);
   return json.finish();

@@ -123,6 +123,26 @@ std::string ceiling_text(const Profile& profile) {
       duration_text(profile.headroom_ms.value_or(0)));
 }
 
+std::string joules_text(double joules) {
+  return joules < 0.9995 ? fmt::format("{:.3g} mJ", 1000 * joules)
+                         : fmt::format("{:.3g} J", joules);
+}
+
+std::string energy_text(const EnergyEstimate& energy) {
+  std::vector<std::string> parts;
+  if (energy.gross_j_per_run) parts.push_back(joules_text(*energy.gross_j_per_run) + " a run");
+  if (energy.net_j_per_run) {
+    parts.push_back(joules_text(*energy.net_j_per_run) + " of it above idling");
+  }
+  if (energy.proxy_j) {
+    parts.push_back(fmt::format("{} a run by proxy, {:g} W × latency", joules_text(*energy.proxy_j),
+                                energy.power_watts.value_or(0)));
+  }
+  const bool needs_note = !energy.proxy_j || energy.gross_j_per_run;
+  if (needs_note && !energy.note.empty()) parts.push_back(energy.note);
+  return join(parts, "; ");
+}
+
 std::string summary(const Profile& profile) {
   return labelled("setting", setting_text(profile)) +
          labelled("latency", latency_text(profile.latency)) +
@@ -133,6 +153,7 @@ std::string summary(const Profile& profile) {
          labelled("parameters", parameter_text(profile)) +
          labelled("memory", memory_text(profile.memory)) +
          labelled("", needed_text(profile.memory)) +
+         labelled("energy", energy_text(profile.energy)) +
          labelled("start-up", start_up_text(profile.start_up));
 }
 

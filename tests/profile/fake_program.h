@@ -33,11 +33,13 @@ class FakeProgram : public Program {
     for (std::size_t i = 0; i < times_.size(); ++i) {
       clock_.now += times_[i];
       if (observes_) sums_[i] += times_[i];
+      if (observes_ && listener_) listener_(i);
     }
     clock_.now += between_;
   }
   std::vector<Tensor> results() const override { return {}; }
   void observe_steps(bool on) override { observes_ = on; }
+  void on_step(std::function<void(std::size_t)> listener) override { listener_ = listener; }
   void reset_step_times() override { std::fill(sums_.begin(), sums_.end(), 0); }
   std::span<const std::int64_t> step_nanoseconds() const override { return sums_; }
   std::int64_t run_nanoseconds() const override { return 0; }
@@ -53,6 +55,7 @@ class FakeProgram : public Program {
   std::vector<std::int64_t> sums_;
   std::vector<Value> none_;
   bool observes_ = false;
+  std::function<void(std::size_t)> listener_;
 };
 
 }  // namespace assay

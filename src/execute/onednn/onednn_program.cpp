@@ -96,6 +96,9 @@ class OneDnnProgram : public Program {
   std::vector<Tensor> results() const override;
 
   void observe_steps(bool on) override { observes_ = on; }
+  void on_step(std::function<void(std::size_t)> listener) override {
+    listener_ = std::move(listener);
+  }
   void reset_step_times() override {
     std::ranges::fill(step_nanoseconds_, 0);
     run_nanoseconds_ = 0;
@@ -131,6 +134,7 @@ class OneDnnProgram : public Program {
   bool has_inputs_ = false;
   bool has_run_ = false;
   bool observes_ = false;
+  std::function<void(std::size_t)> listener_;
   std::vector<std::int64_t> step_nanoseconds_;
   std::int64_t run_nanoseconds_ = 0;
 };
@@ -250,6 +254,9 @@ void OneDnnProgram::observed_run() {
     const std::int64_t end = clock.nanoseconds();
     step_nanoseconds_[i] += end - start;
     start = end;
+    if (!listener_) continue;
+    listener_(i);
+    start = clock.nanoseconds();
   }
   run_nanoseconds_ += start - begin;
 }
@@ -320,6 +327,9 @@ class CarefulProgram : public Program {
     observes_ = on;
     usual_->observe_steps(on);
     if (careful_) careful_->observe_steps(on);
+  }
+  void on_step(std::function<void(std::size_t)> listener) override {
+    current_->on_step(std::move(listener));
   }
   void reset_step_times() override { current_->reset_step_times(); }
   std::span<const std::int64_t> step_nanoseconds() const override {

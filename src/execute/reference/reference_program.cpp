@@ -89,6 +89,9 @@ class ReferenceProgram : public Program {
   std::vector<Tensor> results() const override { return results_; }
 
   void observe_steps(bool on) override { observes_ = on; }
+  void on_step(std::function<void(std::size_t)> listener) override {
+    listener_ = std::move(listener);
+  }
   void reset_step_times() override {
     step_nanoseconds_.assign(steps_.size(), 0);
     run_nanoseconds_ = 0;
@@ -104,6 +107,7 @@ class ReferenceProgram : public Program {
     const auto start = Clock::now();
     interpreter_.step(frame, NodeId{i});
     step_nanoseconds_[i] += nanoseconds(Clock::now() - start);
+    if (listener_) listener_(i);
   }
 
   void keep_results(std::vector<RuntimeValue> values) {
@@ -125,6 +129,7 @@ class ReferenceProgram : public Program {
   LiveBytes live_;
   bool has_run_ = false;
   bool observes_ = false;
+  std::function<void(std::size_t)> listener_;
   std::vector<std::int64_t> step_nanoseconds_;
   std::int64_t run_nanoseconds_ = 0;
 };
