@@ -17,9 +17,10 @@ std::string kib_text(double kilobytes) {
   return with_binary_unit(kilobytes * 1024);
 }
 
-// "3.2 %", "less than 0.1 %"
+// "3.2 %", "0.019 %"
 std::string share_text(double share) {
-  return share > 0 && share < 0.001 ? "less than 0.1 %" : fmt::format("{:.1f} %", 100 * share);
+  return share > 0 && share < 0.001 ? fmt::format("{:.2g} %", 100 * share)
+                                    : fmt::format("{:.1f} %", 100 * share);
 }
 
 // --- the estimate
