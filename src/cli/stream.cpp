@@ -152,8 +152,8 @@ StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
         stream_model(request.graph, request.profile.run, request.stream, request.search, &progress);
   }
   if (arguments.deployment && !report.was_interrupted()) {
-    report.deployment =
-        simulate_deployment(request.graph, request.batch, {.run = request.profile.run}, &progress);
+    report.deployment = simulate_deployment(request.graph, report.profile.batch,
+                                            {.run = request.profile.run}, &progress);
   }
   return report;
 }

@@ -678,8 +678,9 @@ class Streaming(Case):
         self.assertGreater(measured["missed_share"], 0.9)
 
     def test_a_batch_against_its_samples_one_by_one(self):
-        deployment = self.stream("zoo:mlp", "--batch", "4", "--interval-ms", "5",
+        deployment = self.stream("zoo:mlp:batch=4", "--interval-ms", "5",
                                  "--deployment")["deployment"]
+        self.assertEqual(deployment["batch"], 4)
         for key in ("batch_latency_ms", "batch_throughput_sps", "stream_avg_latency_ms",
                     "stream_throughput_sps"):
             self.assertGreater(deployment[key], 0)
