@@ -102,4 +102,10 @@ void AtomicFile::commit() {
   sync_directory_of(target_);
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail_running("{}: cannot be made: {}", folder.string(), error.message());
+}
+
 }  // namespace assay

@@ -36,4 +36,7 @@ class AtomicFile {
   std::uint64_t bytes_written_ = 0;
 };
 
+// Makes the folder and those around it, or throws an Error that says why not.
+void make_folder(const std::filesystem::path& folder);
+
 }  // namespace assay

@@ -71,6 +71,24 @@ std::string with_binary_unit(double bytes) {
   return scaled<6>(bytes, 1024.0, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
 }
 
+TimeUnit time_unit(double milliseconds) {
+  if (milliseconds < 0.9995) return {0.001, "µs"};
+  if (milliseconds < 9999.5) return {1, "ms"};
+  return {1000, "s"};
+}
+
+std::string time_in(TimeUnit unit, double milliseconds) {
+  // Four digits: as many as a measurement within one percent can mean.
+  const double number = milliseconds / unit.milliseconds;
+  const int decimals = number < 9.9995 ? 3 : number < 99.995 ? 2 : number < 999.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", number, decimals);
+}
+
+std::string duration_text(double milliseconds) {
+  const TimeUnit unit = time_unit(milliseconds);
+  return time_in(unit, milliseconds) + " " + unit.name;
+}
+
 std::string without_control_characters(std::string_view text) {
   std::string safe(text);
   std::replace_if(

@@ -18,9 +18,20 @@ std::string join_dims(std::span<const std::int64_t> dims);  // "1x3x224x224"
 // The whole text must be one decimal integer.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
-std::string with_thousands(std::int64_t number);                // "1,814,073,344"
-std::string with_si_suffix(double number);                      // "1.81 G"
-std::string with_binary_unit(double bytes);                     // "97.5 MiB"
+std::string with_thousands(std::int64_t number);  // "1,814,073,344"
+std::string with_si_suffix(double number);        // "1.81 G"
+std::string with_binary_unit(double bytes);       // "97.5 MiB"
+
+// The unit that suits a time, for several that stand side by side.
+struct TimeUnit {
+  double milliseconds = 1;
+  const char* name = "ms";
+};
+TimeUnit time_unit(double milliseconds);
+std::string time_in(TimeUnit unit, double milliseconds);  // "20.31", without the unit
+// A time in the unit that suits it: "20.31 ms", "845.0 µs", "12.00 s".
+std::string duration_text(double milliseconds);
+
 std::string without_control_characters(std::string_view text);  // safe to print on a terminal
 
 // The candidate with the smallest edit distance, if it is near enough to be a likely typing error.

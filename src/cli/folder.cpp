@@ -25,12 +25,6 @@ std::string harmless(const std::string& name) {
 
 }  // namespace
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail_running("{}: cannot be made: {}", folder.string(), error.message());
-}
-
 std::vector<std::string> file_names(const std::vector<std::string>& tensor_names) {
   std::vector<std::string> names;
   std::set<std::string> taken;

@@ -1,14 +1,13 @@
-// Folders and file names for results.
+// File names for results.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-namespace assay::cli {
+#include "base/atomic_file.h"  // make_folder
 
-// Makes the folder and those around it, or throws an Error that says why not.
-void make_folder(const std::filesystem::path& folder);
+namespace assay::cli {
 
 // A file name for each tensor's name, without its ending: letters, digits, '.', '_' and '-' stay,
 // the rest becomes '_'; no two are the same, none is hidden, empty or too long.

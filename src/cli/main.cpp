@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   assay run model.onnx --input x=x.npy  run it once, look at the outputs
   assay compare old.onnx new.onnx     which is faster, and is that sure
   assay machine                       what this machine can do
+  assay stream zoo:resnet18 --interval-ms 33  fed thirty times a second: does it keep up
   assay devices                       what other machines can do
   assay count zoo:resnet50 --json     a built-in network, for programs
   assay zoo                           the built-in networks
@@ -41,6 +42,7 @@ void describe(CommandLine& program) {
   add_machine(program);
   add_devices(program);
   add_fit(program);
+  add_stream(program);
   add_zoo(program);
 }
 

@@ -136,6 +136,13 @@ constexpr std::array<Precision, 7> kPrecisions = {{{"fp64", DataType::Float64},
                                                    {"int8", DataType::Int8},
                                                    {"int4", DataType::Int4}}};
 
+std::optional<double> finite_number(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 bool is_zoo(const std::string& argument) {
@@ -203,12 +210,24 @@ std::int64_t parse_count(const std::string& flag, const std::string& text, std::
   fail_usage("{} {}: expected a whole number from {} on", flag, text, smallest);
 }
 
+std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest,
+                         std::int64_t largest) {
+  const auto number = parse_integer(text);
+  if (number && *number >= smallest && *number <= largest) return *number;
+  fail_usage("{} {}: expected a whole number from {} to {}", flag, text, smallest, largest);
+}
+
 double parse_decimal(const std::string& flag, const std::string& text, double smallest) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  if (is_number && std::isfinite(number) && number >= smallest) return number;
+  const auto number = finite_number(text);
+  if (number && *number >= smallest) return *number;
   fail_usage("{} {}: expected a number from {:g} on", flag, text, smallest);
+}
+
+double parse_decimal(const std::string& flag, const std::string& text, double smallest,
+                     double largest) {
+  const auto number = finite_number(text);
+  if (number && *number >= smallest && *number <= largest) return *number;
+  fail_usage("{} {}: expected a number from {} to {}", flag, text, smallest, largest);
 }
 
 std::vector<std::string> precision_names() {

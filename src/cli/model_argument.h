@@ -32,6 +32,11 @@ std::map<std::string, Tensor> parse_values(const std::vector<std::string>& argum
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest);
 // A finite number not below `smallest`, for the flag named.
 double parse_decimal(const std::string& flag, const std::string& text, double smallest);
+// The same, not above `largest` either.
+std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest,
+                         std::int64_t largest);
+double parse_decimal(const std::string& flag, const std::string& text, double smallest,
+                     double largest);
 // fp32, fp16, bf16, int8 and friends.
 DataType parse_precision(const std::string& text);
 std::vector<std::string> precision_names();

@@ -4,19 +4,7 @@
 
 #include <cmath>
 
-#include "base/text.h"
-
 namespace assay {
-
-namespace {
-
-// Four digits: as many as a measurement within one percent can mean.
-std::string four_digits(double number) {
-  const int decimals = number < 9.9995 ? 3 : number < 99.995 ? 2 : number < 999.95 ? 1 : 0;
-  return fmt::format("{:.{}f}", number, decimals);
-}
-
-}  // namespace
 
 std::string binary_text(std::int64_t bytes) {
   return with_binary_unit(static_cast<double>(bytes));
@@ -37,21 +25,6 @@ std::string any_rate_text(std::optional<double> number) {
   if (!number) return "-";
   const bool is_plain = *number >= 1 && *number < 1e6;
   return is_plain ? rate_text(number) : fmt::format("{:.3g}", *number);
-}
-
-TimeUnit time_unit(double milliseconds) {
-  if (milliseconds < 0.9995) return {0.001, "µs"};
-  if (milliseconds < 9999.5) return {1, "ms"};
-  return {1000, "s"};
-}
-
-std::string time_in(TimeUnit unit, double milliseconds) {
-  return four_digits(milliseconds / unit.milliseconds);
-}
-
-std::string duration_text(double milliseconds) {
-  const TimeUnit unit = time_unit(milliseconds);
-  return time_in(unit, milliseconds) + " " + unit.name;
 }
 
 int decimals_for(double largest_ms) {

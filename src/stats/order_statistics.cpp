@@ -48,6 +48,15 @@ double quantile_of_sorted(std::span<const double> ascending, double fraction) {
   return value_at_rank(ascending, 1 + fraction * gaps);
 }
 
+std::optional<double> tail_of_sorted(std::span<const double> ascending, double fraction) {
+  // Fewer samples expected beyond a quantile than this say next to nothing about it.
+  constexpr double kFewestBeyond = 5;
+  // 50 samples have 5.000000000000002 expected beyond 90 %, or a hair less.
+  const double beyond = static_cast<double>(ascending.size()) * (1 - fraction);
+  if (beyond < kFewestBeyond - 1e-6) return std::nullopt;
+  return quantile_of_sorted(ascending, fraction);
+}
+
 double median(std::span<const double> samples) {
   if (samples.empty()) return 0;
   std::vector<double> values(samples.begin(), samples.end());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,9 @@ double quantile_of_sorted(std::span<const double> ascending, double fraction);
 // The value at a rank counted from 1, linear between neighbours, held at the ends.
 double value_at_rank(std::span<const double> ascending, double rank);
 double median(std::span<const double> samples);
+// A quantile near the end; nothing unless five samples are expected beyond it: a 95 % one needs
+// 100.
+std::optional<double> tail_of_sorted(std::span<const double> ascending, double fraction);
 // The median distance from `centre`, times 1.4826: the standard deviation where noise is normal.
 double scaled_deviation(std::span<const double> samples, double centre);
 

@@ -12,9 +12,6 @@ namespace assay {
 
 namespace {
 
-// Fewer samples expected beyond a quantile than this say next to nothing about it.
-constexpr double kFewestBeyondTail = 5;
-
 void check(const TimedWork& timed, const TimingOptions& options) {
   if (!timed.work) fail_usage("there is no work to measure");
   if (!(options.target > 0)) {
@@ -30,13 +27,6 @@ void check(const TimedWork& timed, const TimingOptions& options) {
   if (no_samples) fail_usage("0 samples: at least one is needed");
 }
 
-std::optional<double> tail(std::span<const double> ascending, double fraction) {
-  // 50 samples have 5.000000000000002 expected beyond 90 %, or a hair less.
-  const double beyond = static_cast<double>(ascending.size()) * (1 - fraction);
-  if (beyond < kFewestBeyondTail - 1e-6) return std::nullopt;
-  return quantile_of_sorted(ascending, fraction);
-}
-
 LatencySummary summarize(const Sampling& sampling) {
   const auto ascending = sorted(sampling.samples_ms);
   const auto [mean, standard_deviation] = moments(ascending);
@@ -46,9 +36,9 @@ LatencySummary summarize(const Sampling& sampling) {
   latency.std_ms = standard_deviation;
   latency.min_ms = ascending.front();
   latency.max_ms = ascending.back();
-  latency.p90_ms = tail(ascending, 0.90);
-  latency.p95_ms = tail(ascending, 0.95);
-  latency.p99_ms = tail(ascending, 0.99);
+  latency.p90_ms = tail_of_sorted(ascending, 0.90);
+  latency.p95_ms = tail_of_sorted(ascending, 0.95);
+  latency.p99_ms = tail_of_sorted(ascending, 0.99);
   latency.ci95_low_ms = sampling.estimate.ci95.low;
   latency.ci95_high_ms = sampling.estimate.ci95.high;
   return latency;

@@ -23,12 +23,13 @@ ValueId normalized(GraphBuilder& builder, ValueId input, std::int64_t features) 
 
 Graph build_stream_mlp(const ZooSettings& settings) {
   const std::int64_t features = settings.at("features");
+  const std::int64_t width = settings.at("width") > 0 ? settings.at("width") : features;
   GraphBuilder builder("stream_mlp");
   const ValueId input =
       builder.input("input", DataType::Float32, Shape{settings.at("batch"), features});
-  const Layer decide = Sequential(
-      {Linear(features, features, {.name = "linear_projection"}), Relu("activation"),
-       Linear(features, 1, {.name = "decision_head"}), Sigmoid("decision_head.sigmoid")});
+  const Layer decide =
+      Sequential({Linear(features, width, {.name = "linear_projection"}), Relu("activation"),
+                  Linear(width, 1, {.name = "decision_head"}), Sigmoid("decision_head.sigmoid")});
   builder.output(decide(builder, normalized(builder, input, features)), "output");
   return builder.finish();
 }
@@ -39,7 +40,12 @@ std::vector<ZooFamily> stream_mlp_family() {
   return {{.entry = {.name = "stream_mlp",
                      .summary = "normalise, project, activate, decide: streaming",
                      .parameters = {batch_parameter(),
-                                    size_parameter("features", 64, 16384, "features of a sample")}},
+                                    size_parameter("features", 64, 16384, "features of a sample"),
+                                    {.name = "width",
+                                     .standard = 0,
+                                     .smallest = 0,
+                                     .largest = 65536,
+                                     .meaning = "of the projection; 0: as many as features"}}},
            .build = build_stream_mlp}};
 }
 

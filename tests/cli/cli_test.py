@@ -40,11 +40,23 @@ class Case(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)["totals"]
 
+    def interrupted(self, is_late_enough, *words, **options):
+        """Ctrl-C after a second, or after longer on a machine that needs longer to get going."""
+        for seconds in (1, 4, 16, 64):
+            process = subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, **options)
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            output, complaints = process.communicate(timeout=120)
+            if is_late_enough(process.returncode, output):
+                break
+        return process.returncode, output, complaints
+
 
 class Help(Case):
     def test_every_help_ends_with_examples(self):
         for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["machine"],
-                      ["devices"], ["zoo"],
+                      ["devices"], ["stream"], ["zoo"],
                       ["zoo", "export"]):
             result = assay(*words, "--help")
             self.assertEqual(result.returncode, 0)
@@ -421,18 +433,6 @@ class Profiling(Case):
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("--strict", result.stderr)
 
-    def interrupted(self, is_late_enough, *words):
-        """Ctrl-C after a second, or after longer on a machine that needs longer to get going."""
-        for seconds in (1, 4, 16, 64):
-            process = subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True)
-            time.sleep(seconds)
-            process.send_signal(signal.SIGINT)
-            output, complaints = process.communicate(timeout=120)
-            if is_late_enough(process.returncode, output):
-                break
-        return process.returncode, output, complaints
-
     def test_ctrl_c_reports_what_was_measured(self):
         code, output, complaints = self.interrupted(
             lambda code, output: output != "", "profile", "zoo:mlp", "--json", "--min-time", "100", "--max-time", "100",
@@ -584,6 +584,143 @@ class MachineCeilings(Case):
         result = assay("machine", env=environment)
         self.assertEqual(result.returncode, 0)
         self.assertIn("not kept for next time", result.stderr)
+
+
+def kept_under(fingerprint):
+    """The name under which ceilings are kept: FNV-1a of the machine's fingerprint."""
+    number = 0xcbf29ce484222325
+    for byte in fingerprint.encode():
+        number = (number ^ byte) * 0x100000001b3 % (1 << 64)
+    return f"machine-{number:016x}.json"
+
+
+class Streaming(Case):
+    @classmethod
+    def setUpClass(cls):
+        """Ceilings measured quickly stand in for those that would take longer."""
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.environment = {**os.environ, "XDG_CACHE_HOME": holder.name}
+        quick = assay("machine", "--quick", "--json").stdout
+        folder = pathlib.Path(holder.name) / "assay"
+        folder.mkdir()
+        (folder / kept_under(json.loads(quick)["fingerprint"])).write_text(quick)
+
+    def run_stream(self, *words):
+        result = assay("stream", *words, env=self.environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def stream(self, *words):
+        return json.loads(self.run_stream(*words, "--json"))
+
+    def test_the_promised_keys(self):
+        document = self.stream("--features", "64", "--batch", "1", "--interval-ms", "10")
+        self.assertEqual(document["schema"], "assay.stream/1")
+        self.assertEqual(document["provenance"], "estimated")
+        rows = document["operator_profile"]
+        self.assertEqual([row["operator"] for row in rows],
+                         ["input_normalization", "linear_projection", "activation",
+                          "decision_head"])
+        for row in rows:
+            self.assertGreater(row["latency_ms"], 0)
+            self.assertGreater(row["memory_kb"], 0)
+        self.assertEqual(rows[1]["memory_kb"], 4 * (64 + 64 * 64 + 64 + 64) / 1024)
+        totals = document["totals"]
+        self.assertAlmostEqual(totals["memory_kb"], sum(row["memory_kb"] for row in rows))
+        self.assertAlmostEqual(totals["latency_ms"], sum(row["latency_ms"] for row in rows))
+        self.assertAlmostEqual(totals["stream_utilization"], totals["latency_ms"] / 10)
+        precisions = document["precision_tradeoffs"]
+        self.assertEqual(precisions["fp32_memory_kb"], totals["memory_kb"])
+        self.assertEqual(precisions["fp16_memory_kb"], totals["memory_kb"] / 2)
+        self.assertEqual(precisions["int8_memory_kb"], totals["memory_kb"] / 4)
+        for key in ("cache_sensitivity", "bottleneck"):
+            self.assertTrue(document["edge_constraints"][key].endswith("."))
+        self.assertIsNone(document["measured"])
+
+    def test_sentences_differ_with_the_size(self):
+        small = self.stream("--features", "8", "--interval-ms", "10")["edge_constraints"]
+        large = self.stream("--features", "4096", "--interval-ms", "10")["edge_constraints"]
+        self.assertNotEqual(small, large)
+        self.assertIn("starting 4 steps", small["bottleneck"])
+        self.assertIn("linear_projection", large["bottleneck"])
+
+    def test_any_model_and_a_table_that_fits(self):
+        for words in (["--features", "16", "--width", "64"], ["zoo:small_cnn", "--batch", "4"],
+                      ["zoo:mobilenet_v2"]):
+            table = self.run_stream(*words, "--interval-ms", "33")
+            self.assertLessEqual(max(map(len, table.splitlines())), 80)
+            self.assertIn("bottleneck", table)
+
+    def test_csv_and_a_folder_of_results(self):
+        folder = self.folder / "a" / "b"
+        text = self.run_stream("--features", "8", "--interval-ms", "10", "--csv", "--out", folder)
+        rows = list(csv.DictReader(text.splitlines()))
+        self.assertEqual(list(rows[0]), ["operator", "latency_ms", "memory_kb"])
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(sorted(os.listdir(folder)),
+                         ["hardware_totals.csv", "operator_profile.csv", "stream.json"])
+        self.assertEqual((folder / "operator_profile.csv").read_text(), text)
+        [totals] = csv.DictReader((folder / "hardware_totals.csv").read_text().splitlines())
+        for key in ("latency_ms", "memory_kb", "estimated_bandwidth_mb_s", "stream_utilization"):
+            self.assertGreater(float(totals[key]), 0)
+
+    def test_measured(self):
+        measured = self.stream("zoo:mlp", "--interval-ms", "5", "--measured", "--duration", "0.5",
+                               "--deadline-ms", "4")["measured"]
+        self.assertEqual(measured["arrived"], 100)
+        self.assertEqual(measured["served"] + measured["unserved"], 100)
+        self.assertEqual(measured["deadline_ms"], 4)
+        self.assertIn(measured["verdict"], ("SUSTAINABLE", "OVERLOADED", "UNDECIDED"))
+        for key in ("service", "queueing", "response"):
+            self.assertIn("median_ms", measured[key])
+            self.assertNotIn("p99_ms", measured[key])
+
+    def test_more_than_it_can_do_is_overload(self):
+        measured = self.stream("zoo:lenet5", "--engine", "reference", "--interval-ms", "0.001",
+                               "--measured", "--duration", "0.1")["measured"]
+        self.assertEqual(measured["verdict"], "OVERLOADED")
+        self.assertEqual(measured["arrived"], 100_000)
+        self.assertGreater(measured["missed_share"], 0.9)
+
+    def test_a_batch_against_its_samples_one_by_one(self):
+        deployment = self.stream("zoo:mlp:batch=4", "--interval-ms", "5",
+                                 "--deployment")["deployment"]
+        self.assertEqual(deployment["batch"], 4)
+        for key in ("batch_latency_ms", "batch_throughput_sps", "stream_avg_latency_ms",
+                    "stream_throughput_sps"):
+            self.assertGreater(deployment[key], 0)
+
+    def test_bad_values_are_refused_by_flag_value_and_range(self):
+        for words, message in ((["--interval-ms", "0"], "--interval-ms 0: expected a number from"),
+                               (["--interval-ms", "-3"], "from 0.001 to 86400000"),
+                               (["--interval-ms", "nan"], "--interval-ms nan"),
+                               (["--interval-ms", "1e12"], "--interval-ms 1e12"),
+                               ([], "--interval-ms is required")):
+            self.expect(2, message, "stream", "--features", "8", *words)
+        for words, message in ((["--features", "0"], "--features 0: expected a whole number from 1"),
+                               (["--features", "99999"], "from 1 to 16384"),
+                               (["--features", "8", "--batch", "0"], "--batch 0"),
+                               (["--features", "8", "--width", "x"], "--width x"),
+                               (["--features", "8", "--dim", "a=1"], "go with a MODEL"),
+                               ([], "which model?"),
+                               (["zoo:mlp", "--features", "8"], "excludes"),
+                               (["zoo:mlp", "--width", "8"], "--features"),
+                               (["zoo:mlp", "--duration", "3"], "--measured"),
+                               (["zoo:mlp", "--measured", "--duration", "0"], "--duration 0"),
+                               (["zoo:mlp", "--deadline-ms", "3"], "--measured")):
+            self.expect(2, message, "stream", *words, "--interval-ms", "10")
+        self.expect(3, "No such file", "stream", self.folder / "none.onnx", "--interval-ms", "10")
+
+    def test_ctrl_c_reports_what_was_measured(self):
+        code, output, complaints = self.interrupted(
+            lambda code, output: output != "", "stream", "zoo:mlp", "--interval-ms", "20",
+            "--measured", "--duration", "300", "--json", env=self.environment)
+        self.assertEqual(code, 130, complaints)
+        self.assertIn("interrupted", complaints)
+        measured = json.loads(output)["measured"]
+        self.assertTrue(measured["interrupted"])
+        self.assertLess(measured["arrived"], 15_000)
 
 
 class Devices(Case):

@@ -1,0 +1,232 @@
+// assay stream: a model that is fed at a fixed interval.
+#include <algorithm>
+#include <memory>
+
+#include "assay/stream_report.h"
+#include "assay/zoo.h"
+#include "base/atomic_file.h"
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/engine_options.h"
+#include "cli/machine_cache.h"
+#include "cli/model_argument.h"
+#include "cli/model_options.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  ModelArguments model;
+  EngineArguments engine;
+  std::string features;
+  std::string width;
+  std::string interval_ms;
+  std::string deadline_ms;
+  std::string duration;
+  bool measured = false;
+  bool find_interval = false;
+  bool deployment = false;
+  std::string folder;
+  bool json = false;
+  bool csv = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  assay stream --features 64 --interval-ms 10    the streaming model: normalise 64 features,
+                                                 project, activate, decide; estimated
+  assay stream --features 64 --width 512 --batch 8 --interval-ms 10   wider, eight at once
+  assay stream zoo:mobilenet_v2 --interval-ms 33            any model, estimated
+  assay stream model.onnx --interval-ms 33 --measured       really fed 30 times a second
+  assay stream model.onnx --interval-ms 33 --measured --duration 60 --deadline-ms 20
+  assay stream model.onnx --interval-ms 33 --find-interval  how fast can it be fed
+  assay stream model.onnx --interval-ms 33 --batch 32 --deployment   batch, or one by one
+  assay stream model.onnx --interval-ms 33 --json | jq .totals
+Ctrl-C stops early and reports what was measured.)";
+
+constexpr double kLongestDuration = 86'400;
+
+// What the command line asks for, checked before anything runs.
+struct Request {
+  std::optional<std::int64_t> features = {};  // the streaming model of so many
+  std::int64_t batch = 1;
+  std::string name;
+  Graph graph;
+  double interval_ms = 0;
+  HardwareProfileOptions profile = {};
+  std::optional<StreamOptions> stream = {};
+  std::optional<IntervalSearchOptions> search = {};
+};
+
+const ZooParameter& stream_parameter(std::string_view name) {
+  const auto entry = std::ranges::find(zoo_entries(), "stream_mlp", &ZooEntry::name);
+  return *std::ranges::find(entry->parameters, name, &ZooParameter::name);
+}
+
+std::int64_t stream_size(const char* flag, const std::string& text, std::string_view parameter) {
+  return parse_count(flag, text, 1, stream_parameter(parameter).largest);
+}
+
+void request_streaming_model(const Arguments& arguments, Request& request) {
+  const ModelArguments& model = arguments.model;
+  if (!model.dims.empty() || !model.inputs.empty() || !model.values.empty()) {
+    fail_usage("--dim, --input and --value go with a MODEL, not with --features");
+  }
+  request.features = stream_size("--features", arguments.features, "features");
+  if (!model.batch.empty()) request.batch = stream_size("--batch", model.batch, "batch");
+  if (!arguments.width.empty()) {
+    request.profile.width = stream_size("--width", arguments.width, "width");
+  }
+  request.name = "the streaming model";
+  request.graph = streaming_model(*request.features, request.batch, request.profile.width);
+}
+
+void request_model(const Arguments& arguments, Request& request) {
+  RequestedModel model = requested_model(arguments.model);
+  request.batch = model.run.bindings.batch.value_or(1);
+  request.name = arguments.model.model;
+  request.graph = std::move(model.graph);
+  request.profile.run = std::move(model.run);
+}
+
+double milliseconds(const char* flag, const std::string& text) {
+  return parse_decimal(flag, text, kShortestIntervalMs, kLongestIntervalMs);
+}
+
+void request_measurement(const Arguments& arguments, Request& request) {
+  std::optional<double> deadline_ms;
+  if (!arguments.deadline_ms.empty()) {
+    deadline_ms = milliseconds("--deadline-ms", arguments.deadline_ms);
+  }
+  if (deadline_ms && !arguments.measured && !arguments.find_interval) {
+    fail_usage("--deadline-ms goes with --measured or --find-interval");
+  }
+  if (arguments.measured) {
+    request.stream = {.interval_ms = request.interval_ms, .deadline_ms = deadline_ms};
+    if (!arguments.duration.empty()) {
+      request.stream->duration_seconds =
+          parse_decimal("--duration", arguments.duration, 0.001, kLongestDuration);
+    }
+  }
+  if (arguments.find_interval) request.search = {.deadline_ms = deadline_ms};
+}
+
+Request requested(const Arguments& arguments) {
+  Request request;
+  RunOptions engine;
+  apply_engine_options(arguments.engine, engine);
+  request.interval_ms = milliseconds("--interval-ms", arguments.interval_ms);
+  request_measurement(arguments, request);
+  if (arguments.model.model.empty() && arguments.features.empty()) {
+    fail_usage("which model? give a MODEL, or --features N for the streaming model");
+  }
+  if (arguments.model.model.empty()) {
+    request_streaming_model(arguments, request);
+  } else {
+    request_model(arguments, request);
+  }
+  request.profile.run.program = engine.program;
+  request.profile.run.seed = engine.seed;
+  return request;
+}
+
+HardwareProfile estimated(const Request& request, Progress& progress) {
+  if (request.features) {
+    return build_hardware_profile_table(*request.features, request.batch, request.interval_ms,
+                                        request.profile, &progress);
+  }
+  return build_hardware_profile_table(request.graph, request.name, request.interval_ms,
+                                      request.profile, &progress);
+}
+
+StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
+  ProgressBar progress(quiet);
+  catch_interrupts();
+  std::vector<std::string> warnings;
+  request.profile.machine = known_machine(progress, warnings);
+  StreamReport report{.profile = estimated(request, progress)};
+  report.profile.warnings.insert(report.profile.warnings.end(), warnings.begin(), warnings.end());
+  if (request.stream || request.search) {
+    report.streamed =
+        stream_model(request.graph, request.profile.run, request.stream, request.search, &progress);
+  }
+  if (arguments.deployment && !report.was_interrupted()) {
+    report.deployment = simulate_deployment(request.graph, report.profile.batch,
+                                            {.run = request.profile.run}, &progress);
+  }
+  return report;
+}
+
+void write_files(const std::string& folder, const StreamReport& report) {
+  if (folder.empty()) return;
+  write_hardware_profile_artifacts(report.profile, folder);
+  AtomicFile file(std::filesystem::path(folder) / "stream.json");
+  file.write(stream_json(report));
+  file.commit();
+}
+
+std::string rendered(const Arguments& arguments, const StreamReport& report) {
+  if (arguments.json) return stream_json(report);
+  if (arguments.csv) return operator_profile_csv(report.profile);
+  return stream_table(report);
+}
+
+Exit run_stream(const Arguments& arguments, bool quiet) {
+  Request request = requested(arguments);
+  if (!arguments.folder.empty()) make_folder(arguments.folder);  // known at once if it cannot be
+  const StreamReport report =
+      blaming(request.name, [&] { return streamed(arguments, std::move(request), quiet); });
+  write_files(arguments.folder, report);
+  print_data(rendered(arguments, report));
+  print_warnings(report.profile.warnings, quiet);
+  if (!report.was_interrupted()) return Exit::Fine;
+  print_error("interrupted: this is what was measured until then");
+  return Exit::Interrupted;
+}
+
+void add_measuring_options(CLI::App& command, Arguments& arguments) {
+  auto* measured =
+      command.add_flag("--measured", arguments.measured,
+                       "feed it for real: waiting, responses, missed deadlines, does it keep up");
+  command
+      .add_option("--duration", arguments.duration,
+                  "seconds to feed it; default 100 intervals, but 5 to 30 s")
+      ->needs(measured);
+  command.add_option("--deadline-ms", arguments.deadline_ms,
+                     "from arrival to result; default: the interval");
+  command.add_flag("--find-interval", arguments.find_interval,
+                   "find the shortest interval that it keeps up with, in some 20 s");
+  command.add_flag("--deployment", arguments.deployment,
+                   "the samples of a batch at once against one by one");
+}
+
+}  // namespace
+
+void add_stream(CommandLine& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* stream = program.app.add_subcommand(
+      "stream", "A model fed at a fixed interval: estimated, or measured on a real clock");
+  auto* model = stream->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
+  auto* features =
+      stream->add_option("--features", arguments->features,
+                         "instead of a MODEL: the streaming model of so many features");
+  features->excludes(model);
+  stream->add_option("--width", arguments->width, "of its projection; default: as many as features")
+      ->needs(features);
+  stream->add_option("--interval-ms", arguments->interval_ms, "from one arrival to the next")
+      ->required();
+  add_shape_options(*stream, arguments->model);
+  add_engine_options(*stream, arguments->engine);
+  add_measuring_options(*stream, *arguments);
+  stream->add_option("--out", arguments->folder,
+                     "write operator_profile.csv, hardware_totals.csv and stream.json there");
+  auto* json = stream->add_flag("--json", arguments->json, "print one JSON object");
+  stream->add_flag("--csv", arguments->csv, "print the operators as CSV")->excludes(json);
+  stream->footer(kExamples);
+  stream->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_stream(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli
