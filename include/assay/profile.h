@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/advice.h"
 #include "assay/roofline.h"
 #include "assay/run.h"
 #include "assay/timing.h"
@@ -113,6 +114,7 @@ struct Profile {
   double between_steps_mean_ms =
       0;  // over all samples: with the steps' `mean_ms`, the mean latency
   std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
+  std::vector<Advice> advice;        // best first; see advise()
   std::vector<std::string> warnings;
   std::vector<TracedRun> traced_runs;
 

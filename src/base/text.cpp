@@ -80,6 +80,38 @@ std::string without_control_characters(std::string_view text) {
 
 namespace {
 
+// Four digits: as many as a measurement within one percent can mean.
+std::string four_digits(double number) {
+  const int decimals = number < 9.9995 ? 3 : number < 99.995 ? 2 : number < 999.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", number, decimals);
+}
+
+}  // namespace
+
+std::string rate_text(std::optional<double> number) {
+  if (!number) return "-";
+  if (*number >= 999.5) return with_thousands(std::llround(std::min(*number, 1e15)));
+  const int decimals = *number < 9.995 ? 2 : *number < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", *number, decimals);
+}
+
+TimeUnit time_unit(double milliseconds) {
+  if (milliseconds < 0.9995) return {0.001, "µs"};
+  if (milliseconds < 9999.5) return {1, "ms"};
+  return {1000, "s"};
+}
+
+std::string time_in(TimeUnit unit, double milliseconds) {
+  return four_digits(milliseconds / unit.milliseconds);
+}
+
+std::string duration_text(double milliseconds) {
+  const TimeUnit unit = time_unit(milliseconds);
+  return time_in(unit, milliseconds) + " " + unit.name;
+}
+
+namespace {
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

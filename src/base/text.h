@@ -23,6 +23,18 @@ std::string with_si_suffix(double number);                      // "1.81 G"
 std::string with_binary_unit(double bytes);                     // "97.5 MiB"
 std::string without_control_characters(std::string_view text);  // safe to print on a terminal
 
+// "-" for nothing.
+std::string rate_text(std::optional<double> number);  // three digits: "0.12", "12.3", "4,567"
+// The unit that suits a time, for several that stand side by side.
+struct TimeUnit {
+  double milliseconds = 1;
+  const char* name = "ms";
+};
+TimeUnit time_unit(double milliseconds);
+std::string time_in(TimeUnit unit, double milliseconds);  // "20.31", without the unit
+// A time in the unit that suits it: "20.31 ms", "845 µs", "1.20 s".
+std::string duration_text(double milliseconds);
+
 // The candidate with the smallest edit distance, if it is near enough to be a likely typing error.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 

@@ -97,6 +97,7 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   profile.start_up = start_up;
   const bool has_time = options.machine || !profile.was_interrupted();
   if (options.judge && has_time) judge_on_this_machine(options, progress, profile);
+  profile.advice = advise(profile);
   return profile;
 }
 
