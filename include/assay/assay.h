@@ -1,6 +1,7 @@
 // Everything assay offers.
 #pragma once
 
+#include "assay/advice.h"
 #include "assay/bind.h"
 #include "assay/builder.h"
 #include "assay/compare_report.h"

@@ -46,11 +46,13 @@ struct Calibration {
   std::string measured_at = "";
   int threads = 1;
   double step_overhead_ms = 0;
+  std::vector<std::string> disturbed = {};  // networks that something else ran beside
   std::vector<EfficiencySample> samples = {};
   std::vector<HeldOut> held_out = {};
 
   double median_error() const;  // of the absolute ones, relative
   double wide_error() const;    // that nine in ten stay below
+  bool is_trustworthy() const;  // at most a third of the networks was disturbed
 };
 
 // Variants of one family are no evidence for each other.

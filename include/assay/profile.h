@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/advice.h"
 #include "assay/counters.h"
 #include "assay/energy.h"
 #include "assay/roofline.h"
@@ -23,12 +24,12 @@ namespace assay {
 struct ProfileOptions {
   RunOptions run = {};
   TimingOptions timing = {};
-  std::optional<double> read_ms = {};  // what reading the model took, where the caller timed it
-  std::size_t traced_runs = 0;         // so many runs are kept step by step
-  bool count_events = false;           // cycles, instructions, misses of every step
-  bool measure_energy = false;         // with the machine's meter, for a second or more
+  std::optional<double> read_ms = {};      // what reading the model took, where the caller timed it
+  std::size_t traced_runs = 0;             // so many runs are kept step by step
+  bool count_events = false;               // cycles, instructions, misses of every step
+  bool measure_energy = false;             // with the machine's meter, for a second or more
   std::optional<double> power_watts = {};  // for a proxy of the energy
-  bool judge = true;                   // against ceilings; false leaves bounds open
+  bool judge = true;                       // against ceilings; false leaves bounds open
   // Whose ceilings count; without it some are measured within this process, which takes seconds.
   std::optional<Machine> machine = {};
 };
@@ -119,9 +120,10 @@ struct Profile {
   double between_steps_mean_ms =
       0;  // over all samples: with the steps' `mean_ms`, the mean latency
   std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
+  std::vector<Advice> advice;        // best first; see advise()
   std::vector<std::string> warnings;
   std::vector<TracedRun> traced_runs;
-  EnergyEstimate energy = {};                  // of one run; its note says why it is missing
+  EnergyEstimate energy = {};                      // of one run; its note says why it is missing
   std::vector<std::string> uncounted_events = {};  // why the processor's counters tell nothing
 
   bool was_interrupted() const { return latency.cancelled; }

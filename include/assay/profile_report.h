@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/layer_estimate.h"
 #include "assay/profile.h"
+#include "assay/roofline_chart.h"
 
 namespace assay {
 
@@ -27,6 +29,12 @@ void check_profile_column(const std::string& name);  // throws, naming the neare
 std::string profile_table(const Profile& profile, const ProfileReportOptions& options = {});
 std::string profile_json(const Profile& profile, const ProfileReportOptions& options = {});
 std::string profile_csv(const Profile& profile, const ProfileReportOptions& options = {});
+
+// Every layer that took time, under the ceilings it was held against; no ceilings, no chart.
+std::optional<RooflineChart> roofline_chart(const Profile& profile);
+
+// The layers with parameters or MACs, as summarize_hardware takes them.
+std::vector<LayerEstimate> layer_estimates(const Profile& profile);
 
 // The traced runs in Chrome's trace format, which Perfetto opens. A program times how long its
 // steps take, not when they begin: the time between steps is spread evenly between them.

@@ -33,8 +33,9 @@ struct Roofline {
   std::string precision = "fp32";
   std::string instruction_set = "";  // that reaches the peak
   double peak_gflops = 0;
-  std::vector<MemoryRoof> levels = {};  // nearest first, memory last
-  double step_overhead_ms = 0;          // that starting and ending a step takes
+  std::optional<double> int8_peak_gflops = {};  // missing where it was not measured
+  std::vector<MemoryRoof> levels = {};          // nearest first, memory last
+  double step_overhead_ms = 0;                  // that starting and ending a step takes
 };
 
 // Nothing where the machine has no peak of the precision, or no bandwidth of memory.

@@ -103,9 +103,12 @@ void AtomicFile::commit() {
 }
 
 void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail_running("{}: cannot be made: {}", folder.string(), error.message());
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem || !std::filesystem::is_directory(folder, problem)) {
+    fail_running("{}: the folder cannot be made: {}", folder.string(),
+                 problem ? problem.message() : "a file of that name is in the way");
+  }
 }
 
 }  // namespace assay

@@ -96,6 +96,13 @@ std::string without_control_characters(std::string_view text) {
   return safe;
 }
 
+std::string rate_text(std::optional<double> number) {
+  if (!number) return "-";
+  if (*number >= 999.5) return with_thousands(std::llround(std::min(*number, 1e15)));
+  const int decimals = *number < 9.995 ? 2 : *number < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", *number, decimals);
+}
+
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -34,6 +34,9 @@ std::string duration_text(double milliseconds);
 
 std::string without_control_characters(std::string_view text);  // safe to print on a terminal
 
+// "-" for nothing.
+std::string rate_text(std::optional<double> number);  // three digits: "0.12", "12.3", "4,567"
+
 // The candidate with the smallest edit distance, if it is near enough to be a likely typing error.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 

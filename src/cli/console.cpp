@@ -22,14 +22,14 @@ void note_interrupt(int) {
   interrupt_seen = 1;
 }
 
-bool uses_color() {
+bool uses_color(int descriptor) {
   const char* no_color = std::getenv("NO_COLOR");
-  return ::isatty(STDERR_FILENO) != 0 && (no_color == nullptr || *no_color == '\0');
+  return ::isatty(descriptor) != 0 && (no_color == nullptr || *no_color == '\0');
 }
 
 void print_labelled(std::string_view label, std::string_view color, std::string_view message) {
   const std::string text = without_control_characters(message);
-  if (uses_color()) {
+  if (uses_color(STDERR_FILENO)) {
     fmt::print(stderr, "\033[{}m{}:\033[0m {}\n", color, label, text);
   } else {
     fmt::print(stderr, "{}: {}\n", label, text);
@@ -37,6 +37,10 @@ void print_labelled(std::string_view label, std::string_view color, std::string_
 }
 
 }  // namespace
+
+bool draws_colours() {
+  return uses_color(STDOUT_FILENO);
+}
 
 void print_data(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();

@@ -13,6 +13,8 @@ namespace assay::cli {
 
 // Writes all of it, or throws an Error (a full disk behind a redirection is not success).
 void print_data(std::string_view text);
+// Whether stdout is a terminal that wants colours.
+bool draws_colours();
 void print_error(std::string_view message);
 void print_warnings(const std::vector<std::string>& warnings, bool quiet);
 

@@ -72,6 +72,14 @@ Calibration known_calibration(const Machine& machine, bool again, Progress& prog
   if (auto kept = again ? std::nullopt : kept_calibration(path)) return std::move(*kept);
   const auto threads = static_cast<int>(machine.topology.usable.size());
   Calibration calibration = calibrate(machine, threads, networks(), &progress);
+  if (!calibration.is_trustworthy()) {
+    warnings.push_back(
+        fmt::format("something else ran beside {} of {} networks while calibrating: estimates are "
+                    "doubtful, and "
+                    "nothing is kept; try again when the machine is quiet",
+                    calibration.disturbed.size(), calibration.held_out.size()));
+    return calibration;
+  }
   if (std::string why_not = keep_text(path, calibration_json(calibration), "the calibration is");
       !why_not.empty()) {
     warnings.push_back(std::move(why_not));

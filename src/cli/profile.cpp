@@ -1,6 +1,9 @@
 // assay profile: runs a model and says where the time goes.
 #include <memory>
 
+#include "assay/hardware_comparison.h"
+#include "assay/hardware_report.h"
+#include "assay/hardware_summary.h"
 #include "assay/profile.h"
 #include "assay/profile_report.h"
 #include "base/atomic_file.h"
@@ -34,6 +37,11 @@ struct Arguments {
   bool steps = false;
   bool strict = false;
   bool no_ceilings = false;
+  bool roofline = false;
+  bool hardware = false;
+  bool counters = false;
+  bool energy = false;
+  std::string power_watts;
   std::string turns;
   bool json = false;
   bool csv = false;
@@ -46,6 +54,8 @@ constexpr const char* kExamples = R"(Examples:
   assay profile model.onnx --runs 100 --warmup 10  exactly so many runs
   assay profile model.onnx --input x=photo.npy   on real data
   assay profile model.onnx --trace t.json        a timeline for ui.perfetto.dev
+  assay profile model.onnx --roofline --hardware how near the machine's ceilings it comes
+  assay profile model.onnx --out results         everything, with pictures, in a folder
   assay profile model.onnx --json > before.json  every sample; see 'assay compare'
 Ctrl-C stops early and reports what was measured.)";
 
@@ -101,6 +111,11 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   options.run = std::move(request.run);
   options.read_ms = request.read_ms;
   options.judge = !arguments.no_ceilings;
+  options.count_events = arguments.counters;
+  options.measure_energy = arguments.energy;
+  if (!arguments.power_watts.empty()) {
+    options.power_watts = parse_decimal("--power-watts", arguments.power_watts, 1e-6);
+  }
   const bool wants_trace = !arguments.trace.empty() || !arguments.folder.empty();
   options.traced_runs = wants_trace ? kTracedRuns : 0;
   ProgressBar bar(quiet);
@@ -149,11 +164,55 @@ class Files {
   std::vector<std::pair<Content, std::unique_ptr<AtomicFile>>> files_;
 };
 
+std::optional<HardwareSummary> hardware_summary(const Profile& profile,
+                                                const std::vector<LayerEstimate>& layers) {
+  if (!profile.roofline || layers.empty()) return {};
+  return summarize_hardware(layers, profile.latency.latency.median_ms,
+                            profile.roofline->levels.back().read_gbps,
+                            profile.roofline->peak_gflops / 2);
+}
+
+// The summary of the contract, how to read it, and the same model on other devices.
+std::string hardware_text(const Profile& profile) {
+  const auto layers = layer_estimates(profile);
+  const auto summary = hardware_summary(profile, layers);
+  if (!summary) return "no hardware summary: it needs ceilings, and layers with weights or MACs\n";
+  std::vector<ComparedDevice> devices = reference_devices();
+  devices.push_back({.name = "this machine",
+                     .memory_bandwidth_gbps = summary->configured_memory_bandwidth_gbps,
+                     .peak_compute_gmacs = summary->configured_peak_compute_gmacs,
+                     .note = "measured"});
+  return hardware_summary_table(*summary, interpret_utilization(*summary, layers)) + "\n" +
+         device_comparison_table(
+             compare_devices(layers, profile.latency.latency.median_ms, devices));
+}
+
 std::string rendered(const Arguments& arguments, const Profile& profile,
                      const ProfileReportOptions& options) {
   if (arguments.json) return profile_json(profile, options);
   if (arguments.csv) return profile_csv(profile, options);
-  return profile_table(profile, options);
+  std::string text = profile_table(profile, options);
+  const auto chart = arguments.roofline ? roofline_chart(profile) : std::nullopt;
+  if (chart) text += "\n" + roofline_text(*chart, 80, 20, draws_colours());
+  if (arguments.hardware) text += "\n" + hardware_text(profile);
+  return text;
+}
+
+// Pictures and tables of --out beside profile.json.
+void write_artifacts(const std::string& folder, const Profile& profile) {
+  const auto write = [&](const char* name, const std::string& bytes) {
+    AtomicFile file(std::filesystem::path(folder) / name);
+    file.write(bytes);
+    file.commit();
+  };
+  if (const auto chart = roofline_chart(profile)) {
+    write("roofline.png", roofline_png(*chart));
+    write("roofline.svg", roofline_svg(*chart));
+  }
+  const auto layers = layer_estimates(profile);
+  if (const auto summary = hardware_summary(profile, layers)) {
+    save_hardware_artifacts(folder, layers, {}, *summary);
+  }
 }
 
 // What --strict refuses: a figure that is not what it seems.
@@ -177,8 +236,10 @@ Exit run_profile(const Arguments& arguments, bool quiet) {
   Files files(arguments);
   const Profile profile = profiled(arguments, quiet);
   files.write(profile, report);
+  if (!arguments.folder.empty()) write_artifacts(arguments.folder, profile);
   print_data(rendered(arguments, profile, report));
   print_warnings(profile.warnings, quiet);
+  print_warnings(profile.uncounted_events, quiet);
   if (profile.was_interrupted()) {
     print_error("interrupted: this is what was measured until then");
     return Exit::Interrupted;
@@ -199,6 +260,11 @@ void add_timing_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--runs", arguments.runs, "exactly so many runs");
   command.add_flag("--no-ceilings", arguments.no_ceilings,
                    "do not hold it against what the machine could do, which is measured once");
+  command.add_flag("--counters", arguments.counters,
+                   "cycles, instructions and misses of every step, where the kernel allows");
+  command.add_flag("--energy", arguments.energy, "joules a run, with this machine's meter");
+  command.add_option("--power-watts", arguments.power_watts,
+                     "joules a run by proxy: so many watts × latency");
   // What 'assay compare' starts its processes with.
   command.add_option("--turns", arguments.turns, "seconds of a turn with another process")
       ->group("");
@@ -215,7 +281,12 @@ void add_report_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--trace", arguments.trace,
                      "write a timeline of some runs, for ui.perfetto.dev");
   command.add_option("--out", arguments.folder,
-                     "write profile.json, layers.csv and trace.json into this folder");
+                     "write profile.json, layers.csv, trace.json, the roofline and the hardware "
+                     "summary's tables and charts into this folder");
+  command.add_flag("--roofline", arguments.roofline,
+                   "draw the layers under the machine's ceilings");
+  command.add_flag("--hardware", arguments.hardware,
+                   "the hardware summary, and the same model on other devices");
   command.add_flag("--strict", arguments.strict,
                    "exit code 1 if an op was not counted or fell back, or times are noisy");
 }

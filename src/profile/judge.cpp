@@ -7,14 +7,6 @@ namespace assay {
 
 namespace {
 
-StepWork work_of(const StepInfo& step, const ProfileMemory& memory) {
-  return {.flops = static_cast<double>(step.executed_flops),
-          .weight_bytes = static_cast<double>(step.weight_bytes),
-          .read_bytes = static_cast<double>(step.bytes_read - step.weight_bytes),
-          .written_bytes = static_cast<double>(step.bytes_written),
-          .run_bytes = static_cast<double>(memory.peak_bytes)};
-}
-
 // Starting a step takes at least half of its time.
 bool is_mostly_overhead(double time_ms, const Roofline& roofline) {
   return time_ms <= 2 * roofline.step_overhead_ms;
@@ -97,6 +89,14 @@ void judge_whole(const Roofline& roofline, Profile& profile) {
 }
 
 }  // namespace
+
+StepWork work_of(const StepInfo& step, const ProfileMemory& memory) {
+  return {.flops = static_cast<double>(step.executed_flops),
+          .weight_bytes = static_cast<double>(step.weight_bytes),
+          .read_bytes = static_cast<double>(step.bytes_read - step.weight_bytes),
+          .written_bytes = static_cast<double>(step.bytes_written),
+          .run_bytes = static_cast<double>(memory.peak_bytes)};
+}
 
 void judge(Profile& profile, const Roofline& roofline) {
   profile.roofline = roofline;

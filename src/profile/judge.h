@@ -6,6 +6,9 @@
 
 namespace assay {
 
+// The work of a step in a run that touches so much memory.
+StepWork work_of(const StepInfo& step, const ProfileMemory& memory);
+
 void judge(Profile& profile, const Roofline& roofline);
 
 // How far the step that is furthest above its ceiling is above it: 1.1 is 110 %. Steps too short

@@ -5,8 +5,8 @@
 
 #include "profile/assemble.h"
 #include "profile/attribute.h"
-#include "profile/counted.h"
 #include "profile/compiled_model.h"
+#include "profile/counted.h"
 #include "profile/judge.h"
 #include "profile/own_ceilings.h"
 #include "profile/resident_memory.h"
@@ -87,8 +87,8 @@ EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double
     estimate.note = estimate.note.empty() ? why : why + "; " + estimate.note;
     return estimate;
   }
-  EnergyEstimate measured =
-      energy_per_run(measure_energy(*meter, [&] { program.run(); }, {}, progress));
+  EnergyEstimate measured = energy_per_run(measure_energy(
+      *meter, [&] { program.run(); }, {}, progress));
   measured.proxy_j = estimate.proxy_j;
   measured.power_watts = estimate.power_watts;
   return measured;
@@ -139,7 +139,8 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   }
   if (!was_interrupted) {
     started.program->observe_steps(false);
-    profile.energy = energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
+    profile.energy =
+        energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
   }
   const ProgramFacts program = ended(std::move(started));
   profile.memory = program.memory;
@@ -149,6 +150,7 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   profile.start_up = start_up;
   const bool has_time = options.machine || !profile.was_interrupted();
   if (options.judge && has_time) judge_on_this_machine(options, progress, profile);
+  profile.advice = advise(profile);
   return profile;
 }
 

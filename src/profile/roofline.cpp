@@ -25,6 +25,11 @@ int all_threads_of(const Machine& machine) {
   return std::max(1, static_cast<int>(machine.topology.usable.size()));
 }
 
+std::optional<double> peak_for(const Machine& machine, const std::string& precision, int threads) {
+  return scaled([&](int count) { return peak_gflops(machine.ceilings, precision, count); }, threads,
+                all_threads_of(machine));
+}
+
 std::optional<double> best_access(const Machine& machine, const std::string& level, int threads,
                                   const std::vector<std::string>& accesses) {
   std::optional<double> best;
@@ -87,12 +92,11 @@ std::string_view name(Bound bound) {
 
 std::optional<Roofline> roofline_of(const Machine& machine, int threads,
                                     const std::string& precision) {
-  const int all = all_threads_of(machine);
   Roofline roofline{.threads = threads, .precision = precision};
-  const auto peak = scaled(
-      [&](int count) { return peak_gflops(machine.ceilings, precision, count); }, threads, all);
+  const auto peak = peak_for(machine, precision, threads);
   if (!peak) return {};
   roofline.peak_gflops = *peak;
+  roofline.int8_peak_gflops = peak_for(machine, "int8", threads);
   for (const Peak& one : machine.ceilings.peaks) {
     const auto best = peak_gflops(machine.ceilings, precision, one.threads);
     if (one.precision == precision && one.gflops == best) {

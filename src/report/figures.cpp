@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include "base/text.h"
 
 namespace assay {
 
@@ -12,13 +12,6 @@ std::string binary_text(std::int64_t bytes) {
 
 std::string percent_text(double share) {
   return share == 0.0 ? "-" : fmt::format("{:.1f}%", 100.0 * share);
-}
-
-std::string rate_text(std::optional<double> number) {
-  if (!number) return "-";
-  if (*number >= 999.5) return with_thousands(std::llround(std::min(*number, 1e15)));
-  const int decimals = *number < 9.995 ? 2 : *number < 99.95 ? 1 : 0;
-  return fmt::format("{:.{}f}", *number, decimals);
 }
 
 std::string any_rate_text(std::optional<double> number) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "base/text.h"
@@ -11,10 +10,9 @@ namespace assay {
 
 constexpr std::size_t kTableWidth = 80;
 
-std::string binary_text(std::int64_t bytes);          // "44.6 MiB"
-std::string percent_text(double share);               // "12.3%"
-std::string rate_text(std::optional<double> number);  // three digits: "0.12", "12.3", "4,567"
-// As above, with three digits for small numbers too: "0.0568", "1.2e-05".
+std::string binary_text(std::int64_t bytes);  // "44.6 MiB"
+std::string percent_text(double share);       // "12.3%"
+// Three digits of any number, small ones too: "0.0568", "1.2e-05".
 std::string any_rate_text(std::optional<double> number);
 
 // Decimals for a column of milliseconds whose largest entry this is.

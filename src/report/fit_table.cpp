@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "assay/fit_report.h"
 #include "base/text.h"
 #include "report/figures.h"
@@ -17,7 +19,7 @@ std::string time_text(const std::optional<double>& milliseconds) {
 // "12.3 to 20.1 ms", in one unit.
 std::string band_text(const DeviceFit& fit) {
   if (!fit.estimate_low_ms || !fit.estimate_high_ms) return "-";
-  const TimeUnit unit = time_unit(*fit.estimate_low_ms);
+  const TimeUnit unit = time_unit(*fit.estimate_high_ms);
   const auto digits = [&](double milliseconds) {
     return rate_text(milliseconds / unit.milliseconds);
   };
@@ -63,13 +65,18 @@ TextTable devices_table(const FitReport& report) {
   return table;
 }
 
+// Devices with the same reason share a sentence.
 std::string reasons(const FitReport& report) {
-  std::string text;
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
   for (const DeviceFit& fit : report.devices) {
     if (fit.verdict == FitVerdict::Fits) continue;
-    text += wrapped(fmt::format("{}: {}: {}.", without_control_characters(fit.id),
-                                name(fit.verdict), fit.reason));
+    const std::string why = fmt::format("{}: {}", name(fit.verdict), fit.reason);
+    auto known = std::ranges::find(by_reason, why, [](const auto& entry) { return entry.first; });
+    if (known == by_reason.end()) known = by_reason.insert(by_reason.end(), {why, {}});
+    known->second.push_back(without_control_characters(fit.id));
   }
+  std::string text;
+  for (const auto& [why, ids] : by_reason) text += wrapped(join(ids, ", ") + " " + why + ".");
   return text.empty() ? "" : text + "\n";
 }
 

@@ -60,15 +60,6 @@ BarChart chart_of(const std::vector<LayerEstimate>& layers, Figure figure, Figur
   return chart;
 }
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  if (problem || !std::filesystem::is_directory(folder, problem)) {
-    fail_running("{}: the folder cannot be made: {}", folder.string(),
-                 problem ? problem.message() : "a file of that name is in the way");
-  }
-}
-
 }  // namespace
 
 std::string activation_memory_png(const std::vector<LayerEstimate>& layers) {

@@ -87,6 +87,7 @@ Json machine_json(const std::optional<Roofline>& roofline) {
           {"precision", roofline->precision},
           {"instruction_set", roofline->instruction_set},
           {"peak_gflops", roofline->peak_gflops},
+          {"int8_peak_gflops", optional_json(roofline->int8_peak_gflops)},
           {"bandwidth_gbps", roofline->levels.back().read_gbps},
           {"levels", std::move(levels)},
           {"step_overhead_ms", roofline->step_overhead_ms},
@@ -161,10 +162,15 @@ Json fell_back_json(const std::vector<ProfileStep>& steps) {
   return list;
 }
 
-Json advice_json(const std::vector<TimingWarning>& warnings) {
+Json advice_json(const std::vector<Advice>& advice) {
   Json list = Json::array();
-  for (const auto& warning : warnings) {
-    if (!warning.advice.empty()) list.push_back(warning.advice);
+  for (const Advice& one : advice) {
+    list.push_back({{"rule", one.rule},
+                    {"layers", one.layers},
+                    {"reason", one.reason},
+                    {"action", one.action},
+                    {"gain_ms", one.gain_ms},
+                    {"once", one.once}});
   }
   return list;
 }
@@ -236,7 +242,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   json.field("between_steps_mean_ms", profile.between_steps_mean_ms);
   json.field("fell_back", fell_back_json(profile.steps));
   json.field("uncounted_events", profile.uncounted_events);
-  json.field("advice", advice_json(profile.latency.warnings));
+  json.field("advice", advice_json(profile.advice));
   json.field("warnings", profile.warnings);
   return json.finish();
 }

@@ -293,6 +293,42 @@ std::string fell_back_text(const Profile& profile) {
   return wrapped("Fell back to the plain reference kernel: " + join(parts, ", ") + ".");
 }
 
+// "conv1, conv2, conv3 and 14 more"
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<std::string> named(names.begin(),
+                                       names.begin() + std::min(kNamed, names.size()));
+  const std::string text = join(named, ", ");
+  return names.size() > kNamed ? fmt::format("{} and {} more", text, names.size() - kNamed) : text;
+}
+
+// No word is so long that a line cannot hold it.
+std::string with_short_words(const std::string& text) {
+  constexpr std::size_t kLongestWord = 40;
+  std::vector<std::string> words;
+  for (const std::string& word : split(without_control_characters(text), ' ')) {
+    words.push_back(shortened(word, kLongestWord));
+  }
+  return join(words, " ");
+}
+
+std::string advice_text(const Advice& advice) {
+  constexpr std::size_t kIndent = 10;
+  const std::string where = advice.layers.empty() ? "" : names_text(advice.layers) + ". ";
+  const std::string text = fmt::format("{}{}: {}{} → {}", advice.rule, advice.once ? ", once" : "",
+                                       where, advice.reason, advice.action);
+  return fmt::format("{:>8}  {}", duration_text(advice.gain_ms),
+                     wrapped(with_short_words(text) + ".", kIndent));
+}
+
+std::string to_gain_text(const std::vector<Advice>& advice) {
+  constexpr std::size_t kShown = 5;
+  if (advice.empty()) return "";
+  std::string text = wrapped("To gain, best first; gains overlap and do not add up:");
+  for (std::size_t i = 0; i < std::min(kShown, advice.size()); ++i) text += advice_text(advice[i]);
+  return text + "\n";
+}
+
 std::string convention(const Profile& profile) {
   std::string text =
       "Times are those of a typical run, the mean of the middle half of the samples, and sum up; "
@@ -310,7 +346,7 @@ std::string convention(const Profile& profile) {
 std::string profile_table(const Profile& profile, const ProfileReportOptions& options) {
   const std::string notes = fell_back_text(profile);
   return headline(profile.model) + "\n" + summary(profile) + "\n" + rows_table(profile, options) +
-         "\n" + notes + convention(profile);
+         "\n" + to_gain_text(profile.advice) + notes + convention(profile);
 }
 
 }  // namespace assay

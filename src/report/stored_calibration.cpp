@@ -23,6 +23,7 @@ std::string calibration_json(const Calibration& calibration) {
   json.field("measured_at", calibration.measured_at);
   json.field("threads", calibration.threads);
   json.field("step_overhead_ms", calibration.step_overhead_ms);
+  json.field("disturbed", calibration.disturbed);
   json.begin_list("samples");
   for (const EfficiencySample& sample : calibration.samples) {
     json.item({{"family", sample.family},
@@ -51,7 +52,8 @@ Calibration parse_calibration_json(std::string_view text, const std::string& des
   reader.check_schema(kSchema, "calibration", kCommand);
   Calibration calibration{.measured_at = reader.text("measured_at"),
                           .threads = reader.small_count("threads"),
-                          .step_overhead_ms = amount(reader, "step_overhead_ms")};
+                          .step_overhead_ms = amount(reader, "step_overhead_ms"),
+                          .disturbed = reader.texts("disturbed")};
   reader.each("samples", [&](const JsonReader& sample) {
     calibration.samples.push_back({.family = sample.text("family"),
                                    .op_class = sample.text("class"),

@@ -18,8 +18,8 @@ TEST(Portions, JoinALayerAndTheActivationThatFollowsIt) {
   std::vector<std::string> classes;
   for (const Portion& portion : portions) classes.push_back(portion.op_class);
   // conv1+relu1, pool1, conv2+relu2, pool2, (flatten costs nothing), classifier
-  EXPECT_EQ(classes, (std::vector<std::string>{"conv 3x3", "pooling", "conv 3x3", "pooling",
-                                               "product"}));
+  EXPECT_EQ(classes,
+            (std::vector<std::string>{"conv 3x3", "pooling", "conv 3x3", "pooling", "product"}));
   EXPECT_EQ(portions[0].nodes.size(), 2u);
 }
 
@@ -86,8 +86,8 @@ TEST(Efficiency, EstimatesLeastTimeOverEfficiencyAndTheCostOfStarting) {
       .peak_gflops = 1, .levels = {{"DRAM", 0, 1e9, 1e9, 1e9}}, .step_overhead_ms = 0.5};
   const std::vector<EfficiencySample> samples = {sample("a", "conv", 3e6, 0.5)};
   const auto portion = portion_like(samples[0]);  // 3 MFLOP at 1 GFLOP/s: 3 ms at best
-  EXPECT_NEAR(estimated_ms({portion, portion}, roofline, Efficiency(samples)),
-              2 * (3 / 0.5 + 0.5), 1e-9);
+  EXPECT_NEAR(estimated_ms({portion, portion}, roofline, Efficiency(samples)), 2 * (3 / 0.5 + 0.5),
+              1e-9);
 }
 
 Figures figure(double value, FigureProvenance provenance = FigureProvenance::Measured) {

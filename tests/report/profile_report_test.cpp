@@ -64,10 +64,22 @@ TEST(ProfileReport, EveryLineFitsEightyColumns) {
   profile.model.name = std::string(200, 'm');
   profile.layers[0].cost.name = std::string(300, 'n');
   profile.steps[0].info.name = std::string(300, 'n');
+  profile.advice[0].layers = {std::string(300, 'n'), "b", "c", "d", "e"};
   for (const GroupBy group_by : {GroupBy::Layers, GroupBy::Steps, GroupBy::Ops}) {
     std::istringstream lines(profile_table(profile, {.group_by = group_by}));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 80u) << line;
   }
+}
+
+TEST(ProfileReport, NamesThreeLayersOfAnAdviceAndFiveAdvices) {
+  Profile profile = fixed_profile();
+  profile.advice.assign(6, {.rule = "rule", .layers = {"a", "b", "c", "d", "e"}, .gain_ms = 1});
+  profile.advice.back().rule = "sixth";
+  const std::string table = profile_table(profile);
+  EXPECT_NE(table.find("1.000 ms  rule: a, b, c and 2 more."), std::string::npos);
+  EXPECT_EQ(table.find("sixth"), std::string::npos);
+  profile.advice.clear();
+  EXPECT_EQ(profile_table(profile).find("To gain"), std::string::npos);
 }
 
 TEST(ProfileReport, SortsByAnyColumnAndNamesTheNearestToAWrongOne) {
@@ -88,6 +100,7 @@ TEST(ProfileReport, NamesThatAreNotTextDoNoHarm) {
   profile.steps[0].info.name = profile.layers[0].cost.name;
   profile.steps[1].info.op = "\x1b[31m";
   profile.warnings = {"\xff"};
+  profile.advice[0].layers = {profile.layers[0].cost.name};
   EXPECT_EQ(profile_table(profile).find('\x1b'), std::string::npos);
   EXPECT_EQ(profile_table(profile, {.group_by = GroupBy::Steps}).find('\x1b'), std::string::npos);
   EXPECT_EQ(profile_csv(profile).find('\x1b'), std::string::npos);

@@ -32,6 +32,7 @@ class PartOfProgress : public Progress {
 };
 
 struct MeasuredNetwork {
+  bool was_disturbed = false;
   std::string name;
   std::string family;
   std::vector<Portion> portions;
@@ -53,6 +54,12 @@ std::vector<double> times_of(const std::vector<Portion>& portions, const Profile
   return times;
 }
 
+bool was_disturbed(const Measurement& measured) {
+  return std::ranges::any_of(measured.warnings, [](const TimingWarning& warning) {
+    return warning.name == "competing-load" || warning.name == "steal-time";
+  });
+}
+
 MeasuredNetwork measured_network(const CalibrationNetwork& one, const Roofline& roofline,
                                  Progress* progress, std::vector<EfficiencySample>& samples) {
   const Graph graph = one.make();
@@ -67,6 +74,7 @@ MeasuredNetwork measured_network(const CalibrationNetwork& one, const Roofline& 
   const Profile profile = profile_model(graph, one.name, options, progress);
   if (profile.was_interrupted()) throw Error(ErrorKind::Cancelled, "cancelled while calibrating");
   network.measured_ms = profile.latency.latency.median_ms;
+  network.was_disturbed = was_disturbed(profile.latency);
   const auto times = times_of(network.portions, profile);
   for (std::size_t i = 0; i < times.size(); ++i) {
     samples.push_back(sample_of(one.family, network.portions[i], roofline, times[i]));
@@ -99,6 +107,10 @@ double Calibration::wide_error() const {
   return quantile_of_sorted(sorted(absolute_errors(held_out)), 0.9);
 }
 
+bool Calibration::is_trustworthy() const {
+  return 3 * disturbed.size() <= held_out.size();
+}
+
 Calibration calibrate(const Machine& machine, int threads,
                       const std::vector<CalibrationNetwork>& networks, Progress* progress) {
   auto roofline = roofline_of(machine, threads);
@@ -116,6 +128,7 @@ Calibration calibrate(const Machine& machine, int threads,
     measured.push_back(measured_network(network, *roofline, &part, calibration.samples));
   }
   for (const MeasuredNetwork& network : measured) {
+    if (network.was_disturbed) calibration.disturbed.push_back(network.name);
     calibration.held_out.push_back(predicted_from_others(network, *roofline, calibration.samples));
   }
   return calibration;

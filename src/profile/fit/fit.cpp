@@ -117,10 +117,6 @@ struct Finding {
   std::string reason = "";
 };
 
-std::string in_megabytes(double bytes) {
-  return with_binary_unit(bytes);
-}
-
 // A device's own programs need memory too.
 constexpr double kComfortable = 0.7;
 
@@ -128,7 +124,7 @@ Finding room_for(double bytes, std::optional<double> room, const std::string& wh
                  const std::string& where) {
   if (!room) return {FitVerdict::Unknown, fmt::format("its {} is not known", where)};
   const std::string figures =
-      fmt::format("{} {} of {} {}", in_megabytes(bytes), what, in_megabytes(*room), where);
+      fmt::format("{}{} of {} {}", with_binary_unit(bytes), what, with_binary_unit(*room), where);
   if (bytes > *room) return {FitVerdict::DoesNotFit, "needs " + figures};
   if (bytes > kComfortable * *room) return {FitVerdict::Tight, "takes " + figures};
   return {FitVerdict::Fits, "takes " + figures};
@@ -140,8 +136,8 @@ std::vector<Finding> memory_findings(const Device& device, const FitReport& repo
   const auto weights = static_cast<double>(report.weight_bytes);
   const auto activations = static_cast<double>(report.activation_bytes);
   if (const auto flash = value_of(device.flash_bytes)) {
-    return {room_for(weights, flash, "for weights", "flash"),
-            room_for(activations, memory, "for activations", "memory")};
+    return {room_for(weights, flash, " for weights", "flash"),
+            room_for(activations, memory, " for activations", "memory")};
   }
   return {room_for(weights + activations, memory, "", "memory")};
 }

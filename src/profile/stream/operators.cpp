@@ -77,7 +77,7 @@ class Joining {
     return std::min(bytes, static_cast<double>(cost(id).bytes_read));
   }
 
-  Work work_of(NodeId id) const {
+  StepWork work_of(NodeId id) const {
     const LayerCost& layer = cost(id);
     const double weights = weight_bytes(id);
     return {.flops = 2.0 * static_cast<double>(layer.effective_macs) +
@@ -97,9 +97,9 @@ class Joining {
 
   void join(NodeId id, NodeId before) {
     const std::size_t at = operator_of_[before.number];
-    const Work more = work_of(id);
+    const StepWork more = work_of(id);
     const auto between = static_cast<double>(cost(before).bytes_written);
-    Work& work = operators_[at].work;
+    StepWork& work = operators_[at].work;
     work.flops += more.flops;
     work.weight_bytes += more.weight_bytes;
     work.read_bytes += more.read_bytes - between;

@@ -12,7 +12,7 @@ namespace assay {
 struct StreamOperator {
   std::string name;
   std::vector<std::string> fused = {};
-  Work work = {};
+  StepWork work = {};
   bool is_known = true;  // false: nobody taught us what it costs
 };
 

@@ -1,0 +1,63 @@
+// Dense arithmetic that fp32 itself holds back.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "profile/advice/rules.h"
+
+namespace assay {
+
+namespace {
+
+bool is_dense(const StepFacts& step) {
+  return step.is_bound_by(Bound::Compute) && step.layer->cost.macs > 0 && !is_depthwise(step) &&
+         !step.is_reorder() && !step.fell_back();
+}
+
+// int8 is multiplied directly: Winograd's transforms would need more bits. So a layer that Winograd
+// already spares most multiplications may gain nothing.
+double as_int8_ms(const RunFacts& facts, const StepFacts& step, double peak_ratio) {
+  const double direct_flops = 2 * static_cast<double>(step.layer->cost.effective_macs);
+  return facts.time_with(step, [&](StepWork work) {
+    work.flops = std::max(work.flops, direct_flops) / peak_ratio;
+    for (double StepWork::*bytes : {&StepWork::weight_bytes, &StepWork::read_bytes,
+                                    &StepWork::written_bytes, &StepWork::run_bytes}) {
+      work.*bytes /= 4;
+    }
+    return work;
+  });
+}
+
+}  // namespace
+
+std::optional<Advice> lower_precision(const RunFacts& facts) {
+  const auto int8_peak = facts.roofline().int8_peak_gflops;
+  if (facts.roofline().precision != "fp32" || !int8_peak) return {};
+  const double ratio = *int8_peak / facts.roofline().peak_gflops;
+  const auto gains = [&](const StepFacts& step) {
+    return is_dense(step) && as_int8_ms(facts, step, ratio) < step.time_ms();
+  };
+  const StepGroup group = facts.where(gains);
+  if (group.empty()) return {};
+  const std::size_t others = facts.where(is_dense).size() - group.size();
+  double left_ms = 0;
+  for (const StepFacts& step : group) left_ms += as_int8_ms(facts, step, ratio);
+  Advice advice{.layers = layer_names(group)};
+  advice.reason = fmt::format(
+      "{} of fp32 arithmetic at {:.0f} % of the measured {} GFLOP/s; int8 was measured at {}, "
+      "{:.1f} "
+      "times as much",
+      facts.time_text(total_ms(group)), percent_of_ceiling(group),
+      rate_text(facts.roofline().peak_gflops), rate_text(*int8_peak), ratio);
+  advice.action = fmt::format(
+      "quantise weights and activations to int8: {} would be left at the same efficiency{}",
+      duration_text(left_ms),
+      others == 0 ? ""
+                  : fmt::format("; {} other{} would gain nothing, Winograd spares as much there",
+                                others, others == 1 ? "" : "s"));
+  advice.gain_ms = total_ms(group) - left_ms;
+  return advice;
+}
+
+}  // namespace assay
