@@ -27,14 +27,11 @@ std::string step_text(const ProfileStep& step) {
   return step.info.algorithm.empty() ? name : fmt::format("{} ({})", name, step.info.algorithm);
 }
 
-const ProfileStep* neighbour(const Profile& profile, const ProfileStep& reorder, int direction) {
-  auto at = &reorder - profile.steps.data() + direction;
-  while (at >= 0 && at < std::ssize(profile.steps)) {
-    const ProfileStep& step = profile.steps[static_cast<std::size_t>(at)];
-    if (step.info.op != "Reorder") return &step;
-    at += direction;
-  }
-  return nullptr;
+const ProfileStep* next_work(const Profile& profile, const ProfileStep& reorder) {
+  const auto after = profile.steps.begin() + (&reorder - profile.steps.data()) + 1;
+  const auto next = std::find_if(after, profile.steps.end(),
+                                 [](const ProfileStep& step) { return step.info.op != "Reorder"; });
+  return next == profile.steps.end() ? nullptr : &*next;
 }
 
 // The step that computed what is reordered; not always the one just before.
@@ -50,11 +47,24 @@ const ProfileStep* producer(const Profile& profile, const ProfileStep& reorder) 
   return last;
 }
 
-std::string between_text(const Profile& profile, const ProfileStep& reorder) {
-  const ProfileStep* from = producer(profile, reorder);
-  const ProfileStep* to = neighbour(profile, reorder, 1);
+std::string between_text(const ProfileStep* from, const ProfileStep* to) {
   return fmt::format("between {} and {}", from ? step_text(*from) : "an input",
                      to ? step_text(*to) : "an output");
+}
+
+bool is_product(const ProfileStep& step) {
+  return step.info.op == "Gemm" || step.info.op == "MatMul";
+}
+
+std::string layout_action(const ProfileStep* from, const ProfileStep* to) {
+  if (!from) return "hand the input over in the layout that its first layer reads";
+  if (!to) return "take the output in the layout that its last layer writes";
+  if (is_product(*to) && !is_product(*from)) {
+    return "pool images to one pixel before they are flattened for the product: that has one "
+           "layout";
+  }
+  return "let neighbours agree on a layout: like layers on both sides, with channels that fill "
+         "vectors";
 }
 
 // --- starting up
@@ -101,17 +111,15 @@ std::optional<Advice> layout_changes(const RunFacts& facts) {
   if (facts.share(time_ms) <= kMuch) return {};
   const StepWork work = total_work(group);
   const ProfileStep& slowest = *group.front().step;
+  const ProfileStep* from = producer(facts.profile(), slowest);
+  const ProfileStep* to = next_work(facts.profile(), slowest);
   Advice advice{.layers = layer_names(group)};
-  advice.reason =
-      fmt::format("{} for {} of {} moved from one layout to another; the longest, {}, stands {}",
-                  facts.time_text(time_ms),
-                  group.size() == 1 ? "a change" : fmt::format("{} changes", group.size()),
-                  with_binary_unit(work.bytes()), duration_text(slowest.time_ms),
-                  between_text(facts.profile(), slowest));
-  advice.action =
-      "let neighbours suit each other: the same kind of layer on both sides, channels a multiple "
-      "of "
-      "the vector width, no reshape or transpose between them; all of that time is to gain";
+  advice.reason = fmt::format(
+      "{} for {} of {} moved from one layout to another; the longest, {}, stands {}",
+      facts.time_text(time_ms),
+      group.size() == 1 ? "a change" : fmt::format("{} changes", group.size()),
+      with_binary_unit(work.bytes()), duration_text(slowest.time_ms), between_text(from, to));
+  advice.action = layout_action(from, to) + "; all of that time is to gain";
   advice.gain_ms = time_ms;
   return advice;
 }
@@ -130,8 +138,8 @@ std::optional<Advice> start_up(const RunFacts& facts) {
                               duration_text(profile.start_up.first_run_ms),
                               with_thousands(static_cast<std::int64_t>(runs)));
   advice.action = fmt::format(
-      "--tuning FILE keeps the algorithms that compiling chose by running them; it still stores {} "
-      "of weights, at least {}",
+      "--tuning FILE keeps the algorithms that compiling chose by running them: up to all of that "
+      "but storing {} of weights, at least {}",
       with_binary_unit(static_cast<double>(profile.memory.program.weight_bytes)),
       duration_text(packing_ms(profile)));
   advice.gain_ms = std::max(0.0, profile.start_up.compile_ms - packing_ms(profile));
