@@ -76,7 +76,7 @@ double percent_of_ceiling(const StepGroup& group) {
   for (const StepFacts& step : group) {
     least_ms += step.time_ms() * step.step->rates.percent_of_ceiling.value_or(0) / 100;
   }
-  return time_ms > 0 ? 100 * least_ms / time_ms : 0.0;
+  return time_ms > 0 ? std::min(100.0, 100 * least_ms / time_ms) : 0.0;
 }
 
 std::string main_level(const StepGroup& group) {

@@ -49,7 +49,7 @@ class RunFacts {
 
 double total_ms(const StepGroup& group);
 StepWork total_work(const StepGroup& group);
-// How near its ceilings the group comes as a whole.
+// How near its ceilings the group comes as a whole; what lies above is an error of the ceiling.
 double percent_of_ceiling(const StepGroup& group);
 // The level of memory that binds most of the group's time.
 std::string main_level(const StepGroup& group);
