@@ -10,10 +10,19 @@ namespace assay {
 
 namespace {
 
+// No step spends more on it than it takes.
+double starting_all_ms(const RunFacts& facts) {
+  double sum_ms = 0;
+  for (const StepFacts& step : facts.steps()) {
+    sum_ms += std::min(step.time_ms(), facts.roofline().step_overhead_ms);
+  }
+  return sum_ms;
+}
+
 std::string tiny_text(const RunFacts& facts, const StepGroup& group) {
   if (group.empty()) return "";
-  return fmt::format("; steps that do little else: {} of {}, {}", group.size(),
-                     facts.steps().size(), facts.time_text(total_ms(group)));
+  return fmt::format("; those that do little else: {}, {}", group.size(),
+                     facts.time_text(total_ms(group)));
 }
 
 std::string threads_text(const Profile& profile) {
@@ -30,17 +39,18 @@ std::optional<Advice> overhead(const RunFacts& facts) {
   const Profile& profile = facts.profile();
   const StepGroup group =
       facts.where([](const StepFacts& step) { return step.is_bound_by(Bound::Overhead); });
-  const double each_ms = facts.roofline().step_overhead_ms;
-  const double starting_ms = each_ms * static_cast<double>(profile.steps.size());
-  if (facts.share(std::max(starting_ms, total_ms(group))) <= kMuch) return {};
+  const double starting_ms = starting_all_ms(facts);
+  const double tiny_ms = total_ms(group);
+  if (facts.share(std::max(starting_ms, tiny_ms)) <= kMuch) return {};
   const std::int64_t batch = kLarger * profile.batch;
-  Advice advice{.layers = layer_names(group.empty() ? facts.steps() : group)};
+  Advice advice{.layers = layer_names(tiny_ms > starting_ms ? group : facts.steps())};
   advice.reason =
-      fmt::format("{} steps at {} each to start and end them are {}{}", profile.steps.size(),
-                  duration_text(each_ms), facts.time_text(starting_ms), tiny_text(facts, group));
+      fmt::format("{} to start and end {} steps, {} for each that takes longer{}",
+                  facts.time_text(starting_ms), facts.steps().size(),
+                  duration_text(facts.roofline().step_overhead_ms), tiny_text(facts, group));
   advice.action = fmt::format("run {} samples at once (--batch {}), which start them once{}", batch,
                               batch, threads_text(profile));
-  advice.gain_ms = std::min(starting_ms, profile.typical_run_ms) * (1 - 1.0 / kLarger);
+  advice.gain_ms = starting_ms * (1 - 1.0 / kLarger);
   return advice;
 }
 
