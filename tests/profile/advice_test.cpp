@@ -248,6 +248,13 @@ TEST_F(AdviceTest, TilesThatFitAndDirectConvolutionsWasteNothing) {
   EXPECT_FALSE(advice("padding-waste"));
 }
 
+TEST_F(AdviceTest, TilesThatOverhangALittleAreNotNamed) {
+  add("conv", "Conv", "winograd 4x4", 10, {.flops = 500 * kMillion}).cost.output_shape =
+      Shape{1, 64, 15, 15};  // 225 of 256 pixels: 12 %
+  judged();
+  EXPECT_FALSE(advice("padding-waste"));
+}
+
 TEST_F(AdviceTest, ChannelsThatMissTheVectorWidthLeaveLanesEmpty) {
   add("conv", "Conv", "jit", 10, {.flops = 500 * kMillion}).cost.output_shape =
       Shape{1, 24, 56, 56};
