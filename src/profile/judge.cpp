@@ -18,8 +18,8 @@ void set_reached(double time_ms, double limit_ms, Rates& rates) {
   rates.headroom_ms = std::max(0.0, time_ms - limit_ms);
 }
 
-void judge_step(const Roofline& roofline, const ProfileMemory& memory, ProfileStep& step) {
-  const StepWork work = work_of(step.info, memory);
+void judge_step(const Roofline& roofline, double run_bytes, ProfileStep& step) {
+  const StepWork work = work_of(step.info, run_bytes);
   if (work.flops <= 0 && work.bytes() <= 0) return;
   const LeastTime least = least_time(work, roofline);
   set_reached(step.time_ms, least.limit_ms(), step.rates);
@@ -66,8 +66,9 @@ void judge_layer(const std::vector<ProfileStep>& steps, ProfileLayer& layer) {
 std::optional<Bound> bottleneck_of(const Profile& profile, const Roofline& roofline) {
   double compute_ms = 0;
   double memory_ms = 0;
+  const double run_bytes = run_bytes_of(profile);
   for (const ProfileStep& step : profile.steps) {
-    const LeastTime least = least_time(work_of(step.info, profile.memory), roofline);
+    const LeastTime least = least_time(work_of(step.info, run_bytes), roofline);
     if (least.limit_ms() <= 0) continue;
     (least.bound() == Bound::Compute ? compute_ms : memory_ms) += step.time_ms;
   }
@@ -90,17 +91,28 @@ void judge_whole(const Roofline& roofline, Profile& profile) {
 
 }  // namespace
 
-StepWork work_of(const StepInfo& step, const ProfileMemory& memory) {
+double run_bytes_of(const Profile& profile) {
+  double weights = 0;
+  for (const ProfileStep& step : profile.steps) {
+    weights += static_cast<double>(step.info.weight_bytes);
+  }
+  const ProfileMemory& memory = profile.memory;
+  return std::max(static_cast<double>(memory.peak_bytes),
+                  weights + static_cast<double>(memory.program.arena_bytes));
+}
+
+StepWork work_of(const StepInfo& step, double run_bytes) {
   return {.flops = static_cast<double>(step.executed_flops),
           .weight_bytes = static_cast<double>(step.weight_bytes),
           .read_bytes = static_cast<double>(step.bytes_read - step.weight_bytes),
           .written_bytes = static_cast<double>(step.bytes_written),
-          .run_bytes = static_cast<double>(memory.peak_bytes)};
+          .run_bytes = run_bytes};
 }
 
 void judge(Profile& profile, const Roofline& roofline) {
   profile.roofline = roofline;
-  for (ProfileStep& step : profile.steps) judge_step(roofline, profile.memory, step);
+  const double run_bytes = run_bytes_of(profile);
+  for (ProfileStep& step : profile.steps) judge_step(roofline, run_bytes, step);
   for (ProfileLayer& layer : profile.layers) judge_layer(profile.steps, layer);
   judge_whole(roofline, profile);
 }

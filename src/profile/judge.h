@@ -6,8 +6,10 @@
 
 namespace assay {
 
-// The work of a step in a run that touches so much memory.
-StepWork work_of(const StepInfo& step, const ProfileMemory& memory);
+// Distinct bytes that a run touches: what the program allocated, and weights that it reads where
+// the model has them.
+double run_bytes_of(const Profile& profile);
+StepWork work_of(const StepInfo& step, double run_bytes);
 
 void judge(Profile& profile, const Roofline& roofline);
 

@@ -29,6 +29,11 @@ StepWork with_half_the_bytes(StepWork work) {
   return work;
 }
 
+// No less than half of the time: a cache that holds half of the bytes was not seen to serve them.
+double half_precision_ms(const RunFacts& facts, const StepGroup& group) {
+  return std::max(total_ms(group) / 2, facts.time_with(group, with_half_the_bytes));
+}
+
 // The producer hands its result on in registers: neither it nor this step's own operand goes
 // through memory, what else the step reads still does.
 StepWork fused_into_producer(StepWork work) {
@@ -74,7 +79,7 @@ std::optional<Advice> unfused_elementwise(const RunFacts& facts) {
       "fold them into the layer before (constants into its weights, or a form the engine fuses): "
       "{} "
       "would be left, for other operands; in fp16 or bf16, half of the bytes, {}",
-      duration_text(left_ms), duration_text(facts.time_with(group, with_half_the_bytes)));
+      duration_text(left_ms), duration_text(half_precision_ms(facts, group)));
   advice.gain_ms = total_ms(group) - left_ms;
   return advice;
 }
@@ -83,7 +88,7 @@ std::optional<Advice> memory_bound_activations(const RunFacts& facts) {
   const StepGroup group = facts.where(
       [](const StepFacts& step) { return waits_for_activations(step) && !runs_alone(step); });
   if (group.empty()) return {};
-  const double left_ms = facts.time_with(group, with_half_the_bytes);
+  const double left_ms = half_precision_ms(facts, group);
   Advice advice{.layers = layer_names(group)};
   advice.reason = traffic_text(facts, group);
   advice.action = fmt::format(

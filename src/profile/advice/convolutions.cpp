@@ -21,6 +21,21 @@ bool is_slow_depthwise(const StepFacts& step) {
          *percent < kLowPercent;
 }
 
+bool fills_vectors(const StepFacts& step, std::int64_t lanes) {
+  const auto& shape = step.layer->cost.output_shape;
+  return shape && shape->rank() > 1 && (*shape)[1].value() % lanes == 0;
+}
+
+std::string channels_text(const RunFacts& facts, const StepGroup& group) {
+  const auto lanes = vector_lanes(facts.roofline().instruction_set);
+  if (!lanes) return "";
+  const auto fills = [&](const StepFacts& step) { return fills_vectors(step, *lanes); };
+  const auto uneven = std::ssize(group) - std::ranges::count_if(group, fills);
+  if (uneven == 0) return "";
+  return fmt::format("; channels a multiple of {}, which {} of {} have not", *lanes, uneven,
+                     group.size());
+}
+
 double at_reachable_ms(const StepGroup& group) {
   return total_ms(group) * percent_of_ceiling(group) / kReachablePercent;
 }
@@ -68,12 +83,10 @@ std::optional<Advice> inefficient_depthwise(const RunFacts& facts) {
       "GB/s",
       facts.time_text(time_ms), percent_of_ceiling(group), work.flops / work.bytes(),
       rate_text(work.flops / (time_ms * 1e6)), rate_text(work.bytes() / (time_ms * 1e6)));
-  const auto lanes = vector_lanes(facts.roofline().instruction_set);
   advice.action = fmt::format(
       "fewer and wider layers, larger kernels (5x5 moves the bytes of 3x3), or a dense convolution "
       "in place of depthwise and 1x1{}; at {:.0f} % of the ceiling {} would be left",
-      lanes ? fmt::format("; channels a multiple of {}", *lanes) : "", kReachablePercent,
-      duration_text(at_reachable_ms(group)));
+      channels_text(facts, group), kReachablePercent, duration_text(at_reachable_ms(group)));
   advice.gain_ms = time_ms - at_reachable_ms(group);
   return advice;
 }

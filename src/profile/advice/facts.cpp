@@ -10,11 +10,18 @@
 
 namespace assay {
 
+// Far below its ceiling, something else holds a step back as well, and stays.
+bool StepFacts::is_near_ceiling() const {
+  constexpr double kNearPercent = 100.0 / 3;
+  return step->rates.percent_of_ceiling.value_or(0) >= kNearPercent;
+}
+
 RunFacts::RunFacts(const Profile& profile) : profile_(profile) {
+  const double run_bytes = run_bytes_of(profile);
   for (const ProfileLayer& layer : profile.layers) {
     for (const std::size_t at : layer.steps) {
       const ProfileStep& step = profile.steps[at];
-      steps_.push_back({&step, &layer, work_of(step.info, profile.memory)});
+      steps_.push_back({&step, &layer, work_of(step.info, run_bytes)});
     }
   }
   std::ranges::stable_sort(steps_, std::ranges::greater{}, &StepFacts::time_ms);
@@ -29,8 +36,9 @@ StepGroup RunFacts::where(const std::function<bool(const StepFacts&)>& holds) co
 double RunFacts::time_with(const StepFacts& step, const ChangeOfWork& change) const {
   const double least_ms = least_time(step.work, roofline()).limit_ms();
   if (least_ms <= 0) return step.time_ms();
-  const double starting_ms = std::min(step.time_ms(), roofline().step_overhead_ms);
   const double changed_ms = least_time(change(step.work), roofline()).limit_ms();
+  if (!step.is_near_ceiling()) return step.time_ms() + changed_ms - least_ms;
+  const double starting_ms = std::min(step.time_ms(), roofline().step_overhead_ms);
   return starting_ms + (step.time_ms() - starting_ms) * changed_ms / least_ms;
 }
 
@@ -68,7 +76,7 @@ double percent_of_ceiling(const StepGroup& group) {
   for (const StepFacts& step : group) {
     least_ms += step.time_ms() * step.step->rates.percent_of_ceiling.value_or(0) / 100;
   }
-  return time_ms > 0 ? 100 * least_ms / time_ms : 0.0;
+  return time_ms > 0 ? std::min(100.0, 100 * least_ms / time_ms) : 0.0;
 }
 
 std::string main_level(const StepGroup& group) {

@@ -17,6 +17,7 @@ struct StepFacts {
 
   double time_ms() const { return step->time_ms; }
   bool is_bound_by(Bound bound) const { return step->rates.bound == bound; }
+  bool is_near_ceiling() const;  // a third of it or more
   bool is_reorder() const { return step->info.op == "Reorder"; }
   bool fell_back() const { return !step->info.fell_back.empty(); }
 };
@@ -33,7 +34,8 @@ class RunFacts {
   // Those that `holds` is true of, slowest first.
   StepGroup where(const std::function<bool(const StepFacts&)>& holds) const;
 
-  // The time with other work, at the efficiency reached now; starting a step takes what it takes.
+  // The time with other work, at the efficiency reached now (far below the ceiling, only what
+  // the ceiling itself gains counts). Starting a step takes what it takes.
   double time_with(const StepFacts& step, const ChangeOfWork& change) const;
   double time_with(const StepGroup& group, const ChangeOfWork& change) const;
 
@@ -47,7 +49,7 @@ class RunFacts {
 
 double total_ms(const StepGroup& group);
 StepWork total_work(const StepGroup& group);
-// How near its ceilings the group comes as a whole.
+// How near its ceilings the group comes as a whole; what lies above is an error of the ceiling.
 double percent_of_ceiling(const StepGroup& group);
 // The level of memory that binds most of the group's time.
 std::string main_level(const StepGroup& group);

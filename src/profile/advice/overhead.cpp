@@ -1,4 +1,4 @@
-// Time that is no work of the model's: starting steps, changing layouts, starting up.
+// Starting and ending steps, which is no work of the model's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,131 +10,47 @@ namespace assay {
 
 namespace {
 
-// --- starting steps
+// No step spends more on it than it takes.
+double starting_all_ms(const RunFacts& facts) {
+  double sum_ms = 0;
+  for (const StepFacts& step : facts.steps()) {
+    sum_ms += std::min(step.time_ms(), facts.roofline().step_overhead_ms);
+  }
+  return sum_ms;
+}
 
-constexpr std::int64_t kBatch = 8;
+std::string tiny_text(const RunFacts& facts, const StepGroup& group) {
+  if (group.empty()) return "";
+  return fmt::format("; those that do little else: {}, {}", group.size(),
+                     facts.time_text(total_ms(group)));
+}
 
-std::string fewer_threads_text(const Profile& profile) {
+std::string threads_text(const Profile& profile) {
   if (profile.program.threads < 2) return "";
-  return fmt::format("; starting one on {} threads takes longer than on one: try --threads 1",
+  return fmt::format("; {} threads are started for each, so try --threads 1 as well",
                      profile.program.threads);
-}
-
-// --- layouts
-
-std::string step_text(const ProfileStep& step) {
-  const std::string& name = step.layer_names.empty() ? step.info.name : step.layer_names.front();
-  return step.info.algorithm.empty() ? name : fmt::format("{} ({})", name, step.info.algorithm);
-}
-
-const ProfileStep* neighbour(const Profile& profile, const ProfileStep& reorder, int direction) {
-  auto at = &reorder - profile.steps.data() + direction;
-  while (at >= 0 && at < std::ssize(profile.steps)) {
-    const ProfileStep& step = profile.steps[static_cast<std::size_t>(at)];
-    if (step.info.op != "Reorder") return &step;
-    at += direction;
-  }
-  return nullptr;
-}
-
-// The step that computed what is reordered; not always the one just before.
-const ProfileStep* producer(const Profile& profile, const ProfileStep& reorder) {
-  if (reorder.info.layers.empty()) return nullptr;
-  const ProfileStep* last = nullptr;
-  for (const ProfileStep& step : profile.steps) {
-    if (&step == &reorder) break;
-    const bool makes_it =
-        std::ranges::find(step.info.layers, reorder.info.layers.back()) != step.info.layers.end();
-    if (makes_it && step.info.op != "Reorder") last = &step;
-  }
-  return last;
-}
-
-std::string between_text(const Profile& profile, const ProfileStep& reorder) {
-  const ProfileStep* from = producer(profile, reorder);
-  const ProfileStep* to = neighbour(profile, reorder, 1);
-  return fmt::format("between {} and {}", from ? step_text(*from) : "an input",
-                     to ? step_text(*to) : "an output");
-}
-
-// --- starting up
-
-// What choosing algorithms cannot take: reading the weights and storing them as the engine wants.
-double packing_ms(const Profile& profile) {
-  if (!profile.roofline) return 0;
-  const StepWork work{.read_bytes = static_cast<double>(profile.stored_bytes),
-                      .written_bytes = static_cast<double>(profile.memory.program.weight_bytes)};
-  return least_time(work, *profile.roofline).limit_ms();
-}
-
-bool chooses_algorithms(const ProgramOptions& program) {
-  return program.optimize_for == OptimizeFor::Latency && program.tuning_file.empty();
 }
 
 }  // namespace
 
 std::optional<Advice> overhead(const RunFacts& facts) {
   constexpr double kMuch = 0.1;
+  constexpr std::int64_t kLarger = 8;
   const Profile& profile = facts.profile();
   const StepGroup group =
       facts.where([](const StepFacts& step) { return step.is_bound_by(Bound::Overhead); });
-  const double starting_ms =
-      facts.roofline().step_overhead_ms * static_cast<double>(profile.steps.size());
+  const double starting_ms = starting_all_ms(facts);
   const double tiny_ms = total_ms(group);
   if (facts.share(std::max(starting_ms, tiny_ms)) <= kMuch) return {};
-  Advice advice{.layers = layer_names(group.empty() ? facts.steps() : group)};
+  const std::int64_t batch = kLarger * profile.batch;
+  Advice advice{.layers = layer_names(tiny_ms > starting_ms ? group : facts.steps())};
   advice.reason =
-      fmt::format("{} steps at {} each to start and end them are {}; {} of them do little else",
-                  profile.steps.size(), duration_text(facts.roofline().step_overhead_ms),
-                  facts.time_text(starting_ms), group.size());
-  const std::int64_t larger = kBatch * profile.batch;
-  advice.action = fmt::format("run {} samples at once (--batch {}), which start them once{}",
-                              larger, larger, fewer_threads_text(profile));
-  advice.gain_ms = std::min(starting_ms, profile.typical_run_ms) * (1 - 1.0 / kBatch);
-  return advice;
-}
-
-std::optional<Advice> layout_changes(const RunFacts& facts) {
-  constexpr double kMuch = 0.03;
-  const StepGroup group = facts.where([](const StepFacts& step) { return step.is_reorder(); });
-  const double time_ms = total_ms(group);
-  if (facts.share(time_ms) <= kMuch) return {};
-  const StepWork work = total_work(group);
-  const ProfileStep& slowest = *group.front().step;
-  Advice advice{.layers = layer_names(group)};
-  advice.reason =
-      fmt::format("{} for {} of {} moved from one layout to another; the longest, {}, stands {}",
-                  facts.time_text(time_ms),
-                  group.size() == 1 ? "a change" : fmt::format("{} changes", group.size()),
-                  with_binary_unit(work.bytes()), duration_text(slowest.time_ms),
-                  between_text(facts.profile(), slowest));
-  advice.action =
-      "let neighbours suit each other: the same kind of layer on both sides, channels a multiple "
-      "of "
-      "the vector width, no reshape or transpose between them; all of that time is to gain";
-  advice.gain_ms = time_ms;
-  return advice;
-}
-
-std::optional<Advice> start_up(const RunFacts& facts) {
-  constexpr double kManyRuns = 20;
-  constexpr double kNoticedMilliseconds = 50;
-  const Profile& profile = facts.profile();
-  if (!chooses_algorithms(profile.program)) return {};
-  const double start_ms = profile.start_up.compile_ms + profile.start_up.first_run_ms;
-  const double runs = start_ms / profile.typical_run_ms;
-  if (runs < kManyRuns || start_ms < kNoticedMilliseconds) return {};
-  Advice advice{.once = true};
-  advice.reason = fmt::format("compiling takes {} and the first run {}, as long as {} runs",
-                              duration_text(profile.start_up.compile_ms),
-                              duration_text(profile.start_up.first_run_ms),
-                              with_thousands(static_cast<std::int64_t>(runs)));
-  advice.action = fmt::format(
-      "--tuning FILE keeps the algorithms that compiling chose by running them; it still stores {} "
-      "of weights, at least {}",
-      with_binary_unit(static_cast<double>(profile.memory.program.weight_bytes)),
-      duration_text(packing_ms(profile)));
-  advice.gain_ms = std::max(0.0, profile.start_up.compile_ms - packing_ms(profile));
+      fmt::format("{} to start and end {} steps, {} for each that takes longer{}",
+                  facts.time_text(starting_ms), facts.steps().size(),
+                  duration_text(facts.roofline().step_overhead_ms), tiny_text(facts, group));
+  advice.action = fmt::format("run {} samples at once (--batch {}), which start them once{}", batch,
+                              batch, threads_text(profile));
+  advice.gain_ms = starting_ms * (1 - 1.0 / kLarger);
   return advice;
 }
 

@@ -51,11 +51,10 @@ std::optional<Advice> lower_precision(const RunFacts& facts) {
       facts.time_text(total_ms(group)), percent_of_ceiling(group),
       rate_text(facts.roofline().peak_gflops), rate_text(*int8_peak), ratio);
   advice.action = fmt::format(
-      "quantise weights and activations to int8: {} would be left at the same efficiency{}",
-      duration_text(left_ms),
+      "quantise weights and activations to int8: {} would be left{}", duration_text(left_ms),
       others == 0 ? ""
-                  : fmt::format("; {} other{} would gain nothing, Winograd spares as much there",
-                                others, others == 1 ? "" : "s"));
+                  : fmt::format("; {} other {} would gain nothing, Winograd spares as much there",
+                                others, others == 1 ? "layer" : "layers"));
   advice.gain_ms = total_ms(group) - left_ms;
   return advice;
 }

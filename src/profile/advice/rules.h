@@ -27,7 +27,9 @@ std::optional<Advice> fell_back(const RunFacts& facts);
 std::optional<Advice> reference_engine(const RunFacts& facts);
 // overhead.cpp
 std::optional<Advice> overhead(const RunFacts& facts);
+// layout.cpp
 std::optional<Advice> layout_changes(const RunFacts& facts);
+// start_up.cpp
 std::optional<Advice> start_up(const RunFacts& facts);
 
 }  // namespace assay

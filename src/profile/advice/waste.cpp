@@ -52,19 +52,32 @@ std::optional<TileSize> tile_of(const std::string& algorithm) {
   return TileSize{*height, *width};
 }
 
+struct Pixels {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+
+  double count() const { return static_cast<double>(height) * static_cast<double>(width); }
+  std::string text() const { return fmt::format("{}x{}", height, width); }
+};
+
+std::optional<Pixels> image_of(const LayerCost& cost) {
+  if (!cost.output_shape || cost.output_shape->rank() != 4) return {};
+  const Pixels image{(*cost.output_shape)[2].value(), (*cost.output_shape)[3].value()};
+  return image.height > 0 && image.width > 0 ? std::optional(image) : std::nullopt;
+}
+
+Pixels covered_by(const TileSize& tile, const Pixels& image) {
+  return {rounded_up(image.height, tile.height), rounded_up(image.width, tile.width)};
+}
+
 // Of the pixels that tiles cover, those beyond the image.
 double share_overhanging(const LayerCost& cost, const TileSize& tile) {
-  if (!cost.output_shape || cost.output_shape->rank() != 4) return 0;
-  const std::int64_t height = (*cost.output_shape)[2].value();
-  const std::int64_t width = (*cost.output_shape)[3].value();
-  if (height < 1 || width < 1) return 0;
-  const double covered = static_cast<double>(rounded_up(height, tile.height)) *
-                         static_cast<double>(rounded_up(width, tile.width));
-  return 1 - static_cast<double>(height) * static_cast<double>(width) / covered;
+  const auto image = image_of(cost);
+  return image ? 1 - image->count() / covered_by(tile, *image).count() : 0.0;
 }
 
 double share_of_padding(const LayerCost& cost) {
-  if (cost.macs <= 0 || cost.effective_macs <= 0) return 0;
+  if (cost.macs <= 0 || cost.effective_macs <= 0 || !image_of(cost)) return 0;
   return 1 - static_cast<double>(cost.effective_macs) / static_cast<double>(cost.macs);
 }
 
@@ -76,16 +89,27 @@ double share_without_use(const StepFacts& step) {
   return algorithm.starts_with("im2col") ? share_of_padding(step.layer->cost) : 0.0;
 }
 
-std::string slowest_text(const StepFacts& step) {
+// Only for steps that waste something: they have an image.
+std::string waste_text(const StepFacts& step) {
   const std::string& algorithm = step.step->info.algorithm;
-  const std::string shape = step.layer->cost.output_shape->to_string();
+  const Pixels image = *image_of(step.layer->cost);
   const double percent = 100 * share_without_use(step);
-  if (tile_of(algorithm)) {
-    return fmt::format("{} on {} computes {:.0f} % of its pixels beyond the image", algorithm,
-                       shape, percent);
+  if (const auto tile = tile_of(algorithm)) {
+    return fmt::format("{} covers {} pixels with tiles for {}, {:.0f} % of them beyond the image",
+                       algorithm, image.text(), covered_by(*tile, image).text(), percent);
   }
-  return fmt::format("{} on {} spends {:.0f} % of its multiplications on padding", algorithm, shape,
-                     percent);
+  return fmt::format("{} on {} pixels spends {:.0f} % of its multiplications on padding", algorithm,
+                     image.text(), percent);
+}
+
+std::string fitting_text(const StepFacts& step) {
+  const Pixels image = *image_of(step.layer->cost);
+  const auto tile = tile_of(step.step->info.algorithm);
+  if (!tile) return "let images shrink later, so that fewer pixels lie at the border";
+  return fmt::format(
+      "choose the input's size, or where images shrink, so that tiles fit: {} pixels cost no more "
+      "here than {}",
+      covered_by(*tile, image).text(), image.text());
 }
 
 // --- channels
@@ -122,11 +146,10 @@ std::optional<Advice> padding_waste(const RunFacts& facts) {
   const double time_ms = total_ms(found.steps);
   Advice advice{.layers = layer_names(found.steps)};
   advice.reason = fmt::format("{}, {:.0f} % of it for nothing: {}", facts.time_text(time_ms),
-                              100 * found.wasted_ms / time_ms, slowest_text(found.steps.front()));
-  advice.action = fmt::format(
-      "choose the size of the input so that images divide into tiles at this depth, or let them "
-      "shrink later: the same results take {}",
-      duration_text(time_ms - found.wasted_ms));
+                              100 * found.wasted_ms / time_ms, waste_text(found.steps.front()));
+  advice.action =
+      fmt::format("{}; without the waste {} would be left", fitting_text(found.steps.front()),
+                  duration_text(time_ms - found.wasted_ms));
   advice.gain_ms = found.wasted_ms;
   return advice;
 }
