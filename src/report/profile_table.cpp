@@ -135,11 +135,9 @@ std::string energy_text(const EnergyEstimate& energy) {
     parts.push_back(joules_text(*energy.net_j_per_run) + " of it above idling");
   }
   if (energy.proxy_j) {
-    parts.push_back(fmt::format("{} a run by proxy, {:g} W × latency", joules_text(*energy.proxy_j),
-                                energy.power_watts.value_or(0)));
+    parts.push_back(joules_text(*energy.proxy_j) + " a run by proxy");
   }
-  const bool needs_note = !energy.proxy_j || energy.gross_j_per_run;
-  if (needs_note && !energy.note.empty()) parts.push_back(energy.note);
+  if (!energy.note.empty()) parts.push_back(energy.note);
   return join(parts, "; ");
 }
 

@@ -586,15 +586,15 @@ class MachineCeilings(Case):
         self.assertIn("not kept for next time", result.stderr)
 
 
-def kept_under(fingerprint):
-    """The name under which ceilings are kept: FNV-1a of the machine's fingerprint."""
+def kept_under(fingerprint, kind="machine"):
+    """The name under which something is kept: FNV-1a of the machine's fingerprint."""
     number = 0xcbf29ce484222325
     for byte in fingerprint.encode():
         number = (number ^ byte) * 0x100000001b3 % (1 << 64)
-    return f"machine-{number:016x}.json"
+    return f"{kind}-{number:016x}.json"
 
 
-class Streaming(Case):
+class WithCeilings(Case):
     @classmethod
     def setUpClass(cls):
         """Ceilings measured quickly stand in for those that would take longer."""
@@ -604,8 +604,117 @@ class Streaming(Case):
         quick = assay("machine", "--quick", "--json").stdout
         folder = pathlib.Path(holder.name) / "assay"
         folder.mkdir()
-        (folder / kept_under(json.loads(quick)["fingerprint"])).write_text(quick)
+        cls.fingerprint = json.loads(quick)["fingerprint"]
+        cls.cache = folder
+        (folder / kept_under(cls.fingerprint)).write_text(quick)
 
+
+class Fitting(WithCeilings):
+    @classmethod
+    def setUpClass(cls):
+        """A made-up calibration: everything runs at half of its roofline."""
+        super().setUpClass()
+        sample = {"family": "a", "class": "product", "flops": 1e6, "weight_bytes": 1e6,
+                  "activation_bytes": 1e4, "roof_ms": 0.5, "time_ms": 1}
+        held_out = {"model": "a", "measured_ms": 10, "estimated_ms": 11, "bound_ms": 5}
+        calibration = {"schema": "assay.calibration/1", "measured_at": "2026-01-01T00:00:00Z", "threads": 1,
+                       "step_overhead_ms": 0.001, "disturbed": [], "samples": [sample], "held_out": [held_out]}
+        (cls.cache / kept_under(cls.fingerprint, "calibration")).write_text(json.dumps(calibration))
+
+    def fit(self, *words, code=0):
+        result = assay("fit", *words, env=self.environment)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def test_every_device_has_a_verdict_and_a_reason(self):
+        document = json.loads(self.fit("zoo:small_cnn", "--json").stdout)
+        self.assertEqual(document["schema"], "assay.fit/1")
+        self.assertGreater(len(document["devices"]), 25)
+        for device in document["devices"]:
+            self.assertIn(device["verdict"], ("fits", "tight", "does not fit", "unknown"))
+            self.assertTrue(device["reason"])
+            if device["estimate_ms"] is not None:
+                self.assertLessEqual(device["bound_ms"], device["estimate_ms"])
+                self.assertLessEqual(device["estimate_low_ms"], device["estimate_ms"])
+                self.assertLessEqual(device["estimate_ms"], device["estimate_high_ms"])
+
+    def test_exit_code_1_where_nothing_fits(self):
+        self.fit("zoo:vgg16", "--kind", "microcontroller", code=1)
+        self.fit("zoo:mlp", "--device", "this-machine", "--max-ms", "1000")
+        self.fit("zoo:mlp", "--device", "this-machine", "--max-ms", "0.000001", code=1)
+        self.fit("zoo:mlp", "--device", "this-machine", "--max-mb", "0.001", code=1)
+        self.fit("zoo:mlp", "--device", "jetson-nano", "--max-watts", "0.5", code=1)
+
+    def test_lower_precision_needs_less(self):
+        need = [json.loads(self.fit("zoo:mlp", "--device", "jetson-nano", "--precision", precision, "--json").stdout)
+                ["weight_bytes"] for precision in ("fp32", "fp16", "int8")]
+        self.assertEqual(need[0], 2 * need[1])
+        self.assertEqual(need[0], 4 * need[2])
+
+    def test_csv_has_a_line_for_each_device(self):
+        lines = self.fit("zoo:mlp", "--device", "jetson-nano", "--device", "t4", "--csv").stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertTrue(lines[0].startswith("id,name,bound_ms,estimate_ms"))
+
+    def test_a_table_of_what_was_held_out(self):
+        self.assertIn("Median error 10.0 %", self.fit("--validate").stdout)
+
+    def test_what_cannot_be_is_refused(self):
+        self.fit(code=2)
+        self.fit("zoo:mlp", "--max-ms", "0", code=2)
+        self.fit("zoo:mlp", "--max-ms", "soon", code=2)
+        self.fit("zoo:mlp", "--precision", "int7", code=2)
+        self.fit("zoo:mlp", "--kind", "toaster", code=2)
+        self.assertIn("jetson-nano", self.fit("zoo:mlp", "--device", "jetson-nan", code=3).stderr)
+        self.fit("nobody.onnx", code=3)
+
+
+class Judging(WithCeilings):
+    def profile(self, *words):
+        result = assay("profile", *words, "--runs", "5", "--warmup", "2", env=self.environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_layers_are_held_against_measured_ceilings(self):
+        document = json.loads(self.profile("zoo:small_cnn", "--json"))
+        self.assertEqual(document["machine"]["provenance"], "measured")
+        self.assertEqual(document["machine"]["levels"][-1]["level"], "DRAM")
+        self.assertIn(document["bottleneck"], ("memory", "compute"))
+        for layer in document["layers"]:
+            if layer["bound"]:
+                self.assertIn(layer["bound"], ("compute", "memory", "overhead"))
+                self.assertEqual(layer["bound"] == "memory", layer["bound_level"] is not None)
+                self.assertGreater(layer["percent_of_ceiling"], 0)
+                self.assertGreaterEqual(layer["headroom_ms"], 0)
+
+    def test_a_roofline_and_a_summary_below_the_table(self):
+        text = self.profile("zoo:small_cnn", "--roofline", "--hardware")
+        self.assertIn("FLOP per byte", text)
+        self.assertIn("Raspberry Pi 4", text)
+        self.assertIn("this machine", text)
+
+    def test_energy_is_a_proxy_where_watts_are_given(self):
+        document = json.loads(self.profile("zoo:mlp", "--power-watts", "5", "--json"))
+        joules = 5 * document["latency_ms"] / 1000
+        self.assertAlmostEqual(document["energy"]["energy_proxy_j"], joules)
+        self.assertIn("proxy", document["energy"]["energy_note"])
+
+    def test_without_a_meter_or_counters_it_says_why(self):
+        document = json.loads(self.profile("zoo:mlp", "--energy", "--counters", "--json"))
+        energy = document["energy"]
+        self.assertTrue(energy["gross_j_per_run"] is not None or energy["energy_note"])
+        has_cycles = any(step.get("counters", {}).get("cycles") is not None for step in document["steps"])
+        self.assertTrue(has_cycles or document["uncounted_events"])
+
+    def test_a_folder_of_results_holds_the_pictures(self):
+        self.profile("zoo:small_cnn", "--out", str(self.folder / "results"))
+        names = {path.name for path in (self.folder / "results").iterdir()}
+        self.assertEqual(names, {"profile.json", "layers.csv", "trace.json", "roofline.png", "roofline.svg",
+                                 "layerwise_breakdown.csv", "precision_tradeoffs.csv", "hardware_summary.csv",
+                                 "layerwise_activation_memory.png", "layerwise_macs.png"})
+
+
+class Streaming(WithCeilings):
     def run_stream(self, *words):
         result = assay("stream", *words, env=self.environment)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "assay/error.h"
 #include "assay/layers.h"
 #include "assay/zoo.h"
 #include "profile/fit/efficiency.h"
