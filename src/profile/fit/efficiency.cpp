@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace assay {
 
@@ -32,28 +33,32 @@ double distance(const Portion& portion, const EfficiencySample& sample) {
 
 Efficiency::Efficiency(const std::vector<EfficiencySample>& samples, const std::string& without) {
   for (const EfficiencySample& sample : samples) {
-    const bool tells = sample.roof_ms > 0 && sample.time_ms > 0;
-    if (tells && sample.family != without) samples_.push_back(sample);
+    if (sample.roof_ms > 0 && sample.family != without) samples_.push_back(sample);
   }
 }
 
 double Efficiency::of(const Portion& portion) const {
   if (samples_.empty()) return 1;
-  std::vector<std::pair<double, double>> near;  // distance, logarithm of the efficiency
+  std::vector<std::pair<double, const EfficiencySample*>> near;
   for (const EfficiencySample& sample : samples_) {
-    near.emplace_back(distance(portion, sample), std::log(sample.roof_ms / sample.time_ms));
+    near.emplace_back(distance(portion, sample), &sample);
   }
   const std::size_t count = std::min(kNearest, near.size());
   std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(count));
   double sum = 0;
+  double timed = 0;
   double weights = 0;
   for (std::size_t i = 0; i < count; ++i) {
     constexpr double kAsGoodAsEqual = 0.25;
     const double weight = 1 / (kAsGoodAsEqual + near[i].first * near[i].first);
-    sum += weight * near[i].second;
+    const EfficiencySample& sample = *near[i].second;
     weights += weight;
+    if (sample.time_ms <= 0) continue;  // the engine did without it
+    sum += weight * std::log(sample.roof_ms / sample.time_ms);
+    timed += weight;
   }
-  return std::exp(sum / weights);
+  if (timed <= 0) return std::numeric_limits<double>::infinity();
+  return std::exp(sum / timed) * weights / timed;
 }
 
 EfficiencySample sample_of(const std::string& family, const Portion& portion,
@@ -71,8 +76,9 @@ double estimated_ms(const std::vector<Portion>& portions, const Roofline& roofli
                     const Efficiency& efficiency) {
   double sum = 0;
   for (const Portion& portion : portions) {
-    const double least = least_time(portion.work, roofline).limit_ms();
-    sum += least / efficiency.of(portion) + roofline.step_overhead_ms;
+    const double reached = efficiency.of(portion);
+    if (!std::isfinite(reached)) continue;
+    sum += least_time(portion.work, roofline).limit_ms() / reached + roofline.step_overhead_ms;
   }
   return sum;
 }

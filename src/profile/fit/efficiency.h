@@ -14,7 +14,8 @@ class Efficiency {
   explicit Efficiency(const std::vector<EfficiencySample>& samples,
                       const std::string& without = "");
 
-  // Least time / time. Above 1 where an algorithm needs fewer operations than are counted.
+  // Least time / time. Above 1 where an algorithm needs fewer operations than are counted; infinite
+  // where the engine did without all that is like it.
   double of(const Portion& portion) const;
 
  private:

@@ -41,20 +41,16 @@ const std::map<std::string, std::string>& classes_by_op() {
   return kClasses;
 }
 
-bool is_product(const std::string& op) {
-  return op == "Gemm" || op == "MatMul";
-}
-
 std::string class_of(const LayerCost& cost) {
   if (!cost.form.empty()) {
     if (cost.form.starts_with("depthwise")) return "depthwise";
     if (cost.form.starts_with("grouped")) return "grouped conv";
     return cost.form == "3x3" || cost.form == "1x1" ? "conv " + cost.form : "conv";
   }
-  if (is_product(cost.op)) return cost.parameter_bytes > 0 ? "product" : "product of activations";
-  if (element_wise_ops().contains(cost.op)) return "element-wise";
   const auto known = classes_by_op().find(cost.op);
   if (known != classes_by_op().end()) return known->second;
+  if (cost.macs > 0) return cost.parameter_bytes > 0 ? "product" : "product of activations";
+  if (element_wise_ops().contains(cost.op)) return "element-wise";
   return cost.flops > 0 ? "other" : "movement";
 }
 
@@ -151,7 +147,8 @@ class Cutter {
   }
 
   void add(const LayerCost& cost, Portion& portion) const {
-    const auto weights = static_cast<double>(cost.parameter_bytes);
+    // A Gather reads only some rows of its table.
+    const auto weights = static_cast<double>(std::min(cost.parameter_bytes, cost.bytes_read));
     portion.work.flops += 2.0 * static_cast<double>(cost.effective_macs) +
                           static_cast<double>(cost.other_flops + cost.bias_flops);
     portion.fewest_flops += fewest_flops(cost);
