@@ -60,6 +60,7 @@ struct CalibrationNetwork {
   std::string name;
   std::string family;
   std::function<Graph()> make;
+  bool is_held_out = true;  // false: evidence for others alone, no network that anyone has
 };
 
 // Runs the networks, a few seconds each. Throws an Error of kind Cancelled if `progress` cancels.

@@ -2,13 +2,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "assay/bind.h"
 #include "assay/device_list.h"
 #include "assay/fit_report.h"
-#include "assay/layers.h"
-#include "assay/zoo.h"
 #include "base/fail.h"
 #include "cli/cache.h"
+#include "cli/calibration_networks.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device_options.h"
@@ -44,56 +42,6 @@ constexpr const char* kExamples = R"(Examples:
 The first time, built-in networks are run for about a minute to see how near its ceilings each
 kind of layer comes here; that is kept.)";
 
-CalibrationNetwork probe(const std::string& name, Shape input, const std::function<Graph()>& make) {
-  return {name, "probes", [input, make] {
-            Bindings bindings;
-            Graph graph = make();
-            bindings.input_shapes[graph.value(graph.inputs()[0]).name] = input;
-            return bind_inputs(std::move(graph), bindings).graph;
-          }};
-}
-
-// Layers of sizes that the networks lack: large products of few samples, wide images, recurrence.
-std::vector<CalibrationNetwork> probes() {
-  const auto linears = [] {
-    return Graph(Sequential({Linear(2048, 8192), Relu(), Linear(8192, 2048), Linear(2048, 512),
-                             Linear(512, 4096), Linear(4096, 64)}));
-  };
-  const auto images = [] {
-    const Conv2dOptions padded{.padding = 1};
-    return Graph(
-        Sequential({Conv2d(16, 64, 3, padded), Relu(), Conv2d(64, 64, 3, padded), Relu(),
-                    MaxPool2d(2), Conv2d(64, 128, 3, padded), Relu(), Conv2d(128, 128, 3, padded),
-                    Relu(), MaxPool2d(2), Conv2d(128, 256, 5, {.padding = 2}), Relu(),
-                    Conv2d(256, 256, 3, padded), Relu(), GlobalAvgPool2d()}));
-  };
-  const auto small_images = [] {
-    return Graph(Sequential({Conv2d(3, 8, 5), Relu(), MaxPool2d(2), Conv2d(8, 24, 5), Relu(),
-                             AvgPool2d(2), Conv2d(24, 64, 3), Relu(), GlobalAvgPool2d()}));
-  };
-  return {probe("linear layers", {1, 2048}, linears),
-          probe("linear layers, batch 32", {32, 2048}, linears),
-          probe("wide images", {1, 16, 192, 192}, images),
-          probe("small images", {1, 3, 32, 32}, small_images),
-          {"lstm:length=32,inputs=64,hidden=384", "probes",
-           [] { return zoo_model("lstm:length=32,inputs=64,hidden=384"); }}};
-}
-
-// Networks of every kind, small and large, at more than one batch size.
-std::vector<CalibrationNetwork> networks() {
-  std::vector<CalibrationNetwork> all;
-  for (const char* name : {"mlp", "mlp:batch=64", "small_cnn", "small_cnn_gap:batch=32", "lenet5",
-                           "stream_mlp", "lstm", "encoder", "mobilenet_v2", "mobilenet_v2:batch=8",
-                           "resnet18", "resnet50", "vgg16", "vit_b16", "gpt2_small"}) {
-    const std::string text = name;
-    std::string family = text.substr(0, text.find(':'));
-    if (family == "small_cnn_gap") family = "small_cnn";
-    all.push_back({text, family, [text] { return zoo_model(text); }});
-  }
-  for (auto& probe : probes()) all.push_back(std::move(probe));
-  return all;
-}
-
 std::optional<Calibration> kept_calibration(const std::optional<std::string>& path) {
   const auto text = kept_text(path);
   if (!text) return {};
@@ -109,7 +57,7 @@ Calibration known_calibration(const Machine& machine, bool again, Progress& prog
   const auto path = cache_path("calibration", fingerprint(machine.topology));
   if (auto kept = again ? std::nullopt : kept_calibration(path)) return std::move(*kept);
   const auto threads = static_cast<int>(machine.topology.usable.size());
-  Calibration calibration = calibrate(machine, threads, networks(), &progress);
+  Calibration calibration = calibrate(machine, threads, calibration_networks(), &progress);
   if (!calibration.is_trustworthy()) {
     warnings.push_back(
         fmt::format("something else ran beside {} of {} networks while calibrating: estimates are "

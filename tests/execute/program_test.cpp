@@ -249,5 +249,24 @@ TEST(OneDnnProgram, TakesNoMoreMemoryForWeightsThanTheModelWhenAskedTo) {
   EXPECT_LE(program->memory().weight_bytes, program->memory().planned_weight_bytes + 64 * 16);
 }
 
+// 2x2 windows over 7 or 8 rows and columns: of 7 one is left over.
+TEST(Pooling, IsFastWhereTheLastPositionsAreLeftOver) {
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    for (const std::int64_t side : {7, 8}) {
+      GraphBuilder builder("pools");
+      const ValueId input = builder.input("x", DataType::Float32, Shape{2, 5, side, side});
+      const std::vector<std::int64_t> two = {2, 2};
+      builder.output(builder.node(op, "pool", {input}, {{"kernel_shape", two}, {"strides", two}}),
+                     "y");
+      const Graph graph = builder.finish();
+      const Difference difference = compare_engines(graph);
+      EXPECT_TRUE(difference.same_shapes);
+      EXPECT_LT(difference.largest, 1e-6) << op << " " << side;
+      const auto program = compile(infer_shapes(graph));
+      for (const StepInfo& step : program->steps()) EXPECT_EQ(step.fell_back, "") << op << side;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -67,7 +67,7 @@ Portion portion_like(const EfficiencySample& one) {
 
 TEST(Efficiency, IsThatOfTheSamplesMostAlike) {
   std::vector<EfficiencySample> samples;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 10; ++i) {
     samples.push_back(sample("a", "conv 3x3", 1e6, 0.8));
     samples.push_back(sample("a", "softmax", 1e6, 0.1));
   }

@@ -1,4 +1,6 @@
 // MaxPool, AveragePool and their global forms, in the layout the input has.
+#include <algorithm>
+
 #include "base/checked.h"
 #include "execute/onednn/steps.h"
 #include "kernels/window_grid.h"
@@ -35,11 +37,13 @@ std::optional<Windows> windows_of(const Lowering& lowering, const Node& node, co
     windows.strides.push_back(axis.stride);
     windows.dilations.push_back(axis.dilation - 1);
     windows.begin.push_back(axis.pad_begin);
-    windows.end.push_back((axis.output - 1) * axis.stride + axis.extent() - axis.input -
-                          axis.pad_begin);
+    // Negative where the last positions are left over, too few for one more window.
+    const std::int64_t beyond =
+        (axis.output - 1) * axis.stride + axis.extent() - axis.input - axis.pad_begin;
+    windows.end.push_back(std::max<std::int64_t>(0, beyond));
     // oneDNN wants padding narrower than the window, and counts what ceil_mode adds differently.
     const bool is_odd = axis.pad_begin >= axis.extent() || windows.end.back() >= axis.extent();
-    if (is_odd || windows.end.back() < 0) return {};
+    if (is_odd) return {};
     if (windows.end.back() > axis.pad_end && node.op == "AveragePool" &&
         node.int_or("count_include_pad", 0) != 0) {
       return {};

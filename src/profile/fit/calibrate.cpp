@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <numeric>
 
 #include "assay/fit.h"
 #include "assay/profile.h"
@@ -33,13 +34,15 @@ class PartOfProgress : public Progress {
 
 struct MeasuredNetwork {
   bool was_disturbed = false;
+  bool is_held_out = true;
   std::string name;
   std::string family;
   std::vector<Portion> portions;
   double measured_ms = 0;
 };
 
-// The time of every portion: that of the layers whose nodes it holds.
+// The time of every portion: that of the layers whose nodes it holds, and its share of what belongs
+// to no layer, such as changes of layout.
 std::vector<double> times_of(const std::vector<Portion>& portions, const Profile& profile) {
   std::vector<double> times;
   for (const Portion& portion : portions) {
@@ -51,6 +54,9 @@ std::vector<double> times_of(const std::vector<Portion>& portions, const Profile
     }
     times.push_back(time);
   }
+  const double attributed = std::accumulate(times.begin(), times.end(), 0.0);
+  if (attributed <= 0) return times;
+  for (double& time : times) time *= profile.typical_run_ms / attributed;
   return times;
 }
 
@@ -65,7 +71,8 @@ MeasuredNetwork measured_network(const CalibrationNetwork& one, const Roofline& 
   const Graph graph = one.make();
   RunOptions run;
   run.program.threads = roofline.threads;
-  MeasuredNetwork network{.name = one.name,
+  MeasuredNetwork network{.is_held_out = one.is_held_out,
+                          .name = one.name,
                           .family = one.family,
                           .portions = portions_of(prepare_to_run(graph, one.name, run).inferred)};
   ProfileOptions options{.run = run, .judge = false};
@@ -129,6 +136,7 @@ Calibration calibrate(const Machine& machine, int threads,
   }
   for (const MeasuredNetwork& network : measured) {
     if (network.was_disturbed) calibration.disturbed.push_back(network.name);
+    if (!network.is_held_out) continue;
     calibration.held_out.push_back(predicted_from_others(network, *roofline, calibration.samples));
   }
   return calibration;

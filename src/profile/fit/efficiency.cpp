@@ -8,7 +8,7 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t kNearest = 6;
+constexpr std::size_t kNearest = 10;
 
 double logarithm(double amount) {
   return std::log2(std::max(1.0, amount));
@@ -49,8 +49,8 @@ double Efficiency::of(const Portion& portion) const {
   double timed = 0;
   double weights = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    constexpr double kAsGoodAsEqual = 0.25;
-    const double weight = 1 / (kAsGoodAsEqual + near[i].first * near[i].first);
+    // Within a doubling samples weigh about the same: their own times are not sure either.
+    const double weight = 1 / (1 + near[i].first * near[i].first);
     const EfficiencySample& sample = *near[i].second;
     weights += weight;
     if (sample.time_ms <= 0) continue;  // the engine did without it
