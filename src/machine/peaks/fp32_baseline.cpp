@@ -1,5 +1,9 @@
 // What every processor of the architecture has: 128 bits, and on x86-64 no fused multiply-add, so
 // that half of the sums are multiplied and half added to.
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
@@ -28,10 +32,11 @@ constexpr double kSumOfRound = kSumsAdded * kLanes * static_cast<double>(kStep);
 
 #if defined(__aarch64__)
 [[gnu::noinline]] double run_peak_fp32_baseline(std::int64_t rounds) {
-  const Floats one = hidden(Floats{1, 1, 1, 1});
-  const Floats step = hidden(Floats{kStep, kStep, kStep, kStep});
-  return register_sums<kSums, float>(rounds, Floats{},
-                                     [=](Floats sum) { return sum + one * step; });
+  // Named, because standard C++ does not let a compiler fuse a product and a sum by itself.
+  const float32x4_t one = hidden(vdupq_n_f32(1));
+  const float32x4_t step = hidden(vdupq_n_f32(kStep));
+  return register_sums<kSums, float>(rounds, vdupq_n_f32(0),
+                                     [=](float32x4_t sum) { return vfmaq_f32(sum, one, step); });
 }
 #else
 [[gnu::noinline]] double run_peak_fp32_baseline(std::int64_t rounds) {
