@@ -249,6 +249,15 @@ TEST(OneDnnProgram, TakesNoMoreMemoryForWeightsThanTheModelWhenAskedTo) {
   EXPECT_LE(program->memory().weight_bytes, program->memory().planned_weight_bytes + 64 * 16);
 }
 
+TEST(OneDnnProgram, CountsWeightsThatItReadsWhereTheModelKeepsThem) {
+  for (const char* model : {"mlp", "small_cnn", "lstm", "encoder:layers=1", "mobilenet_v2"}) {
+    const auto program = compiled(model, {.optimize_for = OptimizeFor::Memory});
+    std::int64_t read = 0;  // none of these models uses a weight twice
+    for (const StepInfo& step : program->steps()) read += step.weight_bytes;
+    EXPECT_GE(program->memory().weight_bytes, read) << model;
+  }
+}
+
 // 2x2 windows over 7 or 8 rows and columns: of 7 one is left over.
 TEST(Pooling, IsFastWhereTheLastPositionsAreLeftOver) {
   for (const char* op : {"MaxPool", "AveragePool"}) {

@@ -329,6 +329,21 @@ void reorder_weight(const Tensor& tensor, const Desc& from, const Desc& to, std:
 
 }  // namespace
 
+std::int64_t Lowering::bytes_used_as_stored() const {
+  std::size_t bytes = 0;
+  for (const auto& [storage, used] : used_as_stored_) {
+    std::vector<Stretch> stretches = used;
+    std::ranges::sort(stretches, {}, &Stretch::first);
+    std::size_t counted_up_to = 0;  // stretches may overlap
+    for (const Stretch& stretch : stretches) {
+      const std::size_t first = std::max(stretch.first, counted_up_to);
+      if (stretch.last > first) bytes += stretch.last - first;
+      counted_up_to = std::max(counted_up_to, stretch.last);
+    }
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 std::byte* Lowering::stored_bytes_of(const Tensor& tensor) {
   const auto [storage, offset] = tensor.identity();
   used_as_stored_[storage].push_back({offset, offset + tensor.byte_size()});

@@ -76,6 +76,8 @@ class Lowering {
   // Afterwards: brings the weights into the layouts that were chosen, and lets go of them as
   // stored.
   void prepare_weights();
+  // Weights that steps read where the model keeps them.
+  std::int64_t bytes_used_as_stored() const;
 
   const Graph& graph() const { return source_.model.graph; }
   const Node& node(NodeId id) const { return graph().node(id); }

@@ -172,7 +172,8 @@ void OneDnnProgram::lower(bool careful, Progress* progress) {
   if (has_to_fit) give_back_code_pages();
   find_inputs_and_outputs(lowering);
   bind(lowering, plan_arena(lowering));
-  memory_.weight_bytes = weights_.bytes() + lowering.inner_memory().weight_bytes;
+  memory_.weight_bytes =
+      weights_.bytes() + lowering.bytes_used_as_stored() + lowering.inner_memory().weight_bytes;
   memory_.arena_bytes += lowering.inner_memory().arena_bytes;
   dynamic_ = lowering.dynamic_values();
 }
