@@ -1,12 +1,10 @@
 #include "cli/machine_cache.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-
-#include <ctime>
 
 #include "assay/error.h"
 #include "assay/machine_report.h"
+#include "base/utc_time.h"
 #include "cli/cache.h"
 
 namespace assay::cli {
@@ -37,9 +35,7 @@ std::string keep_machine(const Machine& machine) {
 }
 
 Machine measured_machine(Topology topology, const CeilingOptions& options, Progress& progress) {
-  const std::time_t now = std::time(nullptr);
-  Machine machine{.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)),
-                  .topology = std::move(topology)};
+  Machine machine{.measured_at = utc_now(), .topology = std::move(topology)};
   machine.ceilings = measure_ceilings(machine.topology, options, &progress);
   return machine;
 }

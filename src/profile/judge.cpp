@@ -92,13 +92,7 @@ void judge_whole(const Roofline& roofline, Profile& profile) {
 }  // namespace
 
 double run_bytes_of(const Profile& profile) {
-  double weights = 0;
-  for (const ProfileStep& step : profile.steps) {
-    weights += static_cast<double>(step.info.weight_bytes);
-  }
-  const ProfileMemory& memory = profile.memory;
-  return std::max(static_cast<double>(memory.peak_bytes),
-                  weights + static_cast<double>(memory.program.arena_bytes));
+  return static_cast<double>(profile.memory.peak_bytes);
 }
 
 StepWork work_of(const StepInfo& step, double run_bytes) {

@@ -6,8 +6,7 @@
 
 namespace assay {
 
-// Distinct bytes that a run touches: what the program allocated, and weights that it reads where
-// the model has them.
+// Distinct bytes that a run touches: all that the program holds.
 double run_bytes_of(const Profile& profile);
 StepWork work_of(const StepInfo& step, double run_bytes);
 

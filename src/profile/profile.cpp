@@ -45,8 +45,7 @@ Started start(Inferred model, const RunOptions& options, StartUp& start_up, Prog
   return started;
 }
 
-// Frees the program, its threads and its memory with it: what follows has the machine to itself.
-ProgramFacts ended(Started started) {
+ProgramFacts facts_of(const Started& started) {
   ProgramFacts facts = facts_of(*started.program);
   facts.memory.peak_rss_growth_bytes = started.grown_bytes;
   return facts;
@@ -133,7 +132,7 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   Started started = start(std::move(prepared.inferred), options.run, start_up, progress);
   Observation seen = observe(*started.program, options.timing, options.traced_runs, progress);
   const bool was_interrupted = seen.measurement.cancelled;
-  Profile profile = assemble(std::move(facts), facts_of(*started.program), std::move(seen));
+  Profile profile = assemble(std::move(facts), facts_of(started), std::move(seen));
   if (options.count_events && !was_interrupted) {
     count_events(*started.program, profile.steps, profile.uncounted_events);
   }
@@ -142,10 +141,10 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
     profile.energy =
         energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
   }
-  const ProgramFacts program = ended(std::move(started));
-  profile.memory = program.memory;
   profile.program = options.run.program;
-  profile.program.threads = program.threads;
+  profile.program.threads = started.program->threads();
+  // Its threads and its memory go with it: what follows has the machine to itself.
+  started.program.reset();
   profile.seed = options.run.seed;
   profile.start_up = start_up;
   const bool has_time = options.machine || !profile.was_interrupted();

@@ -1,5 +1,7 @@
 #include "report/csv.h"
 
+#include <fmt/format.h>
+
 namespace assay {
 
 namespace {
@@ -17,6 +19,10 @@ std::string csv_line(std::span<const std::string> cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + quoted(cells[i]);
   return line + "\n";
+}
+
+std::string csv_number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "";
 }
 
 }  // namespace assay

@@ -1,11 +1,13 @@
 // One line of comma-separated values, quoted as RFC 4180 asks.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 namespace assay {
 
 std::string csv_line(std::span<const std::string> cells);
+std::string csv_number(const std::optional<double>& value);  // six digits; empty for nothing
 
 }  // namespace assay

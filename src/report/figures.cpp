@@ -20,6 +20,11 @@ std::string any_rate_text(std::optional<double> number) {
   return is_plain ? rate_text(number) : fmt::format("{:.3g}", *number);
 }
 
+std::string joules_text(double joules) {
+  return joules < 0.9995 ? fmt::format("{:.3g} mJ", 1000 * joules)
+                         : fmt::format("{:.3g} J", joules);
+}
+
 int decimals_for(double largest_ms) {
   return largest_ms >= 1000.0 ? 1 : largest_ms >= 100.0 ? 2 : largest_ms >= 1.0 ? 3 : 5;
 }

@@ -6,14 +6,6 @@
 
 namespace assay {
 
-namespace {
-
-std::string number(const std::optional<double>& value) {
-  return value ? fmt::format("{:.6g}", *value) : "";
-}
-
-}  // namespace
-
 std::string fit_csv(const FitReport& report) {
   const std::vector<std::string> header = {"id",
                                            "name",
@@ -32,13 +24,13 @@ std::string fit_csv(const FitReport& report) {
     const std::vector<std::string> cells = {
         without_control_characters(fit.id),
         without_control_characters(fit.name),
-        number(fit.bound_ms),
-        number(fit.estimate_ms),
-        number(fit.estimate_low_ms),
-        number(fit.estimate_high_ms),
+        csv_number(fit.bound_ms),
+        csv_number(fit.estimate_ms),
+        csv_number(fit.estimate_low_ms),
+        csv_number(fit.estimate_high_ms),
         fit.memory_bytes ? fmt::format("{:.0f}", *fit.memory_bytes) : "",
-        number(fit.power_watts),
-        number(fit.energy_proxy_j),
+        csv_number(fit.power_watts),
+        csv_number(fit.energy_proxy_j),
         fit.precision,
         std::string(name(fit.verdict)),
         fit.reason};

@@ -28,9 +28,7 @@ std::string band_text(const DeviceFit& fit) {
 }
 
 std::string energy_text(const std::optional<double>& joules) {
-  if (!joules) return "-";
-  return *joules < 0.9995 ? fmt::format("{:.3g} mJ", 1000 * *joules)
-                          : fmt::format("{:.3g} J", *joules);
+  return joules ? joules_text(*joules) : "-";
 }
 
 std::string setting_text(const FitReport& report) {

@@ -19,10 +19,6 @@ std::vector<std::string> header() {
   return names;
 }
 
-std::string number(const std::optional<double>& value) {
-  return value ? fmt::format("{:.6g}", *value) : "";
-}
-
 std::vector<std::string> cells_of(const ProfileRow& row) {
   const bool unknown = row.cost.answer == Answer::Unknown;
   std::vector<std::string> cells = {
@@ -32,15 +28,15 @@ std::vector<std::string> cells_of(const ProfileRow& row) {
     const std::int64_t figure = row.cost.*column.figure;
     cells.push_back(unknown && figure == 0 ? "" : std::to_string(figure));
   }
-  cells.push_back(number(row.time_ms));
-  cells.push_back(number(row.median_ms));
+  cells.push_back(csv_number(row.time_ms));
+  cells.push_back(csv_number(row.median_ms));
   cells.push_back(row.time_ms ? fmt::format("{:.6f}", row.share) : "");
-  cells.push_back(number(row.rates.gflops_per_second));
-  cells.push_back(number(row.rates.gbytes_per_second));
+  cells.push_back(csv_number(row.rates.gflops_per_second));
+  cells.push_back(csv_number(row.rates.gbytes_per_second));
   cells.emplace_back(row.rates.bound ? name(*row.rates.bound) : "");
   cells.push_back(row.rates.bound_level);
-  cells.push_back(number(row.rates.percent_of_ceiling));
-  cells.push_back(number(row.rates.headroom_ms));
+  cells.push_back(csv_number(row.rates.percent_of_ceiling));
+  cells.push_back(csv_number(row.rates.headroom_ms));
   cells.push_back(without_control_characters(row.detail));
   cells.push_back(join(row.doubts, "; "));
   return cells;

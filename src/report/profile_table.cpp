@@ -123,11 +123,6 @@ std::string ceiling_text(const Profile& profile) {
       duration_text(profile.headroom_ms.value_or(0)));
 }
 
-std::string joules_text(double joules) {
-  return joules < 0.9995 ? fmt::format("{:.3g} mJ", 1000 * joules)
-                         : fmt::format("{:.3g} J", joules);
-}
-
 std::string energy_text(const EnergyEstimate& energy) {
   std::vector<std::string> parts;
   if (energy.gross_j_per_run) parts.push_back(joules_text(*energy.gross_j_per_run) + " a run");

@@ -126,13 +126,6 @@ TEST_F(AdviceTest, FarBelowTheCeilingOnlyWhatTheCeilingGainsCounts) {
   EXPECT_FALSE(advice("small-batch"));
 }
 
-TEST_F(AdviceTest, WeightsReadInPlaceCountAmongTheBytesOfARun) {
-  add("fc", "Gemm", "brgemm", 5, {.weights = 40 * kMillion});
-  profile.memory.peak_bytes = 0;  // nothing was allocated for them
-  judged();
-  EXPECT_NEAR(advice("memory-bound-weights")->gain_ms, 5 * 0.75, 0.01);
-}
-
 TEST_F(AdviceTest, BatchOfEightIsNotTooSmall) {
   add("fc", "Gemm", "brgemm", 5, {.weights = 40 * kMillion});
   profile.batch = 8;

@@ -1,13 +1,11 @@
-#include <fmt/chrono.h>
-
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <numeric>
 
 #include "assay/fit.h"
 #include "assay/profile.h"
 #include "base/fail.h"
+#include "base/utc_time.h"
 #include "profile/compiled_model.h"
 #include "profile/fit/efficiency.h"
 #include "profile/step_overhead.h"
@@ -123,10 +121,8 @@ Calibration calibrate(const Machine& machine, int threads,
   auto roofline = roofline_of(machine, threads);
   if (!roofline) fail_running("this machine has no measured ceilings to calibrate against");
   roofline->step_overhead_ms = step_overhead_ms({.threads = threads});
-  const std::time_t now = std::time(nullptr);
-  Calibration calibration{.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)),
-                          .threads = threads,
-                          .step_overhead_ms = roofline->step_overhead_ms};
+  Calibration calibration{
+      .measured_at = utc_now(), .threads = threads, .step_overhead_ms = roofline->step_overhead_ms};
   std::vector<MeasuredNetwork> measured;
   const auto all = static_cast<double>(networks.size());
   for (const CalibrationNetwork& network : networks) {

@@ -1,5 +1,5 @@
-// A model cut into the portions that engines run as one: a layer with the element-wise ops that
-// follow it. Told from the graph alone, so that a model too large for this machine can be cut too.
+// The operators of a simplified model with what a prediction needs to know of each: its kind, the
+// fewest operations it can be done with, and the nodes of the model as given that it stands for.
 #pragma once
 
 #include <string>

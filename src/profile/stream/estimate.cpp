@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kKilobyte = 1024.0;
 
-OperatorProfile priced(const StreamOperator& one, const Roofline& roofline) {
+OperatorProfile priced(const FusedOperator& one, const Roofline& roofline) {
   OperatorProfile row{.operator_name = one.name, .fused = one.fused};
   if (!one.is_known) return row;
   const LeastTime least = least_time(one.work, roofline);
@@ -41,7 +41,7 @@ StreamTotals totals_of(const std::vector<OperatorProfile>& rows, double interval
 double fp32_memory_kb(const Prepared& prepared, const MayJoin& may_join) {
   const CostSheet sheet = count_costs(prepared.inferred, {.stored_as = DataType::Float32});
   double bytes = 0;
-  for (const StreamOperator& one : operators_of(prepared.inferred, sheet, may_join)) {
+  for (const FusedOperator& one : operators_of(prepared.inferred, sheet, may_join)) {
     bytes += one.work.bytes();
   }
   return bytes / kKilobyte;
@@ -58,7 +58,7 @@ HardwareProfile estimate_stream(Prepared prepared, double interval_ms, const Roo
   profile.stored_bytes = prepared.stored_bytes;
   profile.activation_bytes = prepared.plan.arena_bytes;
   profile.roofline = roofline;
-  for (StreamOperator& one : operators_of(prepared.inferred, prepared.cost, may_join)) {
+  for (FusedOperator& one : operators_of(prepared.inferred, prepared.cost, may_join)) {
     one.work.run_bytes = run_bytes(profile);
     profile.operator_profile.push_back(priced(one, roofline));
   }
@@ -75,10 +75,6 @@ HardwareProfile estimate_stream(Prepared prepared, double interval_ms, const Roo
 
 bool joins_its_own_operator(const std::string& layer, const std::string& into) {
   return layer.starts_with(into);
-}
-
-bool joins_any_operator(const std::string& /*layer*/, const std::string& /*into*/) {
-  return true;
 }
 
 }  // namespace assay

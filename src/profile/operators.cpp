@@ -1,4 +1,4 @@
-#include "profile/stream/operators.h"
+#include "profile/operators.h"
 
 #include <algorithm>
 #include <set>
@@ -23,7 +23,7 @@ class Joining {
         outputs_(graph_.outputs().begin(), graph_.outputs().end()),
         operator_of_(graph_.node_count(), kNone) {}
 
-  std::vector<StreamOperator> run() {
+  std::vector<FusedOperator> run() {
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i) {
       const NodeId id{i};
       if (cost(id).answer == Answer::Free) continue;
@@ -55,7 +55,7 @@ class Joining {
 
   bool may_follow(NodeId id, ValueId operand, NodeId maker) const {
     if (!maker.is_valid() || operator_of_[maker.number] == kNone) return false;
-    const StreamOperator& into = operators_[operator_of_[maker.number]];
+    const FusedOperator& into = operators_[operator_of_[maker.number]];
     const bool are_known = into.is_known && cost(id).answer == Answer::Counted;
     const bool is_last = last_[operator_of_[maker.number]] == maker;
     const bool is_private = readers_[operand.number].size() == 1 && !outputs_.contains(operand);
@@ -90,6 +90,7 @@ class Joining {
   void begin(NodeId id) {
     operator_of_[id.number] = operators_.size();
     operators_.push_back({.name = cost(id).name,
+                          .nodes = {id},
                           .work = work_of(id),
                           .is_known = cost(id).answer == Answer::Counted});
     last_.push_back(id);
@@ -105,6 +106,7 @@ class Joining {
     work.read_bytes += more.read_bytes - between;
     work.written_bytes += more.written_bytes - between;
     operators_[at].fused.push_back(cost(id).name);
+    operators_[at].nodes.push_back(id);
     operator_of_[id.number] = at;
     last_[at] = id;
   }
@@ -116,14 +118,18 @@ class Joining {
   const std::vector<std::vector<NodeId>> readers_;
   const std::set<ValueId> outputs_;
   std::vector<std::size_t> operator_of_;  // by node
-  std::vector<StreamOperator> operators_ = {};
+  std::vector<FusedOperator> operators_ = {};
   std::vector<NodeId> last_ = {};  // by operator: the node that makes its result
 };
 
 }  // namespace
 
-std::vector<StreamOperator> operators_of(const Inferred& model, const CostSheet& sheet,
-                                         const MayJoin& may_join) {
+bool joins_any_operator(const std::string& /*layer*/, const std::string& /*into*/) {
+  return true;
+}
+
+std::vector<FusedOperator> operators_of(const Inferred& model, const CostSheet& sheet,
+                                        const MayJoin& may_join) {
   return Joining(model, sheet, may_join).run();
 }
 

@@ -1,5 +1,5 @@
-// The operators of a model as a stream table lists them: layers, each with those computed along
-// with it, and the work of all.
+// The operators of a model as engines run them: layers, each with those computed along with it, and
+// the work of all. Told from the graph alone, without compiling it.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,10 @@
 
 namespace assay {
 
-struct StreamOperator {
+struct FusedOperator {
   std::string name;
   std::vector<std::string> fused = {};
+  std::vector<NodeId> nodes = {};  // the main one first
   StepWork work = {};
   bool is_known = true;  // false: nobody taught us what it costs
 };
@@ -19,10 +20,12 @@ struct StreamOperator {
 // Whether a layer may be computed along with an operator.
 using MayJoin = std::function<bool(const std::string& layer, const std::string& into)>;
 
+bool joins_any_operator(const std::string& layer, const std::string& into);  // always true
+
 // In execution order; what costs nothing is left out. An element-wise layer or a batch norm joins
 // the operator that makes its operand, where it may, nobody else reads that operand and the result
 // has its shape: the operand is then neither written nor read.
-std::vector<StreamOperator> operators_of(const Inferred& model, const CostSheet& sheet,
-                                         const MayJoin& may_join);
+std::vector<FusedOperator> operators_of(const Inferred& model, const CostSheet& sheet,
+                                        const MayJoin& may_join);
 
 }  // namespace assay
