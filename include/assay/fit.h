@@ -44,6 +44,7 @@ struct HeldOut {
 
 struct Calibration {
   std::string measured_at = "";
+  std::string ceilings_of = "";  // when those were measured that it stands on
   int threads = 1;
   double step_overhead_ms = 0;
   std::vector<std::string> disturbed = {};  // networks that something else ran beside

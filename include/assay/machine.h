@@ -10,6 +10,7 @@
 
 #include "assay/energy_meter.h"
 #include "assay/progress.h"
+#include "assay/timing.h"
 
 namespace assay {
 
@@ -67,7 +68,8 @@ struct Bandwidth {
 struct Ceilings {
   std::vector<Peak> peaks;
   std::vector<Bandwidth> bandwidths;
-  double seconds = 0;  // that measuring took
+  double seconds = 0;                    // that measuring took
+  std::vector<std::string> doubts = {};  // what else ran meanwhile, so that they may be too low
 };
 
 struct Machine {
@@ -91,7 +93,7 @@ Instruments find_instruments(const std::string& root = "");
 
 // Throws an Error of kind Cancelled if `progress` cancels.
 Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& options = {},
-                          Progress* progress = nullptr);
+                          Progress* progress = nullptr, MachineState& state = this_machine());
 
 // The better of both for everything that either has.
 Ceilings better_of(Ceilings some, const Ceilings& others);

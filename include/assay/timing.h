@@ -91,6 +91,11 @@ class MachineState {
 };
 MachineState& this_machine();  // reads /proc/stat
 
+// "competing-load" and "steal-time", where what else ran between these moments took enough to
+// matter. Nothing where the machine did not tell, or the stretch was too short.
+std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& before,
+                                        const std::optional<MachineTimes>& after);
+
 // `work(runs)` performs that many runs back to back. `after_sample`, if given, is called outside
 // the timed stretch after every sample that counts.
 struct TimedWork {

@@ -42,11 +42,16 @@ constexpr const char* kExamples = R"(Examples:
 The first time, built-in networks are run for about a minute to see how near its ceilings each
 kind of layer comes here; that is kept.)";
 
-std::optional<Calibration> kept_calibration(const std::optional<std::string>& path) {
+// Nothing where none was kept, where other ceilings have been measured since, or where the file is
+// damaged.
+std::optional<Calibration> kept_calibration(const std::optional<std::string>& path,
+                                            const Machine& machine) {
   const auto text = kept_text(path);
   if (!text) return {};
   try {
-    return parse_calibration_json(*text, *path);
+    Calibration calibration = parse_calibration_json(*text, *path);
+    if (calibration.ceilings_of != machine.measured_at) return {};
+    return calibration;
   } catch (const Error&) {
     return {};  // it is measured again, and the file made anew
   }
@@ -55,7 +60,7 @@ std::optional<Calibration> kept_calibration(const std::optional<std::string>& pa
 Calibration known_calibration(const Machine& machine, bool again, Progress& progress,
                               std::vector<std::string>& warnings) {
   const auto path = cache_path("calibration", fingerprint(machine.topology));
-  if (auto kept = again ? std::nullopt : kept_calibration(path)) return std::move(*kept);
+  if (auto kept = again ? std::nullopt : kept_calibration(path, machine)) return std::move(*kept);
   const auto threads = static_cast<int>(machine.topology.usable.size());
   Calibration calibration = calibrate(machine, threads, calibration_networks(), &progress);
   if (!calibration.is_trustworthy()) {

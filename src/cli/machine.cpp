@@ -26,10 +26,7 @@ Machine wanted_machine(const Arguments& arguments, bool quiet, std::vector<std::
   ProgressBar progress(quiet);
   if (!arguments.refresh && !arguments.quick) return known_machine(progress, warnings);
   Machine machine = measured_machine(read_topology(), {.quick = arguments.quick}, progress);
-  if (arguments.quick) return machine;
-  if (std::string why_not = keep_machine(machine); !why_not.empty()) {
-    warnings.push_back(std::move(why_not));
-  }
+  if (!arguments.quick) keep_machine(machine, warnings);
   return machine;
 }
 

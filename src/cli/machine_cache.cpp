@@ -4,6 +4,7 @@
 
 #include "assay/error.h"
 #include "assay/machine_report.h"
+#include "base/text.h"
 #include "base/utc_time.h"
 #include "cli/cache.h"
 
@@ -13,6 +14,18 @@ namespace {
 
 std::optional<std::string> path_for(const Topology& topology) {
   return cache_path("machine", fingerprint(topology));
+}
+
+bool is_doubtful(const Machine& machine) {
+  return !machine.ceilings.doubts.empty();
+}
+
+void warn_of_doubts(const Machine& machine, std::vector<std::string>& warnings) {
+  if (!is_doubtful(machine)) return;
+  warnings.push_back(
+      fmt::format("when ceilings were measured ({}), {}: they may be too low; run "
+                  "'assay machine --refresh' when nothing else runs",
+                  machine.measured_at, join(machine.ceilings.doubts, "; ")));
 }
 
 }  // namespace
@@ -30,8 +43,21 @@ std::optional<Machine> kept_machine(const Topology& topology) {
   }
 }
 
-std::string keep_machine(const Machine& machine) {
-  return keep_text(path_for(machine.topology), machine_json(machine), "ceilings are");
+void keep_machine(const Machine& machine, std::vector<std::string>& warnings) {
+  if (is_doubtful(machine)) {
+    const auto before = kept_machine(machine.topology);
+    if (before && !is_doubtful(*before)) {
+      warnings.push_back(
+          fmt::format("{}: these ceilings may be too low and are not kept; those of "
+                      "{} stay",
+                      join(machine.ceilings.doubts, "; "), before->measured_at));
+      return;
+    }
+    warn_of_doubts(machine, warnings);
+  }
+  std::string why_not =
+      keep_text(path_for(machine.topology), machine_json(machine), "ceilings are");
+  if (!why_not.empty()) warnings.push_back(std::move(why_not));
 }
 
 Machine measured_machine(Topology topology, const CeilingOptions& options, Progress& progress) {
@@ -42,11 +68,12 @@ Machine measured_machine(Topology topology, const CeilingOptions& options, Progr
 
 Machine known_machine(Progress& progress, std::vector<std::string>& warnings) {
   Topology topology = read_topology();
-  if (auto kept = kept_machine(topology)) return std::move(*kept);
-  Machine machine = measured_machine(std::move(topology), {}, progress);
-  if (std::string why_not = keep_machine(machine); !why_not.empty()) {
-    warnings.push_back(std::move(why_not));
+  if (auto kept = kept_machine(topology)) {
+    warn_of_doubts(*kept, warnings);
+    return std::move(*kept);
   }
+  Machine machine = measured_machine(std::move(topology), {}, progress);
+  keep_machine(machine, warnings);
   return machine;
 }
 

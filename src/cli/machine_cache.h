@@ -10,13 +10,14 @@ namespace assay::cli {
 // Nothing where none were kept, where they belong to another machine, or where the file is damaged.
 std::optional<Machine> kept_machine(const Topology& topology);
 
-// Returns why it could not be kept; empty if it was.
-std::string keep_machine(const Machine& machine);
+// Ceilings that something else ran beside do not replace better ones. Adds to `warnings` what is
+// wrong with them, or why they could not be kept.
+void keep_machine(const Machine& machine, std::vector<std::string>& warnings);
 
 // Measures all ceilings of this machine, which takes some 15 s.
 Machine measured_machine(Topology topology, const CeilingOptions& options, Progress& progress);
 
-// As kept; else measured now and kept. Adds to `warnings` why it could not be kept.
+// As kept; else measured now and kept. Adds to `warnings` as keep_machine does.
 Machine known_machine(Progress& progress, std::vector<std::string>& warnings);
 
 }  // namespace assay::cli

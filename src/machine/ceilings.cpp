@@ -19,13 +19,21 @@ namespace assay {
 namespace {
 
 // A try is long enough for the clock and short enough to fall between two disturbances.
-constexpr double kTryNanoseconds = 3e6;
+constexpr double kTryNanoseconds = 1e6;
+
+// Tries end when the best is no accident: when several come as near as this.
+constexpr double kNear = 1.01;
+constexpr int kEnoughNear = 4;
 
 struct Tries {
-  int sweeps = 2;  // over everything: a disturbance may outlast the tries of one kernel
-  int peak = 15;
-  int cache = 12;
-  int memory = 5;
+  int least = 1;
+  int most = 1;
+};
+
+struct Effort {
+  int sweeps = 3;  // over everything: a disturbance may outlast the tries of one kernel
+  Tries in_caches = {8, 40};
+  Tries in_memory = {1, 2};  // besides the two that tell how long one takes
 };
 
 void check(Progress& progress) {
@@ -34,9 +42,17 @@ void check(Progress& progress) {
 
 // The smallest time of several tries.
 template <typename Try>
-std::int64_t best_of(int tries, Try one) {
-  std::int64_t best = one();
-  for (int i = 1; i < tries; ++i) best = std::min(best, one());
+std::int64_t best_of(const Tries& tries, Try one) {
+  std::vector<std::int64_t> times;
+  std::int64_t best = 0;
+  const auto is_no_accident = [&] {
+    const auto near = static_cast<std::int64_t>(static_cast<double>(best) * kNear);
+    return std::ranges::count_if(times, [&](auto time) { return time <= near; }) >= kEnoughNear;
+  };
+  for (int i = 0; i < tries.most && (i < tries.least || !is_no_accident()); ++i) {
+    times.push_back(one());
+    best = std::ranges::min(times);
+  }
   return best;
 }
 
@@ -45,12 +61,12 @@ std::int64_t best_of(int tries, Try one) {
 std::int64_t rounds_for_a_try(const PeakKernel& kernel, PinnedTeam& team) {
   constexpr std::int64_t kFew = 2000;
   const auto time =
-      best_of(3, [&] { return team.time([&](std::size_t) { (void)kernel.run(kFew); }); });
+      best_of({3, 3}, [&] { return team.time([&](std::size_t) { (void)kernel.run(kFew); }); });
   const double rounds = kFew * kTryNanoseconds / static_cast<double>(time);
   return std::clamp(static_cast<std::int64_t>(rounds), kFew, kMostRounds);
 }
 
-Peak measure_peak(const PeakKernel& kernel, PinnedTeam& team, int tries) {
+Peak measure_peak(const PeakKernel& kernel, PinnedTeam& team, const Tries& tries) {
   const std::int64_t rounds = rounds_for_a_try(kernel, team);
   std::vector<double> sums(team.size());
   const auto time = best_of(tries, [&] {
@@ -78,14 +94,19 @@ struct Level {
   bool is_memory = false;
 };
 
-// Most of a cache, so that nothing else pushes it out; of a shared one, a share of the half.
+// Most of a private cache. Of a shared one, which others may use as well, a share of the half; but
+// enough that the cache before it cannot hold it, and no more than it takes for that one to hold
+// next to nothing.
 std::vector<Level> levels_of(const Topology& topology, std::size_t threads) {
   std::vector<Level> levels;
+  std::size_t before = 0;
   for (const CacheLevel& cache : topology.caches) {
+    const auto size = static_cast<std::size_t>(cache.bytes);
     const auto sharing = std::min(threads, static_cast<std::size_t>(std::max(1, cache.processors)));
-    const std::size_t most =
-        static_cast<std::size_t>(cache.bytes) / 4 * (cache.processors > 1 ? 2 : 3);
-    levels.push_back({fmt::format("L{}", cache.level), most / sharing});
+    std::size_t bytes = cache.processors > 1 ? size / 2 / sharing : size / 4 * 3;
+    if (before > 0 && cache.processors > 1) bytes = std::clamp(bytes, 2 * before, 8 * before);
+    levels.push_back({fmt::format("L{}", cache.level), bytes});
+    before = size;
   }
   constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
   const std::int64_t last =
@@ -135,7 +156,7 @@ class TrafficMeter {
     }
   }
 
-  Bandwidth measure(const TrafficKernel& kernel, const Level& level, int tries) {
+  Bandwidth measure(const TrafficKernel& kernel, const Level& level, const Tries& tries) {
     std::vector<TrafficArrays> arrays;
     for (const MemoryBlock& block : blocks_) {
       arrays.push_back(arrays_in(block, level.bytes, kernel.arrays));
@@ -148,9 +169,11 @@ class TrafficMeter {
       return team_.time(
           [&](std::size_t thread) { sums[thread] = kernel.run(arrays[thread], passes); });
     };
-    const auto once = static_cast<double>(best_of(2, run));
-    passes = static_cast<std::size_t>(std::clamp(kTryNanoseconds / once, 1.0, 1e6));
-    const auto time = static_cast<double>(best_of(tries, run));
+    const std::int64_t once = best_of({2, 2}, run);
+    passes =
+        static_cast<std::size_t>(std::clamp(kTryNanoseconds / static_cast<double>(once), 1.0, 1e6));
+    const std::int64_t best = best_of(tries, run);
+    const auto time = static_cast<double>(passes == 1 ? std::min(once, best) : best);
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       if (!did_its_work(kernel, arrays[i], sums[i], passes)) {
         fail_running("{} in {}: left wrong numbers behind, so its time means nothing",
@@ -195,8 +218,8 @@ class Reporter {
   std::size_t done_ = 0;
 };
 
-Tries tries_for(const CeilingOptions& options) {
-  return options.quick ? Tries{.sweeps = 1, .peak = 5, .cache = 4, .memory = 2} : Tries{};
+Effort effort_for(const CeilingOptions& options) {
+  return options.quick ? Effort{.sweeps = 1, .in_caches = {8, 20}, .in_memory = {2, 2}} : Effort{};
 }
 
 // A row that was measured before gets the better of both rates.
@@ -250,10 +273,10 @@ std::vector<std::vector<int>> teams_for(const Topology& topology, const CeilingO
 
 void measure_with(PinnedTeam& team, const Topology& topology, const CeilingOptions& options,
                   Reporter& reporter, Ceilings& ceilings) {
-  const Tries tries = tries_for(options);
+  const Effort effort = effort_for(options);
   for (const PeakKernel* kernel : wanted_peaks(options)) {
     reporter.next("measuring peaks");
-    keep(measure_peak(*kernel, team, tries.peak), ceilings);
+    keep(measure_peak(*kernel, team, effort.in_caches), ceilings);
   }
   const auto levels = levels_of(topology, team.size());
   const auto most = std::ranges::max(levels, {}, &Level::bytes).bytes;
@@ -262,7 +285,8 @@ void measure_with(PinnedTeam& team, const Topology& topology, const CeilingOptio
     for (const TrafficKernel& kernel : traffic_table().kernels) {
       if (!is_wanted(kernel, level, options)) continue;
       reporter.next("measuring bandwidth");
-      keep(meter.measure(kernel, level, level.is_memory ? tries.memory : tries.cache), ceilings);
+      keep(meter.measure(kernel, level, level.is_memory ? effort.in_memory : effort.in_caches),
+           ceilings);
     }
   }
 }
@@ -286,23 +310,34 @@ std::optional<double> best_rate(const std::vector<Row>& rows, double Row::*rate,
   return best;
 }
 
+std::vector<std::string> doubts_between(const std::optional<MachineTimes>& before,
+                                        const std::optional<MachineTimes>& after) {
+  std::vector<std::string> doubts;
+  for (const TimingWarning& warning : disturbances(before, after)) {
+    if (warning.makes_noisy) doubts.push_back(warning.message);
+  }
+  return doubts;
+}
+
 }  // namespace
 
 Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& options,
-                          Progress* progress) {
+                          Progress* progress, MachineState& state) {
   Progress silent;
   Progress& listener = progress != nullptr ? *progress : silent;
   const std::int64_t start = steady_clock().nanoseconds();
   const auto teams = teams_for(topology, options);
-  const auto sweeps = static_cast<std::size_t>(tries_for(options).sweeps);
+  const auto sweeps = static_cast<std::size_t>(effort_for(options).sweeps);
   Reporter reporter(listener, sweeps * teams.size() * things_to_measure(topology, options));
   Ceilings ceilings;
+  const auto before = state.times();
   for (std::size_t sweep = 0; sweep < sweeps; ++sweep) {
     for (const auto& processors : teams) {
       PinnedTeam team(processors);
       measure_with(team, topology, options, reporter, ceilings);
     }
   }
+  ceilings.doubts = doubts_between(before, state.times());
   ceilings.seconds = static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
   return ceilings;
 }

@@ -22,14 +22,21 @@ PinnedTeam::~PinnedTeam() {
 
 void PinnedTeam::serve(std::size_t thread, int processor) {
   stay_on({processor});
-  while (true) {
+  for (std::size_t round = 1;; ++round) {
     line_.arrive_and_wait();
     if (work_ == nullptr) return;
+    line_up(round);
     spans_[thread].begin = steady_clock().nanoseconds();
     (*work_)(thread);
     spans_[thread].end = steady_clock().nanoseconds();
     line_.arrive_and_wait();
   }
+}
+
+// Waking up takes a sleeping processor longer than one that is awake: those who are wait here.
+void PinnedTeam::line_up(std::size_t round) {
+  lined_up_.fetch_add(1);
+  while (lined_up_.load() < round * spans_.size()) continue;
 }
 
 std::int64_t PinnedTeam::time(const std::function<void(std::size_t thread)>& work) {

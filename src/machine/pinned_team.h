@@ -1,6 +1,7 @@
 // Threads of their own, each kept on one processor, that do the same work at the same time.
 #pragma once
 
+#include <atomic>
 #include <barrier>
 #include <cstdint>
 #include <functional>
@@ -27,8 +28,10 @@ class PinnedTeam {
     std::int64_t end = 0;
   };
   void serve(std::size_t thread, int processor);
+  void line_up(std::size_t round);
 
   std::barrier<> line_;
+  std::atomic<std::size_t> lined_up_ = 0;                   // counts every thread of every round
   const std::function<void(std::size_t)>* work_ = nullptr;  // none: go home
   std::vector<Span> spans_;
   std::vector<std::thread> threads_;

@@ -93,6 +93,7 @@ std::string machine_json(const Machine& machine) {
                          {"peaks", peaks_json(machine.ceilings)},
                          {"bandwidths", bandwidths_json(machine.ceilings)},
                          {"measuring_seconds", machine.ceilings.seconds},
+                         {"doubts", machine.ceilings.doubts},
                          {"warnings", machine.surroundings.notes}};
   return text_of(document) + "\n";
 }

@@ -21,6 +21,7 @@ std::string calibration_json(const Calibration& calibration) {
   JsonWriter json;
   json.field("schema", kSchema);
   json.field("measured_at", calibration.measured_at);
+  json.field("ceilings_of", calibration.ceilings_of);
   json.field("threads", calibration.threads);
   json.field("step_overhead_ms", calibration.step_overhead_ms);
   json.field("disturbed", calibration.disturbed);
@@ -51,6 +52,7 @@ Calibration parse_calibration_json(std::string_view text, const std::string& des
   const JsonReader reader(root, described_as);
   reader.check_schema(kSchema, "calibration", kCommand);
   Calibration calibration{.measured_at = reader.text("measured_at"),
+                          .ceilings_of = reader.text("ceilings_of"),
                           .threads = reader.small_count("threads"),
                           .step_overhead_ms = amount(reader, "step_overhead_ms"),
                           .disturbed = reader.texts("disturbed")};

@@ -84,6 +84,7 @@ Ceilings ceilings_of(const JsonReader& reader) {
                                    .gbps = one.rate("gbps")});
   });
   ceilings.seconds = reader.rate("measuring_seconds");
+  ceilings.doubts = reader.texts("doubts");
   return ceilings;
 }
 

@@ -110,37 +110,34 @@ struct Shares {
   double stolen = 0;
 };
 
-std::optional<Shares> shares_of_machine(const Circumstances& circumstances) {
-  if (!circumstances.before || !circumstances.after) return std::nullopt;
-  const auto& before = *circumstances.before;
-  const auto& after = *circumstances.after;
-  const double busy = after.busy_seconds - before.busy_seconds;
-  const double idle = after.idle_seconds - before.idle_seconds;
-  const double stolen = after.stolen_seconds - before.stolen_seconds;
-  const double own = after.own_seconds - before.own_seconds;
+std::optional<Shares> shares_of_machine(const std::optional<MachineTimes>& before,
+                                        const std::optional<MachineTimes>& after) {
+  if (!before || !after) return std::nullopt;
+  const double busy = after->busy_seconds - before->busy_seconds;
+  const double idle = after->idle_seconds - before->idle_seconds;
+  const double stolen = after->stolen_seconds - before->stolen_seconds;
+  const double own = after->own_seconds - before->own_seconds;
   const double all = busy + idle + stolen;
   if (!(all >= kShortestObservedSeconds)) return std::nullopt;
   return Shares{std::max(0.0, busy - own) / all, std::max(0.0, stolen) / all};
 }
 
-Doubt competing_load(const Measurement&, const Circumstances& circumstances) {
-  const auto shares = shares_of_machine(circumstances);
-  if (!shares || shares->others < kLoadNoticed) return std::nullopt;
+Doubt competing_load(const Shares& shares) {
+  if (shares.others < kLoadNoticed) return std::nullopt;
   return TimingWarning{"competing-load",
                        fmt::format("other programs used {:.0f} % of all processor time meanwhile",
-                                   100 * shares->others),
-                       "close other programs and measure again", shares->others >= kLoadSpoils};
+                                   100 * shares.others),
+                       "close other programs and measure again", shares.others >= kLoadSpoils};
 }
 
-Doubt steal_time(const Measurement&, const Circumstances& circumstances) {
-  const auto shares = shares_of_machine(circumstances);
-  if (!shares || shares->stolen < kStealNoticed) return std::nullopt;
+Doubt steal_time(const Shares& shares) {
+  if (shares.stolen < kStealNoticed) return std::nullopt;
   return TimingWarning{
       "steal-time",
       fmt::format("the hypervisor took {:.1f} % of all processor time away meanwhile",
-                  100 * shares->stolen),
+                  100 * shares.stolen),
       "measure on a machine of its own, or several times over the day",
-      shares->stolen >= kStealSpoils};
+      shares.stolen >= kStealSpoils};
 }
 
 bool has(const std::vector<TimingWarning>& warnings, std::string_view wanted) {
@@ -163,8 +160,18 @@ std::vector<TimingWarning> find_doubts(const Measurement& measured,
   if (!has(warnings, "level-change")) ask(two_modes);
   ask(first_run);
   ask(clock_resolution);
-  ask(competing_load);
-  ask(steal_time);
+  std::ranges::move(disturbances(circumstances.before, circumstances.after),
+                    std::back_inserter(warnings));
+  return warnings;
+}
+
+std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& before,
+                                        const std::optional<MachineTimes>& after) {
+  std::vector<TimingWarning> warnings;
+  const auto shares = shares_of_machine(before, after);
+  if (!shares) return warnings;
+  if (auto warning = competing_load(*shares)) warnings.push_back(std::move(*warning));
+  if (auto warning = steal_time(*shares)) warnings.push_back(std::move(*warning));
   return warnings;
 }
 

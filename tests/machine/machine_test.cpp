@@ -120,6 +120,26 @@ TEST(Ceilings, QuickOnesNameEveryLevelForOneThreadAndAll) {
   EXPECT_FALSE(bandwidth_gbps(ceilings, "L9", "read", 1));
 }
 
+// Says that other programs took half of all processor time between two looks.
+class BusyMachine : public MachineState {
+ public:
+  std::optional<MachineTimes> times() override {
+    const double seconds = 10.0 * looks_++;
+    return MachineTimes{.busy_seconds = seconds, .idle_seconds = seconds};
+  }
+
+ private:
+  int looks_ = 0;
+};
+
+TEST(Ceilings, AreDoubtfulWhereSomethingElseRan) {
+  const CeilingOptions least{.quick = true, .thread_counts = {1}, .precision = "fp32"};
+  BusyMachine busy;
+  const Ceilings doubtful = measure_ceilings(read_topology(), least, nullptr, busy);
+  ASSERT_EQ(doubtful.doubts.size(), 1);
+  EXPECT_THAT(doubtful.doubts[0], HasSubstr("50 % of all processor time"));
+}
+
 TEST(Ceilings, AreCancelledBetweenTwoKernels) {
   struct Impatient : Progress {
     bool cancelled() const override { return true; }

@@ -34,7 +34,8 @@ Machine some_machine() {
       .why_not_counters = "cache-misses: the processor shows no such counter"};
   machine.ceilings = {.peaks = {{"fp32", "AVX2 FMA", 1, 111.5}, {"fp32", "AVX2 FMA", 3, 300.25}},
                       .bandwidths = {{"L1", "read", 1, 16384, 200}, {"L1", "read", 3, 49152, 600}},
-                      .seconds = 7.5};
+                      .seconds = 7.5,
+                      .doubts = {"other programs used 30 %"}};
   return machine;
 }
 
@@ -55,6 +56,7 @@ TEST(MachineJson, ComesBackAsItWas) {
   EXPECT_EQ(bandwidth_gbps(back.ceilings, "L1", "read", 1), 200);
   EXPECT_EQ(back.ceilings.bandwidths[1].bytes, 49152);
   EXPECT_EQ(back.ceilings.seconds, 7.5);
+  EXPECT_EQ(back.ceilings.doubts, machine.ceilings.doubts);
 }
 
 std::string refusal(const std::string& text) {

@@ -121,8 +121,10 @@ Calibration calibrate(const Machine& machine, int threads,
   auto roofline = roofline_of(machine, threads);
   if (!roofline) fail_running("this machine has no measured ceilings to calibrate against");
   roofline->step_overhead_ms = step_overhead_ms({.threads = threads});
-  Calibration calibration{
-      .measured_at = utc_now(), .threads = threads, .step_overhead_ms = roofline->step_overhead_ms};
+  Calibration calibration{.measured_at = utc_now(),
+                          .ceilings_of = machine.measured_at,
+                          .threads = threads,
+                          .step_overhead_ms = roofline->step_overhead_ms};
   std::vector<MeasuredNetwork> measured;
   const auto all = static_cast<double>(networks.size());
   for (const CalibrationNetwork& network : networks) {
