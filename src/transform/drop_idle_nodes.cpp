@@ -6,12 +6,15 @@ namespace assay {
 
 namespace {
 
+bool is_zero(const GraphEdit& edit, const Node& node, std::size_t input) {
+  return node.has_input(input) && edit.number(node.inputs[input]) == 0.0;
+}
+
+// At inference, or where nothing is dropped even in training.
 bool is_idle_dropout(const GraphEdit& edit, const Node& node) {
   if (!node.is("Dropout") || (node.has_output(1) && edit.readers(node.outputs[1]) > 0))
     return false;
-  if (!node.has_input(2)) return true;
-  const auto training = edit.number(node.inputs[2]);
-  return training && *training == 0;
+  return !node.has_input(2) || is_zero(edit, node, 2) || is_zero(edit, node, 1);
 }
 
 bool keeps_type(const GraphEdit& edit, const Node& node) {

@@ -258,6 +258,31 @@ TEST(OneDnnProgram, CountsWeightsThatItReadsWhereTheModelKeepsThem) {
   }
 }
 
+// A factor for each channel, as squeeze-and-excitation has it: what convolutions leave behind lies
+// in blocks of channels, or with channels last.
+TEST(ElementWise, ScalesChannelsWhereverTheyLie) {
+  for (const std::int64_t channels : {1, 7, 16, 24, 48, 104, 300}) {
+    for (const std::int64_t groups : {std::int64_t{1}, channels}) {
+      GraphBuilder builder("excitation");
+      const ValueId x = builder.input("x", DataType::Float32, Shape{2, channels, 9, 11});
+      const ValueId w = builder.weight("w", {channels, channels / groups, 3, 3}, 0.1);
+      const std::vector<std::int64_t> pads = {1, 1, 1, 1};
+      const ValueId inside =
+          builder.node("Conv", "conv", {x, w}, {{"pads", pads}, {"group", groups}});
+      const ValueId pooled = builder.node("GlobalAveragePool", "pool", {inside});
+      const ValueId scale = builder.node("Sigmoid", "gate", {pooled});
+      const ValueId scaled = builder.node("Mul", "scale", {scale, inside});
+      const ValueId shift = builder.weight("shift", {channels, 1, 1}, 0.1);
+      const ValueId shifted = builder.node("Sub", "shifted", {shift, scaled});
+      builder.output(
+          builder.node("Conv", "last", {shifted, w}, {{"pads", pads}, {"group", groups}}), "y");
+      const Difference difference = compare_engines(builder.finish(), {.threads = 2});
+      EXPECT_TRUE(difference.same_shapes);
+      EXPECT_LT(difference.largest, 1e-5) << channels << " channels, " << groups << " groups";
+    }
+  }
+}
+
 // 2x2 windows over 7 or 8 rows and columns: of 7 one is left over.
 TEST(Pooling, IsFastWhereTheLastPositionsAreLeftOver) {
   for (const char* op : {"MaxPool", "AveragePool"}) {

@@ -71,6 +71,21 @@ TEST(Simplify, DropsDropoutAndIdentityBetweenNodes) {
   EXPECT_EQ(ops_of(simplified(builder).model.graph), std::vector<std::string>{"Relu"});
 }
 
+TEST(Simplify, DropsDropoutThatDropsNothingInTraining) {
+  for (const float ratio : {0.0f, 0.5f}) {
+    GraphBuilder builder("net");
+    ValueId x = builder.input("x", DataType::Float32, Shape{1, 4});
+    const std::vector<float> share = {ratio};
+    const std::vector<std::uint8_t> trains = {1};
+    x = builder.node(
+        "Dropout", "dropout",
+        {x, builder.constant("ratio", Tensor::of<float>(DataType::Float32, {}, share)),
+         builder.constant("trains", Tensor::of<std::uint8_t>(DataType::Bool, {}, trains))});
+    builder.output(Relu()(builder, x), "y");
+    EXPECT_EQ(simplified(builder).model.graph.node_count(), ratio == 0 ? 1u : 2u) << ratio;
+  }
+}
+
 TEST(Simplify, KeepsAnIdentityThatMakesAnOutput) {
   GraphBuilder builder("net");
   const ValueId x = builder.input("x", DataType::Float32, Shape{4});

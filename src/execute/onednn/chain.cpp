@@ -9,11 +9,25 @@ namespace {
 
 constexpr std::int64_t kBlock = 1024;  // 4 KiB: several operands fit the first cache
 
+constexpr std::int64_t kShortRow = 256;  // elements; each row costs some 20 ns
+
+bool goes_on(const ChainGrid& grid, std::size_t operand, std::size_t axis) {
+  const auto& strides = grid.strides[operand];
+  if (grid.periods[operand] > 0 && axis + 2 == grid.dims.size()) return strides[axis] == 0;
+  return strides[axis] == strides[axis + 1] * grid.dims[axis + 1];
+}
+
+bool can_repeat(const ChainGrid& grid, std::size_t operand, std::size_t axis) {
+  const auto& strides = grid.strides[operand];
+  return axis + 2 == grid.dims.size() && grid.dims.back() < kShortRow && strides[axis] == 0 &&
+         strides[axis + 1] == 1;
+}
+
 bool can_merge(const ChainGrid& grid, std::size_t axis) {
-  const std::int64_t inner = grid.dims[axis + 1];
-  return std::ranges::all_of(grid.strides, [&](const auto& strides) {
-    return strides[axis] == strides[axis + 1] * inner;
-  });
+  for (std::size_t i = 0; i < grid.strides.size(); ++i) {
+    if (!goes_on(grid, i, axis) && !can_repeat(grid, i, axis)) return false;
+  }
+  return true;
 }
 
 void drop_axis(ChainGrid& grid, std::size_t axis) {
@@ -22,41 +36,53 @@ void drop_axis(ChainGrid& grid, std::size_t axis) {
     strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(axis));
 }
 
+void merge_into_next(ChainGrid& grid, std::size_t axis) {
+  for (std::size_t i = 0; i < grid.strides.size(); ++i) {
+    if (!goes_on(grid, i, axis)) grid.periods[i] = grid.dims.back();
+  }
+  grid.dims[axis + 1] *= grid.dims[axis];
+  drop_axis(grid, axis);
+}
+
 std::int64_t blocks_per_row(const ChainGrid& grid) {
   return (grid.dims.back() + kBlock - 1) / kBlock;
 }
 
-// One operand's elements of a block: in place where they lie side by side, else gathered.
-class Block {
- public:
-  Block(const float* start, std::int64_t stride, std::size_t count, float* room)
-      : start_(start), stride_(stride), count_(count), room_(room) {}
-
-  bool is_number() const { return stride_ == 0; }
-  float number() const { return *start_; }
-  const float* values() {
-    if (stride_ == 1) return start_;
-    for (std::size_t i = 0; i < count_; ++i)
-      room_[i] = start_[static_cast<std::int64_t>(i) * stride_];
-    return room_;
+// `period` elements over and over, beginning with the one at `phase`.
+void repeat(const float* elements, std::size_t period, std::size_t phase, std::size_t count,
+            float* to) {
+  const std::size_t head = std::min(period - phase, count);
+  std::copy_n(elements + phase, head, to);
+  std::size_t filled = std::min(period, count);
+  std::copy_n(elements, filled - head, to + head);
+  while (filled < count) {  // what is there, doubled
+    const std::size_t more = std::min(filled, count - filled);
+    std::copy_n(to, more, to + filled);
+    filled += more;
   }
-
- private:
-  const float* start_ = nullptr;
-  std::int64_t stride_ = 0;
-  std::size_t count_ = 0;
-  float* room_ = nullptr;
-};
+}
 
 // Where the operands of a block start.
 struct Position {
   std::array<const float*, kMostOperands> operands = {};
   const ChainGrid* grid = nullptr;
+  std::size_t start = 0;  // in the row
   std::size_t count = 0;
 
-  Block operand(int which, float* room) const {
-    const auto index = static_cast<std::size_t>(which);
-    return Block(operands[index], grid->strides[index].back(), count, room);
+  bool is_number(std::size_t operand) const { return grid->strides[operand].back() == 0; }
+
+  // One operand's elements of the block: in place where they lie side by side, else gathered.
+  const float* values(int which, float* room) const {
+    const auto operand = static_cast<std::size_t>(which);
+    const float* first = operands[operand];
+    const std::int64_t stride = grid->strides[operand].back();
+    if (const auto period = static_cast<std::size_t>(grid->periods[operand]); period > 0) {
+      repeat(first, period, start % period, count, room);
+      return room;
+    }
+    if (stride == 1) return first;
+    for (std::size_t i = 0; i < count; ++i) room[i] = first[static_cast<std::int64_t>(i) * stride];
+    return room;
   }
 };
 
@@ -71,21 +97,21 @@ void run_binary(const Link& link, const Position& at, float* running, float* roo
     }
   };
   if (link.operand < 0) return with_number(link.number);
-  Block block = at.operand(link.operand, room);
-  if (block.is_number()) return with_number(block.number());
-  const float* values = block.values();
+  const auto operand = static_cast<std::size_t>(link.operand);
+  if (at.is_number(operand)) return with_number(*at.operands[operand]);
+  const float* values = at.values(link.operand, room);
   kernels.binary(link.binary, is_reversed ? values : running, is_reversed ? running : values,
                  running, at.count);
 }
 
 void run_select(const Link& link, const Position& at, float* running, float* room, float* second) {
   const std::size_t count = at.count;
-  const float* mask = at.operand(link.operand, room).values();
+  const float* mask = at.values(link.operand, room);
   const float* other = second;
   if (link.other < 0) {
     std::fill_n(second, count, link.other_number);
   } else {
-    other = at.operand(link.other, second).values();
+    other = at.values(link.other, second);
   }
   simd().select(mask, link.running_is_first ? running : other,
                 link.running_is_first ? other : running, running, count);
@@ -93,7 +119,7 @@ void run_select(const Link& link, const Position& at, float* running, float* roo
 
 void run_links(const std::vector<Link>& links, const Position& at, float* running, float* room,
                float* second) {
-  const float* loaded = at.operand(0, running).values();
+  const float* loaded = at.values(0, running);
   const float* in = loaded;
   for (const Link& link : links) {
     if (link.kind == Link::Kind::Unary) {
@@ -120,13 +146,12 @@ std::int64_t ChainGrid::rows() const {
 }
 
 ChainGrid merged(ChainGrid grid) {
+  grid.periods.assign(grid.strides.size(), 0);
   for (std::size_t axis = grid.dims.size(); axis-- > 0 && grid.dims.size() > 1;) {
     if (grid.dims[axis] == 1) drop_axis(grid, axis);
   }
   for (std::size_t axis = grid.dims.size() - 1; axis-- > 0;) {
-    if (!can_merge(grid, axis)) continue;
-    grid.dims[axis + 1] *= grid.dims[axis];
-    drop_axis(grid, axis);
+    if (can_merge(grid, axis)) merge_into_next(grid, axis);
   }
   return grid;
 }
@@ -146,10 +171,11 @@ void run_chain(const std::vector<Link>& links, const ChainGrid& grid,
   for (std::int64_t block = first_block; block < last_block; ++block) {
     const std::int64_t row = block / per_row;
     const std::int64_t start = block % per_row * kBlock;
+    at.start = static_cast<std::size_t>(start);
     at.count = static_cast<std::size_t>(std::min(kBlock, width - start));
     for (std::size_t i = 0; i < operands.size(); ++i) {
       std::int64_t rest = row;
-      std::int64_t offset = start * grid.strides[i].back();
+      std::int64_t offset = grid.periods[i] > 0 ? 0 : start * grid.strides[i].back();
       for (std::size_t axis = grid.dims.size() - 1; axis-- > 0;) {
         offset += rest % grid.dims[axis] * grid.strides[i][axis];
         rest /= grid.dims[axis];

@@ -32,10 +32,13 @@ struct Link {
 struct ChainGrid {
   std::vector<std::int64_t> dims;
   std::vector<std::vector<std::int64_t>> strides;  // by operand
+  // By operand: so many elements side by side that the last axis repeats; 0 where it does not.
+  std::vector<std::int64_t> periods = {};
   std::int64_t rows() const;
 };
 
-// Merges neighbouring axes wherever every operand allows it.
+// Merges neighbouring axes wherever every operand allows it. Short rows beside which an operand
+// stays the same become one long row along which it repeats.
 ChainGrid merged(ChainGrid grid);
 
 // Blocks first..last; `result` is contiguous. Operand 0 is loaded first, and may be the result.

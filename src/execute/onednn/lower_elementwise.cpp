@@ -1,6 +1,7 @@
 // Element-wise ops with broadcasting, as chains: every op that follows and needs nothing that is
 // not there yet joins the pass.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 
@@ -194,7 +195,8 @@ struct Arrangement {
   Place result;  // its buffer is still open
 };
 
-// Blocks of channels without padding: [batch, channels / block, pixels, block].
+// Blocks of channels without padding: [batch, channels / block, pixels, block]. Channels that lie
+// last are one block.
 struct BlockShape {
   std::int64_t batch = 0;
   std::int64_t channel_blocks = 0;
@@ -203,19 +205,22 @@ struct BlockShape {
 };
 
 std::optional<BlockShape> block_shape(const Place& place) {
-  if (!place.blocked || place.dims.size() < 3) return {};
-  for (const std::int64_t block : {16, 8, 4}) {
-    const std::int64_t channels = place.dims[1];
+  using tag = dnnl::memory::format_tag;
+  struct Tags {
+    std::int64_t block = 0;  // 0: all channels
+    std::array<tag, 3> by_rank;
+  };
+  static const Tags kTags[] = {{16, {tag::nCw16c, tag::nChw16c, tag::nCdhw16c}},
+                               {8, {tag::nCw8c, tag::nChw8c, tag::nCdhw8c}},
+                               {4, {tag::nCw4c, tag::nChw4c, tag::nCdhw4c}},
+                               {0, {tag::nwc, tag::nhwc, tag::ndhwc}}};
+  if (!place.blocked || place.dims.size() < 3 || place.dims.size() > 5) return {};
+  const std::int64_t channels = place.dims[1];
+  const std::int64_t pixels = checked_product(std::span(place.dims).subspan(2)).value_or(0);
+  for (const auto& [size, by_rank] : kTags) {
+    const std::int64_t block = size == 0 ? channels : size;
     if (channels % block != 0) continue;
-    const std::int64_t pixels = checked_product(std::span(place.dims).subspan(2)).value_or(0);
-    using tag = dnnl::memory::format_tag;
-    const tag tags16[] = {tag::nCw16c, tag::nChw16c, tag::nCdhw16c};
-    const tag tags8[] = {tag::nCw8c, tag::nChw8c, tag::nCdhw8c};
-    const tag tags4[] = {tag::nCw4c, tag::nChw4c, tag::nCdhw4c};
-    const std::size_t spatial = place.dims.size() - 3;
-    if (spatial > 2) return {};
-    const tag wanted =
-        block == 16 ? tags16[spatial] : (block == 8 ? tags8[spatial] : tags4[spatial]);
+    const tag wanted = by_rank[place.dims.size() - 3];
     if (*place.blocked == Desc(place.dims, dnnl::memory::data_type::f32, wanted)) {
       return BlockShape{place.dims[0], channels / block, pixels, block};
     }
