@@ -9,5 +9,6 @@
 namespace assay::cli {
 
 std::vector<CalibrationNetwork> calibration_networks();
+std::vector<CalibrationNetwork> calibration_probes();  // those alone
 
 }  // namespace assay::cli

@@ -39,7 +39,7 @@ constexpr const char* kExamples = R"(Examples:
   assay fit zoo:mobilenet_v2 --kind microcontroller --precision int8
   assay fit model.onnx --device-file kitchen-pi.json    a machine measured by 'assay machine --json'
   assay fit --validate                              how well networks are predicted from each other
-The first time, built-in networks are run for about a minute to see how near its ceilings each
+The first time, built-in networks are run for some two minutes to see how near its ceilings each
 kind of layer comes here; that is kept.)";
 
 // Nothing where none was kept, where other ceilings have been measured since, or where the file is
@@ -57,24 +57,34 @@ std::optional<Calibration> kept_calibration(const std::optional<std::string>& pa
   }
 }
 
+void warn_of_disturbance(const Calibration& calibration, std::vector<std::string>& warnings) {
+  if (calibration.is_trustworthy()) return;
+  warnings.push_back(fmt::format(
+      "when this machine was calibrated ({}), something else ran beside {} of {} "
+      "networks: estimates are doubtful; run 'assay fit --recalibrate' when it is quiet",
+      calibration.measured_at, calibration.disturbed.size(), calibration.held_out.size()));
+}
+
+// One that something else ran beside does not replace a better one.
+void keep_calibration(const Calibration& calibration, const std::optional<Calibration>& before,
+                      const std::optional<std::string>& path, std::vector<std::string>& warnings) {
+  warn_of_disturbance(calibration, warnings);
+  if (!calibration.is_trustworthy() && before && before->is_trustworthy()) return;
+  std::string why_not = keep_text(path, calibration_json(calibration), "the calibration is");
+  if (!why_not.empty()) warnings.push_back(std::move(why_not));
+}
+
 Calibration known_calibration(const Machine& machine, bool again, Progress& progress,
                               std::vector<std::string>& warnings) {
   const auto path = cache_path("calibration", fingerprint(machine.topology));
-  if (auto kept = again ? std::nullopt : kept_calibration(path, machine)) return std::move(*kept);
+  auto kept = kept_calibration(path, machine);
+  if (kept && !again) {
+    warn_of_disturbance(*kept, warnings);
+    return std::move(*kept);
+  }
   const auto threads = static_cast<int>(machine.topology.usable.size());
   Calibration calibration = calibrate(machine, threads, calibration_networks(), &progress);
-  if (!calibration.is_trustworthy()) {
-    warnings.push_back(
-        fmt::format("something else ran beside {} of {} networks while calibrating: estimates are "
-                    "doubtful, and "
-                    "nothing is kept; try again when the machine is quiet",
-                    calibration.disturbed.size(), calibration.held_out.size()));
-    return calibration;
-  }
-  if (std::string why_not = keep_text(path, calibration_json(calibration), "the calibration is");
-      !why_not.empty()) {
-    warnings.push_back(std::move(why_not));
-  }
+  keep_calibration(calibration, kept, path, warnings);
   return calibration;
 }
 

@@ -36,6 +36,7 @@ struct MeasuredNetwork {
   std::string name;
   std::string family;
   std::vector<Portion> portions;
+  std::vector<double> times_ms = {};  // of the portions
   double measured_ms = 0;
 };
 
@@ -60,15 +61,15 @@ std::vector<double> times_of(const std::vector<Portion>& portions, const Profile
 
 bool was_disturbed(const Measurement& measured) {
   return std::ranges::any_of(measured.warnings, [](const TimingWarning& warning) {
-    return warning.name == "competing-load" || warning.name == "steal-time";
+    const bool is_disturbance = warning.name == "competing-load" || warning.name == "steal-time";
+    return is_disturbance && warning.makes_noisy;
   });
 }
 
-MeasuredNetwork measured_network(const CalibrationNetwork& one, const Roofline& roofline,
-                                 Progress* progress, std::vector<EfficiencySample>& samples) {
+MeasuredNetwork measured_network(const CalibrationNetwork& one, int threads, Progress* progress) {
   const Graph graph = one.make();
   RunOptions run;
-  run.program.threads = roofline.threads;
+  run.program.threads = threads;
   MeasuredNetwork network{.is_held_out = one.is_held_out,
                           .name = one.name,
                           .family = one.family,
@@ -80,11 +81,44 @@ MeasuredNetwork measured_network(const CalibrationNetwork& one, const Roofline& 
   if (profile.was_interrupted()) throw Error(ErrorKind::Cancelled, "cancelled while calibrating");
   network.measured_ms = profile.latency.latency.median_ms;
   network.was_disturbed = was_disturbed(profile.latency);
-  const auto times = times_of(network.portions, profile);
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    samples.push_back(sample_of(one.family, network.portions[i], roofline, times[i]));
-  }
+  network.times_ms = times_of(network.portions, profile);
   return network;
+}
+
+MeasuredNetwork mean_of(MeasuredNetwork one, const MeasuredNetwork& other) {
+  one.was_disturbed = one.was_disturbed || other.was_disturbed;
+  one.measured_ms = std::midpoint(one.measured_ms, other.measured_ms);
+  for (std::size_t i = 0; i < one.times_ms.size(); ++i) {
+    one.times_ms[i] = std::midpoint(one.times_ms[i], other.times_ms[i]);
+  }
+  return one;
+}
+
+// Everything is measured once, then again: some machines are slower for minutes, and a prediction
+// should be of how fast they usually are.
+std::vector<MeasuredNetwork> measured_networks(const std::vector<CalibrationNetwork>& networks,
+                                               int threads, Progress* progress) {
+  const auto all = static_cast<double>(2 * networks.size());
+  double done = 0;
+  const auto measured = [&](const CalibrationNetwork& network) {
+    PartOfProgress part(progress, done / all, (done + 1) / all);
+    ++done;
+    return measured_network(network, threads, &part);
+  };
+  std::vector<MeasuredNetwork> results;
+  for (const CalibrationNetwork& network : networks) results.push_back(measured(network));
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    results[i] = mean_of(std::move(results[i]), measured(networks[i]));
+  }
+  return results;
+}
+
+void add_samples(const MeasuredNetwork& network, const Roofline& roofline,
+                 std::vector<EfficiencySample>& samples) {
+  for (std::size_t i = 0; i < network.portions.size(); ++i) {
+    samples.push_back(
+        sample_of(network.family, network.portions[i], roofline, network.times_ms[i]));
+  }
 }
 
 HeldOut predicted_from_others(const MeasuredNetwork& network, const Roofline& roofline,
@@ -125,12 +159,9 @@ Calibration calibrate(const Machine& machine, int threads,
                           .ceilings_of = machine.measured_at,
                           .threads = threads,
                           .step_overhead_ms = roofline->step_overhead_ms};
-  std::vector<MeasuredNetwork> measured;
-  const auto all = static_cast<double>(networks.size());
-  for (const CalibrationNetwork& network : networks) {
-    const auto done = static_cast<double>(measured.size());
-    PartOfProgress part(progress, done / all, (done + 1) / all);
-    measured.push_back(measured_network(network, *roofline, &part, calibration.samples));
+  const auto measured = measured_networks(networks, threads, progress);
+  for (const MeasuredNetwork& network : measured) {
+    add_samples(network, *roofline, calibration.samples);
   }
   for (const MeasuredNetwork& network : measured) {
     if (network.was_disturbed) calibration.disturbed.push_back(network.name);

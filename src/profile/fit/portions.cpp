@@ -40,7 +40,7 @@ std::string class_of(const Node& node, const LayerCost& cost) {
   if (known != classes_by_op().end()) return known->second;
   if (cost.macs > 0) return cost.parameter_bytes > 0 ? "product" : "product of activations";
   if (!overwritable_inputs(node).empty()) return "element-wise";
-  return cost.flops > 0 ? "other" : "movement";
+  return cost.flops > 0 ? "other" : cost.op;  // whether bytes are copied depends on the op
 }
 
 // Winograd's F(4, r) needs (4 + r - 1) products along an axis where 4 · r would be.
@@ -67,6 +67,33 @@ StepWork scaled(StepWork work, double width) {
   return work;
 }
 
+// Bytes moved and nothing computed: engines copy them, or do without.
+bool is_movement(const LayerCost& cost) {
+  return cost.answer == Answer::Free && cost.bytes_written > 0;
+}
+
+std::vector<FusedOperator> with_movement(std::vector<FusedOperator> operators, const Graph& graph,
+                                         const std::vector<ProfileLayer>& rows) {
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+    const LayerCost& cost = rows[i].cost;
+    if (!is_movement(cost)) continue;
+    operators.push_back({.name = cost.name,
+                         .nodes = {NodeId{i}},
+                         .work = {.read_bytes = static_cast<double>(cost.bytes_read),
+                                  .written_bytes = static_cast<double>(cost.bytes_written)}});
+  }
+  return operators;
+}
+
+std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes, const Rewritten& source) {
+  std::vector<NodeId> all;
+  for (const NodeId node : nodes) {
+    const auto& origins = source.origins[node.number];
+    all.insert(all.end(), origins.begin(), origins.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<Portion> portions_of(Inferred model, double width_factor) {
@@ -78,20 +105,17 @@ std::vector<Portion> portions_of(Inferred model, double width_factor) {
       width_factor * (static_cast<double>(sheet.totals.parameter_bytes) +
                       static_cast<double>(plan_memory(source.model).arena_bytes));
   std::vector<Portion> portions;
-  for (const FusedOperator& one : operators_of(source.model, sheet, joins_any_operator)) {
+  auto operators = operators_of(source.model, sheet, joins_any_operator);
+  for (const FusedOperator& one : with_movement(std::move(operators), graph, rows)) {
     if (one.work.flops <= 0 && one.work.bytes() <= 0) continue;
     const NodeId main = one.nodes.front();
     const LayerCost& cost = rows[main.number].cost;
-    Portion portion{.name = one.name,
-                    .op_class = class_of(graph.node(main), cost),
-                    .work = scaled(one.work, width_factor),
-                    .fewest_flops = fewest_flops(cost)};
-    portion.work.run_bytes = run_bytes;
-    for (const NodeId node : one.nodes) {
-      const auto& origins = source.origins[node.number];
-      portion.nodes.insert(portion.nodes.end(), origins.begin(), origins.end());
-    }
-    portions.push_back(std::move(portion));
+    portions.push_back({.name = one.name,
+                        .op_class = class_of(graph.node(main), cost),
+                        .work = scaled(one.work, width_factor),
+                        .fewest_flops = fewest_flops(cost),
+                        .nodes = origins_of(one.nodes, source)});
+    portions.back().work.run_bytes = run_bytes;
   }
   return portions;
 }
