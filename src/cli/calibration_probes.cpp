@@ -127,7 +127,7 @@ Layer mixed(std::int64_t channels) {
 std::vector<CalibrationNetwork> calibration_probes() {
   const auto linears = [] {
     return Graph(Sequential({Linear(2048, 8192), Relu(), Linear(8192, 2048), Linear(2048, 512),
-                             Linear(512, 4096), Linear(4096, 64)}));
+                             Linear(512, 4096), Linear(4096, 8192), Linear(8192, 64)}));
   };
   const auto images = [] {
     const Conv2dOptions padded{.padding = 1};
@@ -136,6 +136,12 @@ std::vector<CalibrationNetwork> calibration_probes() {
                     MaxPool2d(2), Conv2d(64, 128, 3, padded), Relu(), Conv2d(128, 128, 3, padded),
                     Relu(), MaxPool2d(2), Conv2d(128, 256, 5, {.padding = 2}), Relu(),
                     Conv2d(256, 256, 3, padded), Relu(), GlobalAvgPool2d()}));
+  };
+  const auto deep_images = [] {
+    const Conv2dOptions padded{.padding = 1};
+    return Graph(Sequential({Conv2d(256, 512, 3, padded), Relu(), Conv2d(512, 512, 3, padded),
+                             Relu(), MaxPool2d(2), Conv2d(512, 512, 3, padded), Relu(),
+                             Conv2d(512, 256, 3, padded), Relu(), GlobalAvgPool2d()}));
   };
   const auto small_images = [] {
     return Graph(Sequential({Conv2d(3, 8, 5), Relu(), MaxPool2d(2), Conv2d(8, 24, 5), Relu(),
@@ -178,6 +184,7 @@ std::vector<CalibrationNetwork> calibration_probes() {
   return {probe("linear layers", {1, 2048}, linears),
           probe("linear layers, batch 32", {32, 2048}, linears),
           probe("wide images", {1, 16, 192, 192}, images),
+          probe("deep images", {1, 256, 28, 28}, deep_images),
           probe("small images", {1, 3, 32, 32}, small_images),
           probe("branches", {1, 3, 112, 112}, branches),
           probe("dense block", {1, 32, 56, 56}, dense_block),

@@ -30,7 +30,7 @@ const std::map<std::string, std::string>& classes_by_op() {
   return kClasses;
 }
 
-std::string class_of(const Node& node, const LayerCost& cost) {
+std::string class_of(const Node& node, const LayerCost& cost, const StepWork& work) {
   if (!cost.form.empty()) {
     if (cost.form.starts_with("depthwise")) return "depthwise";
     if (cost.form.starts_with("grouped")) return "grouped conv";
@@ -38,7 +38,7 @@ std::string class_of(const Node& node, const LayerCost& cost) {
   }
   const auto known = classes_by_op().find(cost.op);
   if (known != classes_by_op().end()) return known->second;
-  if (cost.macs > 0) return cost.parameter_bytes > 0 ? "product" : "product of activations";
+  if (cost.macs > 0) return work.weight_bytes > 0 ? "product" : "product of activations";
   if (!overwritable_inputs(node).empty()) return "element-wise";
   return cost.flops > 0 ? "other" : cost.op;  // whether bytes are copied depends on the op
 }
@@ -111,7 +111,7 @@ std::vector<Portion> portions_of(Inferred model, double width_factor) {
     const NodeId main = one.nodes.front();
     const LayerCost& cost = rows[main.number].cost;
     portions.push_back({.name = one.name,
-                        .op_class = class_of(graph.node(main), cost),
+                        .op_class = class_of(graph.node(main), cost, one.work),
                         .work = scaled(one.work, width_factor),
                         .fewest_flops = fewest_flops(cost),
                         .nodes = origins_of(one.nodes, source)});
