@@ -29,6 +29,7 @@ struct MemoryRoof {
 };
 
 struct Roofline {
+  std::string processor = "";  // empty where nobody told
   int threads = 1;
   std::string precision = "fp32";
   std::string instruction_set = "";  // that reaches the peak

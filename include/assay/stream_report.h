@@ -18,9 +18,10 @@ struct StreamReport {
   HardwareProfile profile = {};
   StreamedModel streamed = {};
   std::optional<Deployment> deployment = {};
+  bool lacks_deployment = false;  // stopped before it had anything to tell
 
   bool was_interrupted() const {
-    return streamed.was_interrupted() || (deployment && deployment->cancelled);
+    return streamed.was_interrupted() || lacks_deployment || (deployment && deployment->cancelled);
   }
 };
 

@@ -140,6 +140,17 @@ HardwareProfile estimated(const Request& request, Progress& progress) {
                                       request.profile, &progress);
 }
 
+// What was measured before is not lost where this is stopped early.
+void add_deployment(const Request& request, StreamReport& report, Progress& progress) {
+  try {
+    report.deployment = simulate_deployment(request.graph, report.profile.batch,
+                                            {.run = request.profile.run}, &progress);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Cancelled) throw;
+    report.lacks_deployment = true;
+  }
+}
+
 StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
   ProgressBar progress(quiet);
   catch_interrupts();
@@ -152,8 +163,7 @@ StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
         stream_model(request.graph, request.profile.run, request.stream, request.search, &progress);
   }
   if (arguments.deployment && !report.was_interrupted()) {
-    report.deployment = simulate_deployment(request.graph, report.profile.batch,
-                                            {.run = request.profile.run}, &progress);
+    add_deployment(request, report, progress);
   }
   return report;
 }

@@ -92,7 +92,8 @@ std::string_view name(Bound bound) {
 
 std::optional<Roofline> roofline_of(const Machine& machine, int threads,
                                     const std::string& precision) {
-  Roofline roofline{.threads = threads, .precision = precision};
+  Roofline roofline{
+      .processor = machine.topology.processor, .threads = threads, .precision = precision};
   const auto peak = peak_for(machine, precision, threads);
   if (!peak) return {};
   roofline.peak_gflops = *peak;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "assay/profile_report.h"
+#include "base/text.h"
 
 namespace assay {
 
@@ -33,8 +34,9 @@ std::optional<RooflineChart> roofline_chart(const Profile& profile) {
   const Roofline& roofline = *profile.roofline;
   RooflineChart chart;
   chart.title = fmt::format("{}, batch {}", profile.model.name, profile.batch);
-  chart.machine =
-      fmt::format("{} {}", roofline.threads, roofline.threads == 1 ? "thread" : "threads");
+  chart.machine = fmt::format("{}{}{} {}", without_control_characters(roofline.processor),
+                              roofline.processor.empty() ? "" : ", ", roofline.threads,
+                              roofline.threads == 1 ? "thread" : "threads");
   chart.peaks = {
       {fmt::format("{} {}", roofline.precision, roofline.instruction_set), roofline.peak_gflops}};
   for (const MemoryRoof& roof : roofline.levels) {

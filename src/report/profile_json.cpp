@@ -83,7 +83,8 @@ Json machine_json(const std::optional<Roofline>& roofline) {
                       {"write_gbps", roof.write_gbps},
                       {"combined_gbps", roof.combined_gbps}});
   }
-  return {{"threads", roofline->threads},
+  return {{"processor", roofline->processor},
+          {"threads", roofline->threads},
           {"precision", roofline->precision},
           {"instruction_set", roofline->instruction_set},
           {"peak_gflops", roofline->peak_gflops},
