@@ -16,6 +16,7 @@
 #include "assay/device_file.h"
 #include "assay/device_list.h"
 #include "assay/device_report.h"
+#include "assay/differentiate.h"
 #include "assay/energy.h"
 #include "assay/energy_meter.h"
 #include "assay/error.h"

@@ -24,6 +24,9 @@
 
 namespace assay {
 
+// The domain of ops that nobody else has: those of backward passes.
+inline constexpr std::string_view kOwnDomain = "assay";
+
 template <typename Tag>
 struct Index {
   static constexpr std::uint32_t kNone = 0xffffffffu;

@@ -17,6 +17,7 @@ const CostTable& cost_table() {
     add_signal_costs(all);
     add_movement_costs(all);
     add_fused_costs(all);
+    add_gradient_costs(all);
     return all;
   }();
   return table;

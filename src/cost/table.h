@@ -41,5 +41,6 @@ void add_reduction_costs(CostTable& table);
 void add_signal_costs(CostTable& table);
 void add_movement_costs(CostTable& table);
 void add_fused_costs(CostTable& table);
+void add_gradient_costs(CostTable& table);
 
 }  // namespace assay

@@ -37,10 +37,12 @@ RuleTable table_of() {
 
 const RuleTable* table_of_domain(std::string_view domain) {
   static const RuleTable standard = standard_rules();
+  static const RuleTable own = table_of<add_gradient_rules>();
   static const RuleTable ml = table_of<add_ml_rules>();
   static const RuleTable training = table_of<add_training_rules>();
   static const RuleTable microsoft = table_of<add_microsoft_rules>();
   if (domain.empty() || domain == "ai.onnx") return &standard;
+  if (domain == kOwnDomain) return &own;
   if (domain == "ai.onnx.ml") return &ml;
   if (domain == "ai.onnx.preview.training") return &training;
   if (domain == "com.microsoft") return &microsoft;

@@ -37,6 +37,7 @@ void add_sequence_rules(RuleTable& table);
 void add_text_rules(RuleTable& table);
 
 // Other domains.
+void add_gradient_rules(RuleTable& table);
 void add_ml_rules(RuleTable& table);
 void add_training_rules(RuleTable& table);
 void add_microsoft_rules(RuleTable& table);

@@ -53,6 +53,14 @@ void add_grid_kernels(KernelTable& table);
 void add_block_kernels(KernelTable& table);
 void add_quantization_kernels(KernelTable& table);
 
+// Backward passes.
+void add_convolution_gradient_kernels(KernelTable& table);
+void add_pooling_gradient_kernels(KernelTable& table);
+void add_normalization_gradient_kernels(KernelTable& table);
+void add_activation_gradient_kernels(KernelTable& table);
+void add_picking_gradient_kernels(KernelTable& table);
+void add_loss_gradient_kernels(KernelTable& table);
+
 // Other domains.
 void add_optimizer_kernels(KernelTable& table);
 void add_microsoft_kernels(KernelTable& table);

@@ -79,6 +79,17 @@ KernelTable microsoft_kernels() {
   return table;
 }
 
+KernelTable own_kernels() {
+  KernelTable table;
+  add_convolution_gradient_kernels(table);
+  add_pooling_gradient_kernels(table);
+  add_normalization_gradient_kernels(table);
+  add_activation_gradient_kernels(table);
+  add_picking_gradient_kernels(table);
+  add_loss_gradient_kernels(table);
+  return table;
+}
+
 bool is_in_standard_domain(const Node& node) {
   return node.is_standard() || node.domain == "ai.onnx";
 }
@@ -98,6 +109,8 @@ Kernel find_kernel(const Node& node) {
   static const KernelTable other = other_kernels();
   static const KernelTable microsoft = microsoft_kernels();
   static const KernelTable training = training_kernels();
+  static const KernelTable own = own_kernels();
+  if (node.domain == kOwnDomain) return found_in(own, node);
   if (node.domain == "com.microsoft") return found_in(microsoft, node);
   if (node.domain == "ai.onnx.preview.training") return found_in(training, node);
   if (!is_in_standard_domain(node)) return nullptr;
@@ -115,6 +128,12 @@ const Tensor& KernelCall::input(std::size_t i) const {
 
 void KernelCall::need_memory(std::int64_t bytes) const {
   check_memory_for(bytes, [&] { return fmt::format("{} '{}'", node.op, node.name); });
+}
+
+std::vector<std::int64_t> KernelCall::ints(const char* attribute) const {
+  const auto* numbers = node.get<std::vector<std::int64_t>>(attribute);
+  if (numbers == nullptr) fail("attribute '{}' is missing", attribute);
+  return *numbers;
 }
 
 bool has_kernel(const Node& node) {

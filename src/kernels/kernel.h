@@ -22,8 +22,9 @@ struct KernelCall {
   std::int64_t opset = 0;
 
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
-  const Tensor& input(std::size_t i) const;    // fails when it is left out
-  void need_memory(std::int64_t bytes) const;  // fails when that much is not free
+  const Tensor& input(std::size_t i) const;                     // fails when it is left out
+  void need_memory(std::int64_t bytes) const;                   // fails when that much is not free
+  std::vector<std::int64_t> ints(const char* attribute) const;  // fails when it is missing
 
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {

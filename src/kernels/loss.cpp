@@ -1,28 +1,13 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss. Scores are (N, C, d…), targets (N, d…).
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "base/text.h"
 #include "kernels/families.h"
-#include "kernels/lanes.h"
+#include "kernels/loss.h"
 #include "kernels/real.h"
 
 namespace assay {
-
-namespace {
-
-struct Targets {
-  std::vector<std::int64_t> classes;
-  std::optional<std::int64_t> ignored;
-  std::vector<double> weights;  // by class
-
-  // 0 for a target that does not count.
-  double weight(std::size_t i) const {
-    if (ignored && classes[i] == *ignored) return 0;
-    return weights[static_cast<std::size_t>(classes[i])];
-  }
-};
 
 Targets targets_of(const KernelCall& call) {
   const Dims& scores = call.input(0).dims();
@@ -46,6 +31,24 @@ Targets targets_of(const KernelCall& call) {
   return targets;
 }
 
+std::size_t place_of(const Lanes& classes, const Targets& targets, std::size_t i) {
+  const auto outer = static_cast<std::int64_t>(i) / classes.inner;
+  const auto inner = static_cast<std::int64_t>(i) % classes.inner;
+  return static_cast<std::size_t>((outer * classes.length + targets.classes[i]) * classes.inner +
+                                  inner);
+}
+
+void take_log_softmax(Lane<double> lane) {
+  double largest = lane[0];
+  for (std::int64_t i = 1; i < lane.length; ++i) largest = std::max(largest, lane[i]);
+  double sum = 0;
+  for (std::int64_t i = 0; i < lane.length; ++i) sum += std::exp(lane[i] - largest);
+  const double offset = largest + std::log(sum);
+  for (std::int64_t i = 0; i < lane.length; ++i) lane[i] -= offset;
+}
+
+namespace {
+
 // `logarithms` of probabilities, laid out as the scores.
 Tensor likelihood_loss(const KernelCall& call, const std::vector<double>& logarithms) {
   const Targets targets = targets_of(call);
@@ -57,10 +60,7 @@ Tensor likelihood_loss(const KernelCall& call, const std::vector<double>& logari
     const double weight = targets.weight(i);
     total_weight += weight;
     if (weight == 0) continue;
-    const auto outer = static_cast<std::int64_t>(i) / lanes.inner;
-    const auto inner = static_cast<std::int64_t>(i) % lanes.inner;
-    const auto place = (outer * lanes.length + targets.classes[i]) * lanes.inner + inner;
-    losses[i] = -weight * logarithms[static_cast<std::size_t>(place)];
+    losses[i] = -weight * logarithms[place_of(lanes, targets, i)];
     sum += losses[i];
   }
   const DataType type = call.input(0).type();
@@ -73,15 +73,6 @@ Tensor likelihood_loss(const KernelCall& call, const std::vector<double>& logari
 
 std::vector<Tensor> negative_log_likelihood(const KernelCall& call) {
   return {likelihood_loss(call, load_real(call, call.input(0)))};
-}
-
-void take_log_softmax(Lane<double> lane) {
-  double largest = lane[0];
-  for (std::int64_t i = 1; i < lane.length; ++i) largest = std::max(largest, lane[i]);
-  double sum = 0;
-  for (std::int64_t i = 0; i < lane.length; ++i) sum += std::exp(lane[i] - largest);
-  const double offset = largest + std::log(sum);
-  for (std::int64_t i = 0; i < lane.length; ++i) lane[i] -= offset;
 }
 
 std::vector<Tensor> softmax_cross_entropy(const KernelCall& call) {

@@ -12,64 +12,8 @@ namespace assay {
 
 namespace {
 
-WindowGrid pooling_grid(const KernelCall& call, const Tensor& input) {
-  const auto spatial = spatial_dims(call, input);
-  return window_grid(call, spatial, kernel_shape(call, spatial.size()));
-}
-
 Dims pooled_dims(const Tensor& input, const WindowGrid& grid) {
   return image_dims(input.dims()[0], input.dims()[1], grid.output_dims());
-}
-
-// One window of the grid: which of them, and where its taps fall in the plane.
-struct Window {
-  const WindowGrid& grid;
-  std::array<std::int64_t, 3> index = {};
-
-  // Calls `visit(position in the plane)` for every tap that falls on an element.
-  template <typename Visit>
-  void for_each_tap(Visit visit) const {
-    const auto& [depth, height, width] = grid.axes;
-    const IndexRange slices = depth.taps_inside(index[0]);
-    const IndexRange rows = height.taps_inside(index[1]);
-    const IndexRange columns = width.taps_inside(index[2]);
-    for (std::int64_t z = slices.first; z < slices.last; ++z) {
-      for (std::int64_t y = rows.first; y < rows.last; ++y) {
-        const std::int64_t row =
-            depth.position(index[0], z) * height.input + height.position(index[1], y);
-        for (std::int64_t x = columns.first; x < columns.last; ++x)
-          visit(row * width.input + width.position(index[2], x));
-      }
-    }
-  }
-
-  std::int64_t taps_inside() const {
-    std::int64_t count = 1;
-    for (std::size_t i = 0; i < 3; ++i) count *= grid.axes[i].taps_inside(index[i]).count();
-    return count;
-  }
-  std::int64_t taps_with_padding() const {
-    std::int64_t count = 1;
-    for (std::size_t i = 0; i < 3; ++i) count *= grid.axes[i].taps_with_padding(index[i]);
-    return count;
-  }
-};
-
-// Calls `visit(result position, first element of the plane, window)` for every plane and window.
-template <typename Visit>
-void for_each_window(const WindowGrid& grid, std::int64_t planes, Visit visit) {
-  std::int64_t position = 0;
-  const auto& [depth, height, width] = grid.axes;
-  for (std::int64_t plane = 0; plane < planes; ++plane) {
-    const std::int64_t start = plane * grid.input_elements();
-    Window window{grid};
-    auto& [z, y, x] = window.index;
-    for (z = 0; z < depth.output; ++z) {
-      for (y = 0; y < height.output; ++y) {
-        for (x = 0; x < width.output; ++x) visit(position++, start, window);
-      }
-    }
-  }
 }
 
 // The place of an element in the plane if its first axis ran fastest.
@@ -87,12 +31,6 @@ struct Maxima {
   std::vector<std::int64_t> places;  // in the whole input; -1 for a window of padding alone
 };
 
-// NaN is greater than every number, so that it is not lost.
-template <typename T>
-bool is_greater(T a, T b) {
-  return a > b || (a != a && b == b);
-}
-
 template <typename T>
 Maxima<T> maxima_of(const WindowGrid& grid, const std::vector<T>& values, std::int64_t planes,
                     std::size_t count, bool by_columns) {
@@ -100,10 +38,7 @@ Maxima<T> maxima_of(const WindowGrid& grid, const std::vector<T>& values, std::i
   const T least = Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
   Maxima<T> maxima = {std::vector<T>(count, least), std::vector<std::int64_t>(count, -1)};
   for_each_window(grid, planes, [&](std::int64_t i, std::int64_t plane, const Window& window) {
-    std::int64_t best = -1;
-    window.for_each_tap([&](std::int64_t place) {
-      if (best < 0 || is_greater(values[plane + place], values[plane + best])) best = place;
-    });
+    const std::int64_t best = greatest_in(window, values.data() + plane);
     if (best < 0) return;
     maxima.values[i] = values[plane + best];
     maxima.places[i] = plane + (by_columns ? column_major(grid, best) : best);
@@ -113,7 +48,7 @@ Maxima<T> maxima_of(const WindowGrid& grid, const std::vector<T>& values, std::i
 
 std::vector<Tensor> max_pool(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  const WindowGrid grid = pooling_grid(call, input);
+  const WindowGrid grid = pooling_grid(call, input.dims());
   const Dims dims = pooled_dims(input, grid);
   const std::size_t count = result_elements(call, dims);
   const std::int64_t planes = count == 0 ? 0 : dims[0] * dims[1];
@@ -130,7 +65,7 @@ std::vector<Tensor> max_pool(const KernelCall& call) {
 template <typename Fold>
 std::vector<Tensor> pooled(const KernelCall& call, Fold fold) {
   const Tensor& input = call.input(0);
-  const WindowGrid grid = pooling_grid(call, input);
+  const WindowGrid grid = pooling_grid(call, input.dims());
   const Dims dims = pooled_dims(input, grid);
   std::vector<double> results(result_elements(call, dims));
   const auto values = load_real(call, input);
@@ -142,12 +77,10 @@ std::vector<Tensor> pooled(const KernelCall& call, Fold fold) {
 }
 
 std::vector<Tensor> average_pool(const KernelCall& call) {
-  const bool counts_padding = call.node.int_or("count_include_pad", 0) != 0;
-  return pooled(call, [=](const double* plane, const Window& window) {
+  return pooled(call, [&](const double* plane, const Window& window) {
     double sum = 0;
     window.for_each_tap([&](std::int64_t place) { sum += plane[place]; });
-    const std::int64_t taps = counts_padding ? window.taps_with_padding() : window.taps_inside();
-    return sum / static_cast<double>(taps);
+    return sum / static_cast<double>(averaged_taps(call, window));
   });
 }
 
@@ -162,6 +95,16 @@ std::vector<Tensor> lp_pool(const KernelCall& call) {
 }
 
 }  // namespace
+
+WindowGrid pooling_grid(const KernelCall& call, const Dims& input) {
+  const auto spatial = spatial_dims(call, input);
+  return window_grid(call, spatial, kernel_shape(call, spatial.size()));
+}
+
+std::int64_t averaged_taps(const KernelCall& call, const Window& window) {
+  const bool counts_padding = call.node.int_or("count_include_pad", 0) != 0;
+  return counts_padding ? window.taps_with_padding() : window.taps_inside();
+}
 
 double norm_power(const KernelCall& call) {
   const double power = number_or(call.node, "p", 2);

@@ -203,10 +203,13 @@ WindowGrid transposed_window_grid(const KernelCall& call, std::span<const std::i
 }
 
 std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Tensor& tensor) {
-  const std::span<const std::int64_t> dims = tensor.dims();
+  return spatial_dims(call, tensor.dims());
+}
+
+std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Dims& dims) {
   if (dims.size() < 3 || dims.size() > 5)
     call.fail("needs one to three spatial axes, got {}", join_dims(dims));
-  return dims.subspan(2);
+  return std::span(dims).subspan(2);
 }
 
 Dims kernel_shape(const KernelCall& call, std::size_t axes) {

@@ -1,0 +1,59 @@
+// Backward passes. A convolution's two gradients take as many MACs as itself; the others a few
+// FLOPs for every element.
+#include "base/checked.h"
+#include "cost/table.h"
+
+namespace assay {
+
+namespace {
+
+// One MAC for every element of the gradient and every weight that made it.
+Work convolution_macs(std::int64_t gradient_elements, const std::vector<std::int64_t>& weight) {
+  return macs_only(saturating_multiply(gradient_elements, product(std::span(weight).subspan(1))));
+}
+
+Work input_gradient(const OpView& op) {
+  return convolution_macs(op.input_elements(0), op.input_dims(1));
+}
+
+Work weight_gradient(const OpView& op) {
+  return convolution_macs(op.input_elements(1), op.output_dims(0));
+}
+
+// Comparing and adding, or dividing and adding, for every element of every window.
+template <std::size_t Gradient>
+Work windows(const OpView& op) {
+  const std::int64_t window = product(op.node().ints_or("kernel_shape", {}));
+  return flops_only(
+      saturating_multiply(2, saturating_multiply(op.input_elements(Gradient), window)));
+}
+
+template <int FlopsPerElement>
+Work each(const OpView& op) {
+  return flops_only(saturating_multiply(FlopsPerElement, op.output_elements()));
+}
+
+template <std::size_t Gradient>
+Work additions(const OpView& op) {
+  return flops_only(op.input_elements(Gradient));
+}
+
+}  // namespace
+
+void add_gradient_costs(CostTable& table) {
+  table["assay:ConvInputGradient"] = {input_gradient};
+  table["assay:ConvWeightGradient"] = {weight_gradient};
+  table["assay:MaxPoolGradient"] = {windows<1>};
+  table["assay:AveragePoolGradient"] = {windows<0>};
+  // Mean, variance, normalised values, two sums, two products: a pass forward and one back.
+  table["assay:BatchNormalizationGradient"] = {each<14>};
+  table["assay:LayerNormalizationGradient"] = {each<14>};
+  table["assay:ReluGradient"] = {each<1>};
+  table["assay:SoftmaxGradient"] = {each<4>};
+  table["assay:GatherGradient"] = {additions<1>};
+  table["assay:SliceGradient"] = {};
+  table["assay:LikelihoodGradient"] = {each<1>};
+  table["assay:SoftmaxCrossEntropyGradient"] = {each<6>};
+}
+
+}  // namespace assay

@@ -1,0 +1,53 @@
+// ReluGradient and SoftmaxGradient: inputs are the op's result and the gradient of it.
+#include "base/text.h"
+#include "kernels/families.h"
+#include "kernels/lanes.h"
+#include "kernels/real.h"
+
+namespace assay {
+
+namespace {
+
+void check_same_dims(const KernelCall& call) {
+  if (call.input(0).dims() == call.input(1).dims()) return;
+  call.fail("the result is {}, its gradient {}", join_dims(call.input(0).dims()),
+            join_dims(call.input(1).dims()));
+}
+
+std::vector<Tensor> relu_gradient(const KernelCall& call) {
+  check_same_dims(call);
+  const auto results = load_real(call, call.input(0));
+  auto gradients = load_real(call, call.input(1));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!(results[i] > 0)) gradients[i] = 0;
+  }
+  return {store_real(call.input(1).type(), call.input(1).dims(), gradients)};
+}
+
+// y · (g - sum(g · y))
+std::vector<Tensor> softmax_gradient(const KernelCall& call) {
+  check_same_dims(call);
+  const Dims& dims = call.input(0).dims();
+  const auto axis = normalized_axis(call.node.int_or("axis", -1), dims.size());
+  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", -1));
+  const auto results = load_real(call, call.input(0));
+  auto gradients = load_real(call, call.input(1));
+  const double* first = gradients.data();
+  for_each_lane(gradients, lanes_along(dims, *axis), [&](Lane<double> lane) {
+    const double* result = results.data() + (lane.first - first);
+    double sum = 0;
+    for (std::int64_t i = 0; i < lane.length; ++i) sum += lane[i] * result[i * lane.step];
+    for (std::int64_t i = 0; i < lane.length; ++i)
+      lane[i] = result[i * lane.step] * (lane[i] - sum);
+  });
+  return {store_real(call.input(1).type(), dims, gradients)};
+}
+
+}  // namespace
+
+void add_activation_gradient_kernels(KernelTable& table) {
+  table["ReluGradient"] = relu_gradient;
+  table["SoftmaxGradient"] = softmax_gradient;
+}
+
+}  // namespace assay

@@ -1,0 +1,136 @@
+#include "transform/gradient/context.h"
+
+#include <algorithm>
+
+namespace assay {
+
+BackwardPass::BackwardPass(const Inferred& model)
+    : model_(model), graph_(model.graph), given_(model.graph.value_count()) {}
+
+std::vector<ValueId> BackwardPass::emit(std::string op, std::vector<ValueId> inputs,
+                                        std::vector<Attribute> attributes, std::string_view domain,
+                                        std::size_t outputs) {
+  const std::string name = fmt::format("{}/gradient/{}.{}", prefix_, op, emitted_++);
+  Node node{.name = name,
+            .op = std::move(op),
+            .domain = std::string(domain),
+            .inputs = std::move(inputs),
+            .attributes = std::move(attributes)};
+  for (std::size_t i = 0; i < outputs; ++i) {
+    node.outputs.push_back(graph_.add_value(outputs == 1 ? name : fmt::format("{}:{}", name, i)));
+  }
+  if (!domain.empty()) graph_.opsets[std::string(domain)] = 1;
+  std::vector<ValueId> results = node.outputs;
+  graph_.add_node(std::move(node));
+  return results;
+}
+
+ValueId BackwardPass::constant(Tensor tensor) {
+  const ValueId value =
+      graph_.add_value(fmt::format("{}/gradient/constant.{}", prefix_, emitted_++),
+                       tensor_type(tensor.type(), Shape(tensor.dims())));
+  graph_.add_initializer(value, std::move(tensor));
+  return value;
+}
+
+void BackwardPass::give(ValueId value, ValueId gradient) {
+  given_[value.number].push_back(gradient);
+}
+
+ValueId BackwardPass::total(ValueId value) {
+  auto& given = given_[value.number];
+  if (given.empty()) return {};
+  ValueId sum = given.front();
+  for (std::size_t i = 1; i < given.size(); ++i) sum = emit("Add", {sum, given[i]}, {}, "", 1)[0];
+  given = {sum};
+  return sum;
+}
+
+DataType GradientContext::element() const {
+  return pass_.model().graph.value(out()).type.element;
+}
+
+Dims GradientContext::dims(ValueId value) const {
+  const ValueType& type = pass_.model().graph.value(value).type;
+  if (!type.has_known_shape())
+    fail("the shape of '{}' is not known", pass_.model().graph.value(value).name);
+  return type.shape->values();
+}
+
+const Tensor* GradientContext::known(std::size_t input) const {
+  return has(input) ? pass_.model().known_value(in(input)) : nullptr;
+}
+
+Dims GradientContext::known_ints(std::size_t input) const {
+  const Tensor* tensor = known(input);
+  if (tensor == nullptr) fail("input {} is not known before running", input);
+  return tensor->to_int64();
+}
+
+ValueId GradientContext::gradient(std::size_t output) {
+  const ValueId total = pass_.total(out(output));
+  return total.is_valid() ? total : expanded(number(0), dims(out(output)));
+}
+
+ValueId GradientContext::node(std::string op, std::vector<ValueId> inputs,
+                              std::vector<Attribute> attributes) {
+  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), "", 1)[0];
+}
+
+ValueId GradientContext::own(std::string op, std::vector<ValueId> inputs,
+                             std::vector<Attribute> attributes) {
+  return own_with_outputs(std::move(op), std::move(inputs), 1, std::move(attributes))[0];
+}
+
+std::vector<ValueId> GradientContext::own_with_outputs(std::string op, std::vector<ValueId> inputs,
+                                                       std::size_t outputs,
+                                                       std::vector<Attribute> attributes) {
+  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), kOwnDomain, outputs);
+}
+
+ValueId GradientContext::number(double number) {
+  if (element() == DataType::Float64) {
+    const std::vector<double> one = {number};
+    return pass_.constant(Tensor::of<double>(DataType::Float64, {}, one));
+  }
+  const std::vector<float> one = {static_cast<float>(number)};
+  return pass_.constant(Tensor::of<float>(DataType::Float32, {}, one));
+}
+
+ValueId GradientContext::ints(const Dims& numbers) {
+  return pass_.constant(Tensor::of_int64({static_cast<std::int64_t>(numbers.size())}, numbers));
+}
+
+ValueId GradientContext::sum(ValueId value, const Dims& axes, bool keeps_axes) {
+  const std::int64_t keeps = keeps_axes ? 1 : 0;
+  if (opset() >= 13) return node("ReduceSum", {value, ints(axes)}, {{"keepdims", keeps}});
+  return node("ReduceSum", {value}, {{"axes", axes}, {"keepdims", keeps}});
+}
+
+ValueId GradientContext::slice(ValueId value, const Dims& starts, const Dims& ends,
+                               const Dims& axes) {
+  return node("Slice", {value, ints(starts), ints(ends), ints(axes)});
+}
+
+ValueId GradientContext::sum_to(ValueId value, const Dims& from, const Dims& to) {
+  if (from == to) return value;
+  const std::size_t lead = from.size() - to.size();
+  Dims axes;
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    if (axis < lead || (to[axis - lead] == 1 && from[axis] != 1)) {
+      axes.push_back(static_cast<std::int64_t>(axis));
+    }
+  }
+  return reshaped(axes.empty() ? value : sum(value, axes, false), to);
+}
+
+std::vector<Attribute> GradientContext::attributes(
+    std::initializer_list<std::string_view> names) const {
+  std::vector<Attribute> found;
+  for (const Attribute& attribute : node_.attributes) {
+    if (std::ranges::find(names, attribute.name) != names.end()) found.push_back(attribute);
+  }
+  return found;
+}
+
+}  // namespace assay

@@ -1,0 +1,150 @@
+// What moves elements: views, Transpose, Concat, Split, Slice, Gather, Pad, Expand, Tile.
+#include <algorithm>
+#include <numeric>
+
+#include "transform/gradient/context.h"
+
+namespace assay {
+
+namespace {
+
+void view(GradientContext& context) {
+  context.give(0, context.reshaped(context.gradient(), context.input_dims(0)));
+}
+
+void transpose(GradientContext& context) {
+  const std::size_t rank = context.input_dims(0).size();
+  Dims order(rank);
+  std::iota(order.rbegin(), order.rend(), 0);
+  order = context.node().ints_or("perm", order);
+  Dims back(rank);
+  for (std::size_t i = 0; i < rank; ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  context.give(0, context.transposed(context.gradient(), std::move(back)));
+}
+
+std::size_t axis_of(const GradientContext& context, std::int64_t otherwise) {
+  const std::int64_t given = context.node().int_or("axis", otherwise);
+  const auto axis = normalized_axis(given, context.input_dims(0).size());
+  if (!axis) context.fail("axis {} is out of range", given);
+  return *axis;
+}
+
+void concatenate(GradientContext& context) {
+  const ValueId gradient = context.gradient();
+  const std::size_t axis = axis_of(context, 0);
+  std::int64_t from = 0;
+  for (std::size_t i = 0; i < context.node().inputs.size(); ++i) {
+    const std::int64_t to = from + context.input_dims(i)[axis];
+    if (context.wants(i)) {
+      context.give(i, context.slice(gradient, {from}, {to}, {static_cast<std::int64_t>(axis)}));
+    }
+    from = to;
+  }
+}
+
+void split(GradientContext& context) {
+  std::vector<ValueId> parts;
+  for (std::size_t i = 0; i < context.node().outputs.size(); ++i) {
+    parts.push_back(context.gradient(i));
+  }
+  const auto axis = static_cast<std::int64_t>(axis_of(context, 0));
+  context.give(0, context.node("Concat", std::move(parts), {{"axis", axis}}));
+}
+
+void give_cut_out(GradientContext& context, const Dims& starts, const Dims& steps) {
+  context.give(
+      0,
+      context.own("SliceGradient", {context.gradient()},
+                  {{"input_dims", context.input_dims(0)}, {"starts", starts}, {"steps", steps}}));
+}
+
+void slice(GradientContext& context) {
+  const Dims dims = context.input_dims(0);
+  const Dims given = context.known_ints(1);
+  Dims axes(given.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (context.has(3)) axes = context.known_ints(3);
+  const Dims given_steps = context.has(4) ? context.known_ints(4) : Dims(given.size(), 1);
+  Dims starts(dims.size(), 0);
+  Dims steps(dims.size(), 1);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto axis = normalized_axis(axes[i], dims.size());
+    if (!axis) context.fail("axis {} is out of range", axes[i]);
+    const std::int64_t length = dims[*axis];
+    const std::int64_t start = given[i] < 0 ? given[i] + length : given[i];
+    const std::int64_t last = given_steps[i] < 0 ? length - 1 : length;
+    starts[*axis] = std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(0, last));
+    steps[*axis] = given_steps[i];
+  }
+  give_cut_out(context, starts, steps);
+}
+
+void gather(GradientContext& context) {
+  context.give(0, context.own("GatherGradient", {context.in(1), context.gradient()},
+                              {{"axis", static_cast<std::int64_t>(axis_of(context, 0))},
+                               {"input_dims", context.input_dims(0)}}));
+}
+
+void pad(GradientContext& context) {
+  if (context.node().string_or("mode", "constant") != "constant") {
+    context.fail("mode '{}' repeats elements", context.node().string_or("mode", "constant"));
+  }
+  const Dims dims = context.input_dims(0);
+  const Dims pads = context.known_ints(1);
+  Dims axes(dims.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (context.has(3)) axes = context.known_ints(3);
+  Dims starts;
+  Dims ends;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (pads[i] < 0 || pads[axes.size() + i] < 0) context.fail("it cuts elements off");
+    const auto axis = normalized_axis(axes[i], dims.size());
+    if (!axis) context.fail("axis {} is out of range", axes[i]);
+    starts.push_back(pads[i]);
+    ends.push_back(pads[i] + dims[*axis]);
+  }
+  context.give(0, context.slice(context.gradient(), starts, ends, axes));
+}
+
+void expand(GradientContext& context) {
+  context.give_broadcast(0, context.gradient());
+}
+
+// As copies beside each axis, which are summed.
+void tile(GradientContext& context) {
+  const Dims dims = context.input_dims(0);
+  const Dims repeats = context.known_ints(1);
+  Dims apart;
+  Dims copies;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    copies.push_back(static_cast<std::int64_t>(apart.size()));
+    apart.push_back(repeats[i]);
+    apart.push_back(dims[i]);
+  }
+  const ValueId sum = context.sum(context.reshaped(context.gradient(), apart), copies, false);
+  context.give(0, context.reshaped(sum, dims));
+}
+
+// To a type of real numbers; others take no gradient.
+void cast(GradientContext& context) {
+  const auto type = static_cast<std::int64_t>(context.type(context.in(0)).element);
+  context.give(0, context.node("Cast", {context.gradient()}, {{"to", type}}));
+}
+
+}  // namespace
+
+void add_movement_gradients(GradientTable& table) {
+  for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}) table[op] = view;
+  table["Transpose"] = transpose;
+  table["Concat"] = concatenate;
+  table["Split"] = split;
+  table["Slice"] = slice;
+  table["Gather"] = gather;
+  table["Pad"] = pad;
+  table["Expand"] = expand;
+  table["Tile"] = tile;
+  table["Cast"] = cast;
+}
+
+}  // namespace assay

@@ -1,0 +1,384 @@
+// Gradients against central differences, all in double precision.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "assay/builder.h"
+#include "assay/differentiate.h"
+#include "assay/error.h"
+#include "assay/program.h"
+
+namespace assay {
+namespace {
+
+using Build = std::function<ValueId(GraphBuilder&, const std::vector<ValueId>&)>;
+
+struct Case {
+  std::string name;
+  std::vector<Shape> inputs;
+  Build build;
+  bool are_positive = false;  // inputs, for roots and logarithms
+};
+
+// A graph of float64 inputs whose loss is the result, each element weighed differently.
+struct Scene {
+  Graph graph;
+  ValueId loss;
+};
+
+Scene scene_of(const Case& one, std::int64_t opset = 17) {
+  GraphBuilder builder(one.name, 0, opset);
+  std::vector<ValueId> inputs;
+  for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+    inputs.push_back(builder.input("x" + std::to_string(i), DataType::Float64, one.inputs[i]));
+  }
+  const ValueId result = one.build(builder, inputs);
+  builder.output(result, "y");
+  Graph graph = builder.finish();
+  const Inferred inferred = infer_shapes(graph);
+  std::vector<double> weights;
+  const auto dims = inferred.graph.value(result).type.shape->values();
+  const std::int64_t count = inferred.graph.value(result).type.shape->elements().value();
+  for (std::int64_t i = 0; i < count; ++i)
+    weights.push_back(std::cos(1.7 * static_cast<double>(i)) + 0.3);
+  const ValueId weight = graph.add_value("weights");
+  graph.add_initializer(weight, Tensor::of<double>(DataType::Float64, dims, weights));
+  const ValueId product = graph.add_value("product");
+  graph.add_node({.name = "product",
+                  .op = "Mul",
+                  .domain = "",
+                  .inputs = {result, weight},
+                  .outputs = {product}});
+  const ValueId loss = graph.add_value("loss");
+  graph.add_node({.name = "loss",
+                  .op = "ReduceSum",
+                  .domain = "",
+                  .inputs = {product},
+                  .outputs = {loss},
+                  .attributes = {{"keepdims", std::int64_t{0}}}});
+  graph.add_output(loss);
+  return {std::move(graph), loss};
+}
+
+std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
+  program->set_inputs(inputs);
+  program->run();
+  return program->results();
+}
+
+std::vector<Tensor> inputs_for(const Case& one, const Graph& graph) {
+  std::vector<Value> values;
+  for (const ValueId input : graph.inputs()) values.push_back(graph.value(input));
+  auto tensors = random_inputs(values, 7);
+  if (!one.are_positive) return tensors;
+  for (Tensor& tensor : tensors) {
+    auto numbers = tensor.to_double();
+    for (double& number : numbers) number = 0.5 + std::abs(number);
+    tensor = Tensor::of<double>(DataType::Float64, tensor.dims(), numbers);
+  }
+  return tensors;
+}
+
+double loss_at(Program& program, std::vector<Tensor> inputs, std::size_t which, std::size_t at,
+               double by) {
+  auto numbers = inputs[which].to_double();
+  numbers[at] += by;
+  inputs[which] = Tensor::of<double>(DataType::Float64, inputs[which].dims(), numbers);
+  program.set_inputs(inputs);
+  program.run();
+  return program.results().back().to_double().front();
+}
+
+// The largest difference between a gradient and the slope, relative to the largest gradient.
+double worst_error(const Case& one, std::int64_t opset = 17) {
+  Scene scene = scene_of(one, opset);
+  const Inferred inferred = infer_shapes(scene.graph);
+  const std::vector<ValueId> by(inferred.graph.inputs().begin(), inferred.graph.inputs().end());
+  Differentiated both = differentiate(inferred, scene.loss, by);
+  for (const ValueGradient& pair : both.gradients) both.graph.add_output(pair.gradient);
+  const auto inputs = inputs_for(one, scene.graph);
+  const auto results = run(both.graph, inputs);
+  const auto program = compile(infer_shapes(scene.graph), {.engine = Engine::Reference});
+  double error = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& gradient = results[results.size() - inputs.size() + i];
+    EXPECT_EQ(gradient.dims(), inputs[i].dims()) << one.name;
+    const auto numbers = gradient.to_double();
+    for (std::size_t j = 0; j < numbers.size(); ++j) {
+      constexpr double kStep = 1e-5;
+      const double slope =
+          (loss_at(*program, inputs, i, j, kStep) - loss_at(*program, inputs, i, j, -kStep)) /
+          (2 * kStep);
+      error = std::max(error, std::abs(slope - numbers[j]));
+      largest = std::max(largest, std::abs(numbers[j]));
+    }
+  }
+  return error / std::max(largest, 1e-3);
+}
+
+using Ints = std::vector<std::int64_t>;
+
+Case unary(const std::string& op, std::vector<Attribute> attributes = {},
+           bool are_positive = false) {
+  return {op,
+          {Shape{3, 5}},
+          [=](GraphBuilder& builder, const std::vector<ValueId>& x) {
+            return builder.node(op, "op", {x[0]}, attributes);
+          },
+          are_positive};
+}
+
+Case binary(const std::string& op, Shape a, Shape b, bool are_positive = false) {
+  return {op,
+          {std::move(a), std::move(b)},
+          [=](GraphBuilder& builder, const std::vector<ValueId>& x) {
+            return builder.node(op, "op", {x[0], x[1]});
+          },
+          are_positive};
+}
+
+Case with_all(const std::string& name, const std::string& op, std::vector<Shape> inputs,
+              std::vector<Attribute> attributes = {}) {
+  return {name, std::move(inputs), [=](GraphBuilder& builder, const std::vector<ValueId>& x) {
+            return builder.node(op, "op", x, attributes);
+          }};
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const char* op : {"Neg", "Abs", "Exp", "Relu", "Sigmoid", "Tanh", "Erf", "Softplus", "Sin",
+                         "Cos", "HardSwish", "Identity"})
+    all.push_back(unary(op));
+  for (const char* op : {"Log", "Sqrt", "Reciprocal"}) all.push_back(unary(op, {}, true));
+  all.push_back(unary("LeakyRelu", {{"alpha", 0.2f}}));
+  all.push_back(unary("Elu", {{"alpha", 0.7f}}));
+  all.push_back(unary("HardSigmoid", {{"alpha", 0.3f}}));
+  for (const std::int64_t axis : {0, 1, -1}) {
+    all.push_back(unary("Softmax", {{"axis", axis}}));
+    all.push_back(unary("LogSoftmax", {{"axis", axis}}));
+  }
+  for (const char* op : {"Add", "Sub", "Mul", "Max", "Min"}) {
+    all.push_back(binary(op, {2, 3, 4}, {2, 3, 4}));
+    all.push_back(binary(op, {2, 3, 4}, {3, 1}));
+    all.push_back(binary(op, {1, 4}, {2, 3, 1}));
+  }
+  all.push_back(binary("Div", {2, 3}, {3}, true));
+  all.push_back(binary("Pow", {2, 3}, {3}, true));
+  all.push_back(with_all("Sum of three", "Sum", {Shape{2, 3}, Shape{3}, Shape{2, 1}}));
+  all.push_back(with_all("PRelu", "PRelu", {Shape{2, 3, 4}, Shape{3, 1}}));
+  all.push_back({"Clip", {Shape{3, 5}}, [](GraphBuilder& b, const std::vector<ValueId>& x) {
+                   const std::vector<double> low = {-0.4};
+                   const std::vector<double> high = {0.6};
+                   return b.node(
+                       "Clip", "op",
+                       {x[0], b.constant("low", Tensor::of<double>(DataType::Float64, {}, low)),
+                        b.constant("high", Tensor::of<double>(DataType::Float64, {}, high))});
+                 }});
+  all.push_back(
+      {"Where", {Shape{2, 3}, Shape{3}}, [](GraphBuilder& b, const std::vector<ValueId>& x) {
+         const std::vector<std::uint8_t> mask = {1, 0, 1, 0, 0, 1};
+         return b.node("Where", "op",
+                       {b.constant("mask", Tensor::of<std::uint8_t>(DataType::Bool, {2, 3}, mask)),
+                        x[0], x[1]});
+       }});
+  // --- products
+  all.push_back(binary("MatMul", {3, 4}, {4, 2}));
+  all.push_back(binary("MatMul", {2, 3, 4}, {4, 5}));
+  all.push_back(binary("MatMul", {2, 1, 3, 4}, {5, 4, 2}));
+  all.push_back(binary("MatMul", {4}, {4, 3}));
+  all.push_back(binary("MatMul", {2, 3, 4}, {4}));
+  all.push_back(binary("MatMul", {4}, {2, 4, 3}));
+  all.push_back(binary("MatMul", {4}, {4}));
+  for (const std::int64_t a : {0, 1}) {
+    for (const std::int64_t b : {0, 1}) {
+      all.push_back(with_all(
+          "Gemm", "Gemm", {a ? Shape{4, 3} : Shape{3, 4}, b ? Shape{2, 4} : Shape{4, 2}, Shape{2}},
+          {{"transA", a}, {"transB", b}, {"alpha", 0.5f}, {"beta", 2.0f}}));
+    }
+  }
+  // --- convolutions
+  const auto conv = [&](const std::string& name, std::vector<Shape> inputs,
+                        std::vector<Attribute> attributes) {
+    all.push_back(with_all(name, "Conv", std::move(inputs), std::move(attributes)));
+  };
+  conv("Conv", {Shape{2, 3, 5, 6}, Shape{4, 3, 3, 3}, Shape{4}}, {{"pads", Ints{1, 1, 1, 1}}});
+  conv("Conv stride", {Shape{1, 2, 7, 8}, Shape{3, 2, 3, 2}},
+       {{"strides", Ints{2, 3}}, {"pads", Ints{0, 1, 2, 0}}});
+  conv("Conv groups", {Shape{2, 4, 5, 5}, Shape{6, 2, 3, 3}, Shape{6}},
+       {{"group", std::int64_t{2}}});
+  conv("Conv depthwise", {Shape{1, 3, 6, 6}, Shape{3, 1, 3, 3}},
+       {{"group", std::int64_t{3}}, {"dilations", Ints{2, 2}}, {"pads", Ints{2, 2, 2, 2}}});
+  conv("Conv same", {Shape{1, 2, 5, 7}, Shape{2, 2, 2, 3}},
+       {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Ints{2, 2}}});
+  conv("Conv 1-D", {Shape{2, 3, 9}, Shape{2, 3, 4}}, {{"strides", Ints{2}}});
+  conv("Conv 3-D", {Shape{1, 2, 3, 4, 4}, Shape{2, 2, 2, 2, 3}}, {});
+  const auto turned = [&](const std::string& name, std::vector<Shape> inputs,
+                          std::vector<Attribute> attributes) {
+    all.push_back(with_all(name, "ConvTranspose", std::move(inputs), std::move(attributes)));
+  };
+  turned("ConvTranspose", {Shape{2, 3, 4, 4}, Shape{3, 2, 3, 3}, Shape{2}},
+         {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}});
+  turned("ConvTranspose groups", {Shape{1, 4, 3, 5}, Shape{4, 1, 2, 3}},
+         {{"group", std::int64_t{2}}, {"dilations", Ints{2, 1}}});
+  turned("ConvTranspose same", {Shape{1, 2, 3, 4}, Shape{2, 2, 3, 3}},
+         {{"auto_pad", std::string("SAME_LOWER")}, {"strides", Ints{2, 2}}});
+  // --- pools
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    all.push_back(with_all(op, op, {Shape{2, 2, 5, 6}},
+                           {{"kernel_shape", Ints{2, 3}}, {"strides", Ints{2, 2}}}));
+    all.push_back(with_all(op, op, {Shape{1, 2, 6, 6}},
+                           {{"kernel_shape", Ints{3, 3}},
+                            {"strides", Ints{1, 2}},
+                            {"pads", Ints{1, 1, 1, 1}},
+                            {"ceil_mode", std::int64_t{1}}}));
+  }
+  all.push_back(with_all("AveragePool padded", "AveragePool", {Shape{1, 2, 5, 5}},
+                         {{"kernel_shape", Ints{3, 3}},
+                          {"pads", Ints{1, 1, 1, 1}},
+                          {"count_include_pad", std::int64_t{1}}}));
+  all.push_back(with_all("GlobalAveragePool", "GlobalAveragePool", {Shape{2, 3, 4, 5}}));
+  all.push_back(with_all("GlobalMaxPool", "GlobalMaxPool", {Shape{2, 3, 4, 5}}));
+  // --- norms
+  all.push_back(
+      with_all("LayerNormalization", "LayerNormalization", {Shape{3, 4, 6}, Shape{6}, Shape{6}}));
+  all.push_back(with_all("LayerNormalization of two axes", "LayerNormalization",
+                         {Shape{3, 4, 6}, Shape{4, 6}}, {{"axis", std::int64_t{1}}}));
+  all.push_back({"BatchNormalization training",
+                 {Shape{3, 2, 4, 4}, Shape{2}, Shape{2}},
+                 [](GraphBuilder& b, const std::vector<ValueId>& x) {
+                   const std::vector<double> zeros = {0, 0};
+                   const std::vector<double> ones = {1, 1};
+                   const auto outputs = b.node_with_outputs(
+                       "BatchNormalization", "op",
+                       {x[0], x[1], x[2],
+                        b.constant("mean", Tensor::of<double>(DataType::Float64, {2}, zeros)),
+                        b.constant("var", Tensor::of<double>(DataType::Float64, {2}, ones))},
+                       3, {{"training_mode", std::int64_t{1}}});
+                   return outputs[0];
+                 }});
+  all.push_back({"BatchNormalization stored",
+                 {Shape{3, 2, 4}, Shape{2}, Shape{2}},
+                 [](GraphBuilder& b, const std::vector<ValueId>& x) {
+                   const std::vector<double> mean = {0.2, -0.1};
+                   const std::vector<double> variance = {1.5, 0.7};
+                   return b.node(
+                       "BatchNormalization", "op",
+                       {x[0], x[1], x[2],
+                        b.constant("mean", Tensor::of<double>(DataType::Float64, {2}, mean)),
+                        b.constant("var", Tensor::of<double>(DataType::Float64, {2}, variance))});
+                 }});
+  // --- movement
+  const auto with_ints = [&](const std::string& op, Shape input, std::vector<Ints> more,
+                             std::vector<Attribute> attributes = {}) {
+    all.push_back({op, {std::move(input)}, [=](GraphBuilder& b, const std::vector<ValueId>& x) {
+                     std::vector<ValueId> inputs = {x[0]};
+                     for (const Ints& numbers : more) inputs.push_back(b.ints("ints", numbers));
+                     return b.node(op, "op", inputs, attributes);
+                   }});
+  };
+  with_ints("Reshape", {2, 3, 4}, {{4, 6}});
+  with_ints("Unsqueeze", {2, 3}, {{0, 2}});
+  with_ints("Expand", {3, 1}, {{2, 3, 4}});
+  with_ints("Tile", {2, 3}, {{2, 3}});
+  with_ints("Slice", {4, 6}, {{1, 5}, {4, -7}, {0, 1}, {1, -2}});
+  with_ints("Slice", {4, 6}, {{-3}, {100}, {0}, {2}});
+  with_ints("Pad", {2, 3}, {{1, 0, 0, 2}});
+  with_ints("Gather", {5, 3}, {{3, 0, 3, -1}});
+  with_ints("Gather", {2, 5, 3}, {{4, 4}}, {{"axis", std::int64_t{1}}});
+  all.push_back(unary("Transpose", {{"perm", Ints{1, 0}}}));
+  all.push_back(unary("Flatten"));
+  all.push_back(with_all("Concat", "Concat", {Shape{2, 3}, Shape{2, 1}, Shape{2, 4}},
+                         {{"axis", std::int64_t{-1}}}));
+  all.push_back(
+      {"Split, one part unread", {Shape{5, 3}}, [](GraphBuilder& b, const std::vector<ValueId>& x) {
+         const auto parts =
+             b.node_with_outputs("Split", "op", {x[0], b.ints("sizes", {2, 1, 2})}, 3);
+         return b.node("Mul", "mul", {parts[0], parts[2]});
+       }});
+  // --- reductions
+  for (const char* op : {"ReduceMean", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceLogSumExp",
+                         "ReduceMax", "ReduceMin"}) {
+    all.push_back(
+        with_all(op, op, {Shape{2, 3, 4}}, {{"axes", Ints{1}}, {"keepdims", std::int64_t{0}}}));
+    all.push_back(with_all(op, op, {Shape{2, 3, 4}}, {{"axes", Ints{-1, 0}}}));
+    all.push_back(with_all(op, op, {Shape{2, 3}}));
+  }
+  with_ints("ReduceSum", {2, 3, 4}, {{0, -1}}, {{"keepdims", std::int64_t{0}}});
+  // --- losses
+  for (const char* reduction : {"mean", "sum", "none"}) {
+    for (const char* op : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}) {
+      all.push_back(
+          {std::string(op) + " " + reduction,
+           {Shape{3, 4, 2}},
+           [=](GraphBuilder& b, const std::vector<ValueId>& x) {
+             const std::vector<double> weights = {0.5, 1, 2, 0.7};
+             return b.node(
+                 op, "op",
+                 {x[0], b.constant("targets", Tensor::of_int64({3, 2}, {0, 3, 2, 1, 1, 0})),
+                  b.constant("weights", Tensor::of<double>(DataType::Float64, {4}, weights))},
+                 {{"reduction", std::string(reduction)}, {"ignore_index", std::int64_t{3}}});
+           }});
+    }
+  }
+  // --- values read more than once
+  all.push_back(
+      {"read twice", {Shape{3, 4}}, [](GraphBuilder& b, const std::vector<ValueId>& x) {
+         const ValueId a = b.node("Tanh", "tanh", {x[0]});
+         return b.node("Add", "add", {b.node("Mul", "square", {a, a}), b.node("Exp", "exp", {a})});
+       }});
+  return all;
+}
+
+TEST(Gradient, OfEveryOpIsItsSlope) {
+  for (const Case& one : cases()) {
+    EXPECT_LT(worst_error(one), 1e-7) << one.name;
+  }
+}
+
+TEST(Gradient, OfGeluIsItsSlope) {
+  for (const char* form : {"none", "tanh"}) {
+    Case gelu = unary("Gelu", {{"approximate", std::string(form)}});
+    EXPECT_LT(worst_error(gelu, 20), 1e-6) << form;
+  }
+}
+
+TEST(Gradient, OfSoftmaxOverAllAxesFromOneOnIsItsSlope) {
+  Case flattened = with_all("Softmax", "Softmax", {Shape{2, 3, 4}}, {{"axis", std::int64_t{1}}});
+  EXPECT_LT(worst_error(flattened, 11), 1e-6);
+}
+
+std::string refusal(const Case& one) {
+  const Scene scene = scene_of(one);
+  const Inferred inferred = infer_shapes(scene.graph);
+  try {
+    differentiate(inferred, scene.loss, inferred.graph.inputs());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Gradient, NamesWhatHasNone) {
+  EXPECT_THAT(refusal(unary("Floor")), testing::HasSubstr("Floor ('op')"));
+  EXPECT_THAT(refusal(with_all("Pad", "Round", {Shape{2}})), testing::HasSubstr("Round ('op')"));
+}
+
+TEST(Gradient, IsMissingWhereTheLossDoesNotDepend) {
+  GraphBuilder builder("apart");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2});
+  const ValueId unused = builder.input("unused", DataType::Float32, Shape{2});
+  builder.output(builder.node("Neg", "neg", {x}), "y");
+  Graph graph = infer_shapes(builder.finish()).graph;
+  const ValueId loss = add_sum_of_squares(graph);
+  const std::vector<ValueId> by = {x, unused};
+  const Differentiated both = differentiate(infer_shapes(graph), loss, by);
+  EXPECT_TRUE(both.gradients[0].gradient.is_valid());
+  EXPECT_FALSE(both.gradients[1].gradient.is_valid());
+  EXPECT_EQ(both.forward_nodes, 2u);
+}
+
+}  // namespace
+}  // namespace assay
