@@ -8,6 +8,7 @@
 #include "assay/differentiate.h"
 #include "assay/error.h"
 #include "assay/program.h"
+#include "assay/zoo.h"
 
 namespace assay {
 namespace {
@@ -349,6 +350,104 @@ TEST(Gradient, OfSoftmaxOverAllAxesFromOneOnIsItsSlope) {
   Case flattened = with_all("Softmax", "Softmax", {Shape{2, 3, 4}}, {{"axis", std::int64_t{1}}});
   EXPECT_LT(worst_error(flattened, 11), 1e-6);
 }
+
+// The same graph with other weights, and values of the types that those have.
+Graph with_weights(const Graph& graph, const std::function<Tensor(const Tensor&)>& change) {
+  Graph copy;
+  copy.opsets = graph.opsets;
+  for (const Value& value : graph.values()) {
+    ValueType type = value.type;
+    if (type.element == DataType::Float32) type.element = DataType::Float64;
+    copy.add_value(value.name, std::move(type));
+  }
+  for (const Node& node : graph.nodes()) copy.add_node(node);
+  for (const ValueId input : graph.inputs()) copy.add_input(input);
+  for (const ValueId output : graph.outputs()) copy.add_output(output);
+  for (const Initializer& one : graph.initializers()) {
+    copy.add_initializer(one.value,
+                         is_floating(one.tensor.type()) ? change(one.tensor) : one.tensor);
+  }
+  return copy;
+}
+
+Tensor doubles(const Tensor& like, const std::vector<double>& numbers) {
+  return Tensor::of<double>(DataType::Float64, like.dims(), numbers);
+}
+
+double direction(std::size_t weight, std::size_t element) {
+  return std::sin(0.37 * static_cast<double>(element) + static_cast<double>(weight) + 1);
+}
+
+Graph in_double(const Graph& graph) {
+  return with_weights(graph,
+                      [](const Tensor& weight) { return doubles(weight, weight.to_double()); });
+}
+
+// Every weight but statistics moved by `step` along a direction of its own.
+Graph moved(const Graph& graph, double step, const std::vector<bool>& is_statistic) {
+  std::size_t weight = 0;
+  return with_weights(graph, [&](const Tensor& tensor) {
+    auto numbers = tensor.to_double();
+    for (std::size_t i = 0; !is_statistic[weight] && i < numbers.size(); ++i) {
+      numbers[i] += step * direction(weight, i);
+    }
+    ++weight;
+    return doubles(tensor, numbers);
+  });
+}
+
+// Stored means and variances of a batch norm are not learned.
+bool is_statistic(const Graph& graph, ValueId value) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return node.is("BatchNormalization") && (node.inputs[3] == value || node.inputs[4] == value);
+  });
+}
+
+class NetworkGradient : public testing::TestWithParam<const char*> {};
+
+TEST_P(NetworkGradient, IsTheSlopeAlongAnyDirectionOfItsWeights) {
+  Graph graph = infer_shapes(in_double(zoo_model(GetParam()))).graph;
+  const ValueId loss = add_sum_of_squares(graph);
+  graph.add_output(loss);
+  std::vector<ValueId> weights;
+  std::vector<bool> are_statistics;
+  for (const Initializer& one : graph.initializers()) {
+    if (one.tensor.type() != DataType::Float64) continue;
+    weights.push_back(one.value);
+    are_statistics.push_back(is_statistic(graph, one.value));
+  }
+  Differentiated both = differentiate(infer_shapes(graph), loss, weights);
+  const std::size_t first = both.graph.outputs().size();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const ValueId gradient = both.gradients[i].gradient;
+    ASSERT_EQ(gradient.is_valid(), !are_statistics[i]) << graph.value(weights[i]).name;
+    if (gradient.is_valid()) both.graph.add_output(gradient);
+  }
+  std::vector<Value> values;
+  for (const ValueId input : graph.inputs()) values.push_back(graph.value(input));
+  const auto inputs = random_inputs(values, 3);
+  const auto results = run(both.graph, inputs);
+  double expected = 0;
+  std::size_t output = first;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (are_statistics[i]) continue;
+    const auto gradient = results[output++].to_double();
+    ASSERT_EQ(gradient.size(), graph.initializer(weights[i])->to_double().size());
+    for (std::size_t j = 0; j < gradient.size(); ++j) expected += gradient[j] * direction(i, j);
+  }
+  constexpr double kStep = 1e-6;
+  const auto number = [&](double step) {
+    return run(moved(graph, step, are_statistics), inputs).back().to_double().front();
+  };
+  const double slope = (number(kStep) - number(-kStep)) / (2 * kStep);
+  EXPECT_GT(std::abs(slope), 1e-6);
+  EXPECT_NEAR(expected, slope, 1e-6 * std::abs(slope));
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, NetworkGradient,
+                         testing::Values("mlp", "small_cnn", "small_cnn_gap:batch=2", "lenet5",
+                                         "stream_mlp",
+                                         "encoder:layers=1,width=16,heads=2,length=5"));
 
 std::string refusal(const Case& one) {
   const Scene scene = scene_of(one);
