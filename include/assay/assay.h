@@ -26,6 +26,7 @@
 #include "assay/hardware_comparison.h"
 #include "assay/hardware_report.h"
 #include "assay/hardware_summary.h"
+#include "assay/idx.h"
 #include "assay/infer.h"
 #include "assay/latency.h"
 #include "assay/layer_estimate.h"

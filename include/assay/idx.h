@@ -1,0 +1,15 @@
+// IDX files, as MNIST and its kin come in: plain, or compressed with gzip. A file is hostile until
+// verified.
+#pragma once
+
+#include <filesystem>
+
+#include "assay/tensor.h"
+
+namespace assay {
+
+// Whether it is compressed is told by its first bytes, not by its name. Anything wrong is an Error
+// that names the file and the byte (of the uncompressed content).
+Tensor read_idx(const std::filesystem::path& path);
+
+}  // namespace assay

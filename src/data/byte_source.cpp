@@ -1,0 +1,103 @@
+#include "data/byte_source.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/fail.h"
+#include "base/mapped_file.h"
+
+namespace assay {
+
+namespace {
+
+class PlainBytes : public ByteSource {
+ public:
+  explicit PlainBytes(std::shared_ptr<const MappedFile> file)
+      : file_(std::move(file)), rest_(file_->bytes()) {}
+
+  std::size_t read(std::span<std::byte> bytes) override {
+    const std::size_t count = std::min(bytes.size(), rest_.size());
+    std::copy_n(rest_.begin(), count, bytes.begin());
+    rest_ = rest_.subspan(count);
+    file_->check_intact();
+    return count;
+  }
+  std::uint64_t most_left() const override { return rest_.size(); }
+  const std::string& name() const override { return file_->name(); }
+
+ private:
+  std::shared_ptr<const MappedFile> file_;
+  std::span<const std::byte> rest_;
+};
+
+class GzipBytes : public ByteSource {
+ public:
+  explicit GzipBytes(std::shared_ptr<const MappedFile> file)
+      : file_(std::move(file)), rest_(file_->bytes()) {
+    constexpr int kGzip = 16;  // asks for gzip's header and checksum
+    if (inflateInit2(&stream_, MAX_WBITS + kGzip) != Z_OK) fail_running("zlib does not start");
+  }
+  GzipBytes(const GzipBytes&) = delete;
+  GzipBytes& operator=(const GzipBytes&) = delete;
+  ~GzipBytes() override { inflateEnd(&stream_); }
+
+  std::size_t read(std::span<std::byte> bytes) override {
+    std::size_t done = 0;
+    while (done < bytes.size() && !has_ended_) done += read_some(bytes.subspan(done));
+    return done;
+  }
+  std::uint64_t most_left() const override {
+    constexpr std::uint64_t kMostFromOne = 1032;  // bytes that deflate makes of one
+    constexpr std::uint64_t kHeldBack = 65'536;   // taken in and not given out yet
+    return rest_.size() * kMostFromOne + kHeldBack;
+  }
+  const std::string& name() const override { return file_->name(); }
+
+ private:
+  static constexpr std::size_t kAtOnce = std::numeric_limits<uInt>::max() / 2;
+
+  std::size_t read_some(std::span<std::byte> bytes) {
+    const std::size_t given = std::min(rest_.size(), kAtOnce);
+    const std::size_t wanted = std::min(bytes.size(), kAtOnce);
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(rest_.data()));
+    stream_.avail_in = static_cast<uInt>(given);
+    stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
+    stream_.avail_out = static_cast<uInt>(wanted);
+    const int answer = inflate(&stream_, Z_NO_FLUSH);
+    file_->check_intact();
+    const std::size_t used = given - stream_.avail_in;
+    const std::size_t made = wanted - stream_.avail_out;
+    rest_ = rest_.subspan(used);
+    has_ended_ = answer == Z_STREAM_END;
+    if (answer == Z_OK && (used > 0 || made > 0)) return made;
+    if (!has_ended_) refuse();
+    return made;
+  }
+
+  [[noreturn]] void refuse() const {
+    const std::size_t at = file_->bytes().size() - rest_.size();
+    if (rest_.empty()) fail_bad_input("{}: byte {}: its compressed data ends too soon", name(), at);
+    fail_bad_input("{}: byte {}: its compressed data is damaged ({})", name(), at,
+                   stream_.msg != nullptr ? stream_.msg : "no reason given");
+  }
+
+  std::shared_ptr<const MappedFile> file_;
+  std::span<const std::byte> rest_;
+  z_stream stream_ = {};
+  bool has_ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path) {
+  auto file = MappedFile::open(path);
+  const auto bytes = file->bytes();
+  const bool is_gzip =
+      bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+  if (is_gzip) return std::make_unique<GzipBytes>(std::move(file));
+  return std::make_unique<PlainBytes>(std::move(file));
+}
+
+}  // namespace assay
