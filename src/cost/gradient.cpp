@@ -9,6 +9,7 @@ namespace {
 
 // One MAC for every element of the gradient and every weight that made it.
 Work convolution_macs(std::int64_t gradient_elements, const std::vector<std::int64_t>& weight) {
+  if (weight.empty()) return {};  // no weight has no axes: running it is refused
   return macs_only(saturating_multiply(gradient_elements, product(std::span(weight).subspan(1))));
 }
 

@@ -9,6 +9,7 @@
 #include "assay/error.h"
 #include "assay/program.h"
 #include "assay/zoo.h"
+#include "compare_engines.h"
 
 namespace assay {
 namespace {
@@ -448,6 +449,89 @@ INSTANTIATE_TEST_SUITE_P(Zoo, NetworkGradient,
                          testing::Values("mlp", "small_cnn", "small_cnn_gap:batch=2", "lenet5",
                                          "stream_mlp",
                                          "encoder:layers=1,width=16,heads=2,length=5"));
+
+TEST(Gradient, IsTheSameOnBothEngines) {
+  for (const char* model :
+       {"mlp", "small_cnn:batch=2", "encoder:layers=1,width=16,heads=2,length=5"}) {
+    Graph graph = infer_shapes(zoo_model(model)).graph;
+    const ValueId loss = add_sum_of_squares(graph);
+    std::vector<ValueId> weights;
+    for (const Initializer& one : graph.initializers()) {
+      if (is_floating(one.tensor.type()) && one.tensor.elements() > 1) weights.push_back(one.value);
+    }
+    Differentiated both = differentiate(infer_shapes(graph), loss, weights);
+    for (const ValueGradient& pair : both.gradients) {
+      if (pair.gradient.is_valid()) both.graph.add_output(pair.gradient);
+    }
+    const Difference difference = compare_engines(both.graph, {.threads = 2});
+    EXPECT_TRUE(difference.same_shapes) << model;
+    EXPECT_LT(difference.largest, 1e-4) << model << ": " << difference.where;
+  }
+}
+
+// Attributes of a hostile file: refused, never read or written beyond a tensor.
+TEST(GradientOps, RefuseWhatDoesNotFit) {
+  const auto message = [](const std::string& op, std::vector<Shape> inputs,
+                          std::vector<Attribute> attributes) -> std::string {
+    Graph graph;
+    graph.opsets = {{"", 17}, {std::string(kOwnDomain), 1}};
+    Node node{.name = "op", .op = op, .domain = std::string(kOwnDomain)};
+    node.attributes = std::move(attributes);
+    for (const Shape& shape : inputs) {
+      const ValueId value = graph.add_value("x" + std::to_string(graph.value_count()),
+                                            tensor_type(DataType::Float32, shape));
+      graph.add_input(value);
+      node.inputs.push_back(value);
+    }
+    node.outputs = {graph.add_value("y")};
+    graph.add_output(node.outputs[0]);
+    graph.add_node(std::move(node));
+    try {
+      const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
+      program->set_inputs(random_inputs(program->inputs()));
+      program->run();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Ints huge = {std::int64_t{1} << 62};
+  EXPECT_NE(message("SliceGradient", {Shape{3}},
+                    {{"input_dims", Ints{5}}, {"starts", Ints{4}}, {"steps", Ints{1}}}),
+            "");
+  EXPECT_NE(message("SliceGradient", {Shape{3}},
+                    {{"input_dims", Ints{5}}, {"starts", Ints{0}}, {"steps", huge}}),
+            "");
+  EXPECT_NE(message("SliceGradient", {Shape{3}},
+                    {{"input_dims", Ints{-5}}, {"starts", Ints{0}}, {"steps", Ints{1}}}),
+            "");
+  EXPECT_NE(message("SliceGradient", {Shape{3}}, {}), "");
+  EXPECT_NE(message("ConvInputGradient", {Shape{1, 2, 4, 4}, Shape{2, 3, 3, 3}},
+                    {{"input_dims", Ints{1, 3, 9, 9}}}),
+            "");
+  EXPECT_NE(message("ConvInputGradient", {Shape{1, 2, 4, 4}, Shape{2, 3, 3, 3}},
+                    {{"input_dims", Ints{1, 3, 6, 6}}, {"group", std::int64_t{0}}}),
+            "");
+  EXPECT_EQ(message("ConvInputGradient", {Shape{1, 2, 4, 4}, Shape{2, 3, 3, 3}},
+                    {{"input_dims", Ints{1, 3, 6, 6}}}),
+            "");
+  EXPECT_NE(message("ConvInputGradient", {Shape{}, Shape{}}, {{"input_dims", Ints{}}}), "");
+  EXPECT_NE(message("ConvWeightGradient", {Shape{1, 3, 6, 6}, Shape{1, 2, 4, 4}},
+                    {{"weight_dims", Ints{2, 3, -3, 3}}}),
+            "");
+  EXPECT_NE(message("MaxPoolGradient", {Shape{1, 2, 4, 4}, Shape{1, 2, 3, 3}},
+                    {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}),
+            "");
+  EXPECT_NE(message("AveragePoolGradient", {Shape{1, 2, 2, 2}},
+                    {{"kernel_shape", Ints{2, 2}}, {"input_dims", Ints{4}}}),
+            "");
+  EXPECT_NE(message("BatchNormalizationGradient", {Shape{2, 3, 4}, Shape{2}, Shape{2, 3, 4}}, {}),
+            "");
+  EXPECT_NE(message("LayerNormalizationGradient", {Shape{2, 3}, Shape{2}, Shape{2, 3}}, {}), "");
+  EXPECT_NE(message("ReluGradient", {Shape{2, 3}, Shape{3, 2}}, {}), "");
+  EXPECT_NE(message("SoftmaxGradient", {Shape{2, 3}, Shape{2, 3}}, {{"axis", std::int64_t{7}}}),
+            "");
+}
 
 std::string refusal(const Case& one) {
   const Scene scene = scene_of(one);

@@ -1,5 +1,6 @@
 // GatherGradient adds each gradient to where its element was picked from; SliceGradient puts each
 // back to where it was cut out. The rest is zero.
+#include "base/checked.h"
 #include "base/text.h"
 #include "kernels/families.h"
 #include "kernels/lanes.h"
@@ -49,8 +50,9 @@ std::vector<Tensor> slice_gradient(const KernelCall& call) {
   std::int64_t first = 0;
   Dims walked;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const std::int64_t last = starts[i] + steps[i] * (gradient.dims()[i] - 1);
-    const bool is_inside = starts[i] >= 0 && starts[i] < dims[i] && last >= 0 && last < dims[i];
+    const auto way = checked_multiply(steps[i], gradient.dims()[i] - 1);
+    const bool starts_inside = starts[i] >= 0 && starts[i] < dims[i];
+    const bool is_inside = starts_inside && way && *way >= -starts[i] && *way < dims[i] - starts[i];
     if (gradient.dims()[i] > 0 && !is_inside) call.fail("axis {} is cut outside of it", i);
     first += starts[i] * strides[i];
     walked.push_back(steps[i] * strides[i]);
