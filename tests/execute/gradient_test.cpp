@@ -506,6 +506,9 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
                     {{"input_dims", Ints{-5}}, {"starts", Ints{0}}, {"steps", Ints{1}}}),
             "");
   EXPECT_NE(message("SliceGradient", {Shape{3}}, {}), "");
+  const std::vector<Attribute> one_of_five = {
+      {"input_dims", Ints{5}}, {"starts", Ints{4}}, {"steps", huge}};
+  EXPECT_EQ(message("SliceGradient", {Shape{1}}, one_of_five), "");
   EXPECT_NE(message("ConvInputGradient", {Shape{1, 2, 4, 4}, Shape{2, 3, 3, 3}},
                     {{"input_dims", Ints{1, 3, 9, 9}}}),
             "");

@@ -46,6 +46,7 @@ std::vector<Tensor> slice_gradient(const KernelCall& call) {
       gradient.dims().size() != dims.size()) {
     call.fail("starts and steps must be given for every axis");
   }
+  std::vector<double> results(result_elements(call, dims));
   const Dims strides = row_major_strides(dims);
   std::int64_t first = 0;
   Dims walked;
@@ -54,11 +55,11 @@ std::vector<Tensor> slice_gradient(const KernelCall& call) {
     const bool starts_inside = starts[i] >= 0 && starts[i] < dims[i];
     const bool is_inside = starts_inside && way && *way >= -starts[i] && *way < dims[i] - starts[i];
     if (gradient.dims()[i] > 0 && !is_inside) call.fail("axis {} is cut outside of it", i);
+    if (gradient.dims()[i] == 0) return {store_real(gradient.type(), dims, results)};
     first += starts[i] * strides[i];
-    walked.push_back(steps[i] * strides[i]);
+    walked.push_back(gradient.dims()[i] == 1 ? 0 : steps[i] * strides[i]);
   }
   const auto gradients = load_real(call, gradient);
-  std::vector<double> results(result_elements(call, dims));
   const StridedWalk<1> walk(gradient.dims(), {walked});
   walk.for_each([&](std::size_t i, auto at) { results[first + at[0]] = gradients[i]; });
   return {store_real(gradient.type(), dims, results)};
