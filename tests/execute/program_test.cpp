@@ -278,7 +278,8 @@ TEST(ElementWise, ScalesChannelsWhereverTheyLie) {
           builder.node("Conv", "last", {shifted, w}, {{"pads", pads}, {"group", groups}}), "y");
       const Difference difference = compare_engines(builder.finish(), {.threads = 2});
       EXPECT_TRUE(difference.same_shapes);
-      EXPECT_LT(difference.largest, 1e-5) << channels << " channels, " << groups << " groups";
+      // Two convolutions of up to 2,700 terms, by whichever algorithm was the fastest.
+      EXPECT_LT(difference.largest, 1e-4) << channels << " channels, " << groups << " groups";
     }
   }
 }
