@@ -30,7 +30,7 @@ void add_plane(const WindowGrid& grid, const Number* weights, const Number* inpu
 
 std::vector<Tensor> convolve(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  const Convolution convolution = convolution_of(call, input, call.input(1));
+  const Convolution convolution = convolution_of(call, input.dims(), call.input(1).dims());
   const auto results = convolved_with_bias(call, convolution);
   return {store_real(input.type(), convolution.output_dims(), results)};
 }
@@ -41,24 +41,23 @@ Dims Convolution::output_dims() const {
   return image_dims(batch, output_channels(), grid.output_dims());
 }
 
-Convolution convolution_of(const KernelCall& call, const Tensor& input, const Tensor& weight) {
+Convolution convolution_of(const KernelCall& call, const Dims& input, const Dims& weight) {
   const auto spatial = spatial_dims(call, input);
-  if (weight.dims().size() != input.dims().size()) {
-    call.fail("input is {}, weight is {}: ranks differ", join_dims(input.dims()),
-              join_dims(weight.dims()));
+  if (weight.size() != input.size()) {
+    call.fail("input is {}, weight is {}: ranks differ", join_dims(input), join_dims(weight));
   }
-  const auto kernel = std::span<const std::int64_t>(weight.dims()).subspan(2);
+  const auto kernel = std::span(weight).subspan(2);
   check_kernel_shape(call, kernel);
   Convolution convolution;
   convolution.groups = group_of(call);
-  convolution.batch = input.dims()[0];
-  convolution.inputs_per_group = weight.dims()[1];
-  convolution.outputs_per_group = weight.dims()[0] / convolution.groups;
-  const bool channels_fit = input.dims()[1] % convolution.groups == 0 &&
-                            input.dims()[1] / convolution.groups == weight.dims()[1];
-  if (!channels_fit || weight.dims()[0] % convolution.groups != 0) {
-    call.fail("input has {} channels, weight is {} in {} groups", input.dims()[1],
-              join_dims(weight.dims()), convolution.groups);
+  convolution.batch = input[0];
+  convolution.inputs_per_group = weight[1];
+  convolution.outputs_per_group = weight[0] / convolution.groups;
+  const bool channels_fit =
+      input[1] % convolution.groups == 0 && input[1] / convolution.groups == weight[1];
+  if (!channels_fit || weight[0] % convolution.groups != 0) {
+    call.fail("input has {} channels, weight is {} in {} groups", input[1], join_dims(weight),
+              convolution.groups);
   }
   convolution.grid = window_grid(call, spatial, kernel);
   return convolution;
@@ -67,25 +66,25 @@ Convolution convolution_of(const KernelCall& call, const Tensor& input, const Te
 template <typename Number>
 std::vector<Number> convolved(const KernelCall& call, const Convolution& convolution,
                               const std::vector<Number>& input, const std::vector<Number>& weight) {
-  const WindowGrid& grid = convolution.grid;
   std::vector<Number> results(result_elements(call, convolution.output_dims()));
   if (results.empty() || input.empty()) return results;
-  Number* output = results.data();
-  for (std::int64_t n = 0; n < convolution.batch; ++n) {
-    for (std::int64_t m = 0; m < convolution.output_channels(); ++m) {
-      const std::int64_t group = m / convolution.outputs_per_group;
-      for (std::int64_t c = 0; c < convolution.inputs_per_group; ++c) {
-        const std::int64_t channel =
-            (n * convolution.groups + group) * convolution.inputs_per_group + c;
-        add_plane(
-            grid,
-            &weight[static_cast<std::size_t>((m * convolution.inputs_per_group + c) * grid.taps())],
-            &input[static_cast<std::size_t>(channel * grid.input_elements())], output);
-      }
-      output += grid.output_elements();
-    }
-  }
+  convolution.for_each_plane([&](std::int64_t from, std::int64_t by, std::int64_t to) {
+    add_plane(convolution.grid, weight.data() + by, input.data() + from, results.data() + to);
+  });
   return results;
+}
+
+void spread_plane(const WindowGrid& grid, const double* weights, const double* output,
+                  double* input) {
+  const std::int64_t stride = grid.axes[2].stride;
+  for_each_kernel_tap(grid, [&](const WindowTap& tap) {
+    const double weight = *weights++;
+    for_each_row(grid, tap, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+      const double* elements = output + from;
+      double* sums = input + to;
+      for (std::int64_t x = 0; x < count; ++x) sums[x * stride] += weight * elements[x];
+    });
+  });
 }
 
 template std::vector<double> convolved(const KernelCall&, const Convolution&,

@@ -15,10 +15,29 @@ struct Convolution {
 
   std::int64_t output_channels() const { return groups * outputs_per_group; }
   Dims output_dims() const;
+
+  // Calls `visit(input, weight, output)` with where the planes begin, for every plane of the output
+  // and every one of the input that goes into it.
+  template <typename Visit>
+  void for_each_plane(Visit visit) const {
+    for (std::int64_t n = 0; n < batch; ++n) {
+      for (std::int64_t m = 0; m < output_channels(); ++m) {
+        for (std::int64_t c = 0; c < inputs_per_group; ++c) {
+          const std::int64_t channel = (n * groups + m / outputs_per_group) * inputs_per_group + c;
+          visit(channel * grid.input_elements(), (m * inputs_per_group + c) * grid.taps(),
+                (n * output_channels() + m) * grid.output_elements());
+        }
+      }
+    }
+  }
 };
 
 // Checks that input (N, C, spatial…) and weight (M, C / group, kernel…) fit each other.
-Convolution convolution_of(const KernelCall& call, const Tensor& input, const Tensor& weight);
+Convolution convolution_of(const KernelCall& call, const Dims& input, const Dims& weight);
+
+// input += weight · output, for one plane of each: back from every window to where it reads.
+void spread_plane(const WindowGrid& grid, const double* weights, const double* output,
+                  double* input);
 
 template <typename Number>
 std::vector<Number> convolved(const KernelCall& call, const Convolution& convolution,

@@ -90,18 +90,17 @@ std::vector<Tensor> one_hot(const KernelCall& call) {
     call.fail("values holds {} elements instead of 2", off_and_on.elements());
   const std::int64_t depth = call.input(1).to_int64().front();
   if (depth < 0) call.fail("depth {} is negative", depth);
-  const auto axis = normalized_axis(call.node.int_or("axis", -1), indices.dims().size() + 1);
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", -1));
+  const std::size_t axis = call.axis(-1, indices.dims().size() + 1);
   Dims dims = indices.dims();
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(*axis), depth);
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), depth);
   const auto hot = indices.to_int64();
   Dims strides = row_major_strides(indices.dims());
-  strides.insert(strides.begin() + static_cast<std::ptrdiff_t>(*axis), 0);
+  strides.insert(strides.begin() + static_cast<std::ptrdiff_t>(axis), 0);
   ElementWriter result(call, off_and_on.type(), dims);
   for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
     std::int64_t wanted = hot[static_cast<std::size_t>(offset_of(index, strides))];
     if (wanted < 0) wanted += depth;
-    result.copy(i, off_and_on, index[*axis] == wanted ? 1 : 0);
+    result.copy(i, off_and_on, index[axis] == wanted ? 1 : 0);
   });
   return {result.finish()};
 }

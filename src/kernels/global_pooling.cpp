@@ -53,7 +53,7 @@ std::vector<Tensor> global_lp(const KernelCall& call) {
 
 // What MaxPool with these settings would have read: windows are the op's input.
 Dims unpooled_dims(const KernelCall& call, const Tensor& input) {
-  const auto spatial = spatial_dims(call, input);
+  const auto spatial = spatial_dims(call, input.dims());
   const auto grid = transposed_window_grid(call, spatial, kernel_shape(call, spatial.size()));
   return image_dims(input.dims()[0], input.dims()[1], grid.input_dims());
 }

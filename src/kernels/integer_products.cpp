@@ -74,7 +74,7 @@ double scalar(const KernelCall& call, std::size_t input) {
 }
 
 std::vector<Tensor> integer_convolution(const KernelCall& call) {
-  const Convolution convolution = convolution_of(call, call.input(0), call.input(1));
+  const Convolution convolution = convolution_of(call, call.input(0).dims(), call.input(1).dims());
   if (call.has(2)) scalar(call, 2);  // the padding has its value, so there must be only one
   const Sums sums = convolved(call, convolution, centred(call, call.input(0), 2, Vector::Columns),
                               centred(call, call.input(1), 3, Vector::Channels));
@@ -116,7 +116,7 @@ std::vector<double> channel_factors(const KernelCall& call, std::int64_t channel
 std::vector<Tensor> quantized_convolution(const KernelCall& call) {
   const Tensor& input = call.input(0);
   const Tensor& weight = call.input(3);
-  const Convolution convolution = convolution_of(call, input, weight);
+  const Convolution convolution = convolution_of(call, input.dims(), weight.dims());
   scalar(call, 2);  // the padding has the zero point's value, so there must be only one
   Sums sums = convolved(call, convolution, centred(call, input, 2, Vector::Columns),
                         centred(call, weight, 5, Vector::Channels));

@@ -2,6 +2,7 @@
 
 #include "base/free_memory.h"
 #include "kernels/families.h"
+#include "kernels/shape_math.h"
 
 namespace assay {
 
@@ -134,6 +135,13 @@ std::vector<std::int64_t> KernelCall::ints(const char* attribute) const {
   const auto* numbers = node.get<std::vector<std::int64_t>>(attribute);
   if (numbers == nullptr) fail("attribute '{}' is missing", attribute);
   return *numbers;
+}
+
+std::size_t KernelCall::axis(std::int64_t otherwise, std::size_t rank) const {
+  const std::int64_t given = node.int_or("axis", otherwise);
+  const auto axis = normalized_axis(given, rank);
+  if (!axis) fail("axis {} is out of range", given);
+  return *axis;
 }
 
 bool has_kernel(const Node& node) {

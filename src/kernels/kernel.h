@@ -25,6 +25,8 @@ struct KernelCall {
   const Tensor& input(std::size_t i) const;                     // fails when it is left out
   void need_memory(std::int64_t bytes) const;                   // fails when that much is not free
   std::vector<std::int64_t> ints(const char* attribute) const;  // fails when it is missing
+  // The attribute `axis` as 0..rank-1; fails when it is out of range.
+  std::size_t axis(std::int64_t otherwise, std::size_t rank) const;
 
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {

@@ -36,7 +36,7 @@ void add_input(const KernelCall& call, std::vector<double>& values, const Dims& 
 // Conv, then a sum with input 3, then an activation.
 std::vector<Tensor> fused_convolution(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  const Convolution convolution = convolution_of(call, input, call.input(1));
+  const Convolution convolution = convolution_of(call, input.dims(), call.input(1).dims());
   const Dims dims = convolution.output_dims();
   auto values = convolved_with_bias(call, convolution);
   if (call.has(3) && call.input(3).dims() != dims) call.fail("the sum does not fit the result");

@@ -185,17 +185,16 @@ Dims split_lengths(const KernelCall& call, std::int64_t dim) {
 
 std::vector<Tensor> split(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  const auto axis = normalized_axis(call.node.int_or("axis", 0), input.dims().size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", 0));
-  const Dims lengths = split_lengths(call, input.dims()[*axis]);
+  const std::size_t axis = call.axis(0, input.dims().size());
+  const Dims lengths = split_lengths(call, input.dims()[axis]);
   std::vector<Tensor> parts;
   std::int64_t start = 0;
   for (const std::int64_t length : lengths) {
-    if (length < 0 || length > input.dims()[*axis] - start) {
-      call.fail("lengths {} do not fit dimension {}", join_dims(lengths), input.dims()[*axis]);
+    if (length < 0 || length > input.dims()[axis] - start) {
+      call.fail("lengths {} do not fit dimension {}", join_dims(lengths), input.dims()[axis]);
     }
     auto ranges = whole(input);
-    ranges[*axis] = {start, 1, length};
+    ranges[axis] = {start, 1, length};
     parts.push_back(sliced(call, input, ranges));
     start += length;
   }

@@ -16,12 +16,11 @@ namespace {
 // A lane of zeros stays as it is.
 std::vector<Tensor> lp_normalization(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  const auto axis = normalized_axis(call.node.int_or("axis", -1), input.dims().size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", -1));
+  const std::size_t axis = call.axis(-1, input.dims().size());
   const std::int64_t power = call.node.int_or("p", 2);
   if (power != 1 && power != 2) call.fail("p of {} is neither 1 nor 2", power);
   auto values = load_real(call, input);
-  for_each_lane(values, lanes_along(input.dims(), *axis), [&](Lane<double> lane) {
+  for_each_lane(values, lanes_along(input.dims(), axis), [&](Lane<double> lane) {
     double sum = 0;
     for (std::int64_t i = 0; i < lane.length; ++i)
       sum += power == 1 ? std::fabs(lane[i]) : lane[i] * lane[i];

@@ -24,16 +24,15 @@ std::vector<Tensor> compress(const KernelCall& call) {
   const Tensor& given = call.input(0);
   const bool flattens = call.node.find("axis") == nullptr;
   const Tensor input = flattens ? given.reshaped({given.elements()}) : given;
-  const auto axis = normalized_axis(call.node.int_or("axis", 0), input.dims().size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", 0));
-  const Dims kept = positions_of_truths(call, input.dims()[*axis]);
+  const std::size_t axis = call.axis(0, input.dims().size());
+  const Dims kept = positions_of_truths(call, input.dims()[axis]);
   Dims dims = input.dims();
-  dims[*axis] = static_cast<std::int64_t>(kept.size());
+  dims[axis] = static_cast<std::int64_t>(kept.size());
   const Dims strides = row_major_strides(input.dims());
   ElementWriter result(call, input.type(), dims);
   for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
-    const std::int64_t picked = kept[static_cast<std::size_t>(index[*axis])];
-    result.copy(i, input, offset_of(index, strides) + (picked - index[*axis]) * strides[*axis]);
+    const std::int64_t picked = kept[static_cast<std::size_t>(index[axis])];
+    result.copy(i, input, offset_of(index, strides) + (picked - index[axis]) * strides[axis]);
   });
   return {result.finish()};
 }

@@ -172,12 +172,11 @@ struct Less {
 template <typename Better>
 std::vector<Tensor> position_of_best(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  const auto axis = normalized_axis(call.node.int_or("axis", 0), input.dims().size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", 0));
-  if (input.dims()[*axis] == 0) call.fail("axis {} is empty", *axis);
+  const std::size_t axis = call.axis(0, input.dims().size());
+  if (input.dims()[axis] == 0) call.fail("axis {} is empty", axis);
   const bool takes_last = call.node.int_or("select_last_index", 0) != 0;
   const bool keeps_axis = call.node.int_or("keepdims", 1) != 0;
-  const Folding folding = folding_along(call, input.dims(), {*axis}, keeps_axis);
+  const Folding folding = folding_along(call, input.dims(), {axis}, keeps_axis);
   std::vector<std::int64_t> places(folding.results, 0);
   with_number_type(input.type(), [&](auto zero) {
     using T = decltype(zero);
@@ -185,11 +184,11 @@ std::vector<Tensor> position_of_best(const KernelCall& call) {
     std::vector<T> best(places.size());
     for_each_index(input.dims(), [&](std::span<const std::int64_t> index, std::size_t i) {
       const auto place = static_cast<std::size_t>(offset_of(index, folding.strides));
-      const bool is_better = index[*axis] == 0 || Better{}(values[i], best[place]) ||
+      const bool is_better = index[axis] == 0 || Better{}(values[i], best[place]) ||
                              (takes_last && values[i] == best[place]);
       if (!is_better) return;
       best[place] = values[i];
-      places[place] = index[*axis];
+      places[place] = index[axis];
     });
   });
   return {Tensor::of_int64(folding.dims, places)};

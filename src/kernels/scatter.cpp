@@ -45,9 +45,8 @@ std::vector<Tensor> scatter_elements(const KernelCall& call) {
   const Tensor& data = call.input(0);
   const Tensor& indices = call.input(1);
   const Tensor& updates = call.input(2);
-  const auto axis = normalized_axis(call.node.int_or("axis", 0), data.dims().size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", 0));
-  check_element_indices(call, data, indices, *axis);
+  const std::size_t axis = call.axis(0, data.dims().size());
+  check_element_indices(call, data, indices, axis);
   if (updates.dims() != indices.dims())
     call.fail("updates {} do not fit indices {}", join_dims(updates.dims()),
               join_dims(indices.dims()));
@@ -55,9 +54,9 @@ std::vector<Tensor> scatter_elements(const KernelCall& call) {
   const Dims strides = row_major_strides(data.dims());
   std::vector<std::size_t> targets(picks.size());
   for_each_index(indices.dims(), [&](std::span<const std::int64_t> index, std::size_t i) {
-    const std::int64_t pick = checked_index(call, picks[i], data.dims()[*axis]);
-    targets[i] = static_cast<std::size_t>(offset_of(index, strides) +
-                                          (pick - index[*axis]) * strides[*axis]);
+    const std::int64_t pick = checked_index(call, picks[i], data.dims()[axis]);
+    targets[i] =
+        static_cast<std::size_t>(offset_of(index, strides) + (pick - index[axis]) * strides[axis]);
   });
   return scattered(call, data, updates, [&](std::size_t i) { return targets[i]; });
 }

@@ -52,14 +52,13 @@ struct TopSettings {
 
 TopSettings top_settings(const KernelCall& call) {
   const Dims& dims = call.input(0).dims();
-  const auto axis = normalized_axis(call.node.int_or("axis", -1), dims.size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", -1));
+  const std::size_t axis = call.axis(-1, dims.size());
   if (call.has(1) && call.input(1).elements() != 1) call.fail("k is no scalar");
   const std::int64_t count =
       call.has(1) ? call.input(1).to_int64().front() : call.node.int_or("k", 0);
-  if (count < 0 || count > dims[*axis])
-    call.fail("k is {}, axis {} has {}", count, *axis, dims[*axis]);
-  return {*axis, count, call.node.int_or("largest", 1) != 0};
+  if (count < 0 || count > dims[axis])
+    call.fail("k is {}, axis {} has {}", count, axis, dims[axis]);
+  return {axis, count, call.node.int_or("largest", 1) != 0};
 }
 
 // Ties go to the lower index; NaN counts as the largest number.

@@ -8,25 +8,10 @@ namespace assay {
 
 namespace {
 
-// output += weight · input, for one plane of input and output each; windows of the grid are the
-// elements of the input.
-void spread_plane(const WindowGrid& grid, const double* weights, const double* input,
-                  double* output) {
-  const std::int64_t stride = grid.axes[2].stride;
-  for_each_kernel_tap(grid, [&](const WindowTap& tap) {
-    const double weight = *weights++;
-    for_each_row(grid, tap, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
-      const double* elements = input + from;
-      double* sums = output + to;
-      for (std::int64_t x = 0; x < count; ++x) sums[x * stride] += weight * elements[x];
-    });
-  });
-}
-
 // The weight is (C, M / group, kernel…).
 Convolution transposed_convolution_of(const KernelCall& call, const Tensor& input,
                                       const Tensor& weight) {
-  const auto spatial = spatial_dims(call, input);
+  const auto spatial = spatial_dims(call, input.dims());
   Convolution convolution;
   convolution.groups = call.node.int_or("group", 1);
   const bool fits = weight.dims().size() == input.dims().size() && convolution.groups >= 1 &&

@@ -123,17 +123,16 @@ std::vector<Tensor> unique(const KernelCall& call) {
   const Tensor& given = call.input(0);
   const bool flattens = call.node.find("axis") == nullptr;
   const Tensor input = flattens ? given.reshaped({given.elements()}) : given;
-  const auto axis = normalized_axis(call.node.int_or("axis", 0), input.dims().size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", 0));
-  Groups groups = groups_of(call, input, *axis);
+  const std::size_t axis = call.axis(0, input.dims().size());
+  Groups groups = groups_of(call, input, axis);
   if (call.node.int_or("sorted", 1) == 0) groups = by_appearance(groups);
   Dims dims = input.dims();
-  dims[*axis] = static_cast<std::int64_t>(groups.firsts.size());
+  dims[axis] = static_cast<std::int64_t>(groups.firsts.size());
   const Dims strides = row_major_strides(input.dims());
   ElementWriter result(call, input.type(), dims);
   for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
-    const std::int64_t slice = groups.firsts[static_cast<std::size_t>(index[*axis])];
-    result.copy(i, input, offset_of(index, strides) + (slice - index[*axis]) * strides[*axis]);
+    const std::int64_t slice = groups.firsts[static_cast<std::size_t>(index[axis])];
+    result.copy(i, input, offset_of(index, strides) + (slice - index[axis]) * strides[axis]);
   });
   return {result.finish(), vector_of(groups.firsts), vector_of(groups.group_of),
           vector_of(groups.counts)};

@@ -202,10 +202,6 @@ WindowGrid transposed_window_grid(const KernelCall& call, std::span<const std::i
   return grid;
 }
 
-std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Tensor& tensor) {
-  return spatial_dims(call, tensor.dims());
-}
-
 std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Dims& dims) {
   if (dims.size() < 3 || dims.size() > 5)
     call.fail("needs one to three spatial axes, got {}", join_dims(dims));

@@ -95,7 +95,6 @@ WindowGrid transposed_window_grid(const KernelCall& call, std::span<const std::i
                                   std::span<const std::int64_t> kernel);
 
 // The dimensions behind batch and channels; fails unless there are one to three.
-std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Tensor& tensor);
 std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Dims& dims);
 
 // The attribute kernel_shape; fails unless it holds a number for each of `axes` axes.

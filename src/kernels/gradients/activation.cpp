@@ -28,12 +28,11 @@ std::vector<Tensor> relu_gradient(const KernelCall& call) {
 std::vector<Tensor> softmax_gradient(const KernelCall& call) {
   check_same_dims(call);
   const Dims& dims = call.input(0).dims();
-  const auto axis = normalized_axis(call.node.int_or("axis", -1), dims.size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", -1));
+  const std::size_t axis = call.axis(-1, dims.size());
   const auto results = load_real(call, call.input(0));
   auto gradients = load_real(call, call.input(1));
   const double* first = gradients.data();
-  for_each_lane(gradients, lanes_along(dims, *axis), [&](Lane<double> lane) {
+  for_each_lane(gradients, lanes_along(dims, axis), [&](Lane<double> lane) {
     const double* result = results.data() + (lane.first - first);
     double sum = 0;
     for (std::int64_t i = 0; i < lane.length; ++i) sum += lane[i] * result[i * lane.step];

@@ -108,9 +108,8 @@ std::vector<Tensor> batch_normalization_gradient(const KernelCall& call) {
 std::vector<Tensor> layer_normalization_gradient(const KernelCall& call) {
   const Operands operands = operands_of(call);
   const Dims& dims = operands.input.dims();
-  const auto axis = normalized_axis(call.node.int_or("axis", -1), dims.size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", -1));
-  const Lanes lanes = lanes_from(dims, *axis);
+  const std::size_t axis = call.axis(-1, dims.size());
+  const Lanes lanes = lanes_from(dims, axis);
   const auto length = static_cast<std::size_t>(lanes.length);
   if (operands.scales.size() != length)
     call.fail("{} scales for {} elements", operands.scales.size(), length);

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "kernels/families.h"
+#include "kernels/indices.h"
 #include "kernels/lanes.h"
 #include "kernels/real.h"
 
@@ -14,9 +15,8 @@ std::vector<Tensor> gather_gradient(const KernelCall& call) {
   const auto indices = call.input(0).to_int64();
   const Tensor& gradient = call.input(1);
   const Dims dims = call.ints("input_dims");
-  const auto axis = normalized_axis(call.node.int_or("axis", 0), dims.size());
-  if (!axis) call.fail("axis {} is out of range", call.node.int_or("axis", 0));
-  const Lanes lanes = lanes_along(dims, *axis);
+  const std::size_t axis = call.axis(0, dims.size());
+  const Lanes lanes = lanes_along(dims, axis);
   const auto gradients = load_real(call, gradient);
   const auto picked = static_cast<std::int64_t>(indices.size());
   if (static_cast<std::int64_t>(gradients.size()) != lanes.outer * picked * lanes.inner)
@@ -24,9 +24,7 @@ std::vector<Tensor> gather_gradient(const KernelCall& call) {
   std::vector<double> results(result_elements(call, dims));
   for (std::int64_t outer = 0; outer < lanes.outer; ++outer) {
     for (std::int64_t i = 0; i < picked; ++i) {
-      const std::int64_t index = indices[i] < 0 ? indices[i] + lanes.length : indices[i];
-      if (index < 0 || index >= lanes.length)
-        call.fail("index {} is out of range for {}", indices[i], lanes.length);
+      const std::int64_t index = checked_index(call, indices[i], lanes.length);
       for (std::int64_t inner = 0; inner < lanes.inner; ++inner) {
         results[(outer * lanes.length + index) * lanes.inner + inner] +=
             gradients[(outer * picked + i) * lanes.inner + inner];

@@ -128,9 +128,8 @@ void gelu(GradientContext& context) {
 Dims softmax_view(const GradientContext& context) {
   const Dims dims = context.output_dims();
   if (context.opset() >= 13) return dims;
-  const auto axis = normalized_axis(context.node().int_or("axis", 1), dims.size());
-  if (!axis) context.fail("axis {} is out of range", context.node().int_or("axis", 1));
-  const auto split = dims.begin() + static_cast<std::ptrdiff_t>(*axis);
+  const std::size_t axis = context.axis(context.node().int_or("axis", 1), dims.size());
+  const auto split = dims.begin() + static_cast<std::ptrdiff_t>(axis);
   const Dims before(dims.begin(), split);
   const Dims after(split, dims.end());
   return {product_or_zero(before), product_or_zero(after)};

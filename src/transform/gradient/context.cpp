@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/real.h"
+
 namespace assay {
 
 BackwardPass::BackwardPass(const Inferred& model)
@@ -46,15 +48,17 @@ ValueId BackwardPass::total(ValueId value) {
   return sum;
 }
 
-DataType GradientContext::element() const {
-  return pass_.model().graph.value(out()).type.element;
+Dims GradientContext::dims(ValueId value) const {
+  if (!type(value).has_known_shape()) {
+    fail("the shape of '{}' is not known", pass_.model().graph.value(value).name);
+  }
+  return type(value).shape->values();
 }
 
-Dims GradientContext::dims(ValueId value) const {
-  const ValueType& type = pass_.model().graph.value(value).type;
-  if (!type.has_known_shape())
-    fail("the shape of '{}' is not known", pass_.model().graph.value(value).name);
-  return type.shape->values();
+std::size_t GradientContext::axis(std::int64_t given, std::size_t rank) const {
+  const auto axis = normalized_axis(given, rank);
+  if (!axis) fail("axis {} is out of range", given);
+  return *axis;
 }
 
 const Tensor* GradientContext::known(std::size_t input) const {
@@ -89,12 +93,7 @@ std::vector<ValueId> GradientContext::own_with_outputs(std::string op, std::vect
 }
 
 ValueId GradientContext::number(double number) {
-  if (element() == DataType::Float64) {
-    const std::vector<double> one = {number};
-    return pass_.constant(Tensor::of<double>(DataType::Float64, {}, one));
-  }
-  const std::vector<float> one = {static_cast<float>(number)};
-  return pass_.constant(Tensor::of<float>(DataType::Float32, {}, one));
+  return pass_.constant(store_real(type(out()).element, {}, {number}));
 }
 
 ValueId GradientContext::ints(const Dims& numbers) {
@@ -131,6 +130,11 @@ std::vector<Attribute> GradientContext::attributes(
     if (std::ranges::find(names, attribute.name) != names.end()) found.push_back(attribute);
   }
   return found;
+}
+
+std::vector<Attribute> GradientContext::window_attributes() const {
+  return attributes({"kernel_shape", "strides", "pads", "dilations", "auto_pad", "group",
+                     "ceil_mode", "count_include_pad"});
 }
 
 }  // namespace assay

@@ -58,6 +58,7 @@ class GradientContext {
   Dims dims(ValueId value) const;
   Dims input_dims(std::size_t input) const { return dims(in(input)); }
   Dims output_dims() const { return dims(out()); }
+  std::size_t axis(std::int64_t given, std::size_t rank) const;  // fails when out of range
   const Tensor* known(std::size_t input) const;  // content that does not change; null otherwise
   Dims known_ints(std::size_t input) const;      // fails where it is not known
 
@@ -96,6 +97,7 @@ class GradientContext {
     give(input, sum_to(gradient, output_dims(), input_dims(input)));
   }
   std::vector<Attribute> attributes(std::initializer_list<std::string_view> names) const;
+  std::vector<Attribute> window_attributes() const;  // of a convolution or pool
 
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
@@ -104,8 +106,6 @@ class GradientContext {
   }
 
  private:
-  DataType element() const;
-
   BackwardPass& pass_;
   const Node node_;  // a copy: the graph's nodes move while it grows
   const std::vector<bool>& wants_;

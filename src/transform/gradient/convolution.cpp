@@ -1,13 +1,10 @@
 // Conv and ConvTranspose: each is the other's way back to the input.
+#include "kernels/window_grid.h"
 #include "transform/gradient/context.h"
 
 namespace assay {
 
 namespace {
-
-std::vector<Attribute> window_attributes(const GradientContext& context) {
-  return context.attributes({"strides", "pads", "dilations", "auto_pad", "group", "kernel_shape"});
-}
 
 std::vector<Attribute> with(std::vector<Attribute> attributes, std::string name, Dims dims) {
   attributes.push_back({std::move(name), std::move(dims)});
@@ -25,7 +22,7 @@ void give_bias(GradientContext& context, ValueId gradient) {
 
 void convolution(GradientContext& context) {
   const ValueId gradient = context.gradient();
-  const auto attributes = window_attributes(context);
+  const auto attributes = context.window_attributes();
   if (context.wants(0)) {
     context.give(0, context.own("ConvInputGradient", {gradient, context.in(1)},
                                 with(attributes, "input_dims", context.input_dims(0))));
@@ -41,24 +38,13 @@ void convolution(GradientContext& context) {
 Dims transposed_pads(const GradientContext& context) {
   const Dims input = context.input_dims(0);
   const Dims weight = context.input_dims(1);
-  const Dims output = context.output_dims();
-  const std::size_t axes = input.size() - 2;
-  const Dims strides = context.node().ints_or("strides", Dims(axes, 1));
-  const Dims dilations = context.node().ints_or("dilations", Dims(axes, 1));
-  const Dims extra = context.node().ints_or("output_padding", Dims(axes, 0));
-  const std::string words = context.node().string_or("auto_pad", "NOTSET");
-  const bool is_given = context.node().find("output_shape") == nullptr && words == "NOTSET";
-  if (is_given) return context.node().ints_or("pads", Dims(2 * axes, 0));
-  Dims pads(2 * axes, 0);
-  for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t extent = (weight[2 + i] - 1) * dilations[i] + 1;
-    const std::int64_t total = strides[i] * (input[2 + i] - 1) + extra[i] + extent - output[2 + i];
-    const std::int64_t smaller = total / 2;
-    const std::int64_t larger = total - smaller;
-    // As the op shares it out: the larger half in front, unless SAME_UPPER asks for the end.
-    pads[i] = words == "SAME_UPPER" ? smaller : larger;
-    pads[axes + i] = words == "SAME_UPPER" ? larger : smaller;
-  }
+  const KernelCall call{context.node(), {}, context.opset()};
+  const WindowGrid grid =
+      transposed_window_grid(call, std::span(input).subspan(2), std::span(weight).subspan(2));
+  const std::span own = std::span(grid.axes).last(grid.rank);
+  Dims pads;
+  for (const WindowAxis& axis : own) pads.push_back(axis.pad_begin);
+  for (const WindowAxis& axis : own) pads.push_back(axis.pad_end);
   return pads;
 }
 

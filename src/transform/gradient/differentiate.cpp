@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "kernels/real.h"
 #include "transform/gradient/context.h"
 
 namespace assay {
@@ -76,16 +77,6 @@ void check_loss(const Graph& graph, ValueId loss) {
   }
 }
 
-Tensor ones(const ValueType& type) {
-  const Dims dims = type.shape->values();
-  if (type.element == DataType::Float64) {
-    const std::vector<double> one = {1.0};
-    return Tensor::of<double>(type.element, dims, one);
-  }
-  const std::vector<float> one = {1.0f};
-  return Tensor::of<float>(type.element, dims, one);
-}
-
 GradientTable all_rules() {
   GradientTable table;
   add_elementwise_gradients(table);
@@ -121,7 +112,8 @@ Differentiated differentiate(const Inferred& model, ValueId loss, std::span<cons
   check_rules(graph, on_the_way);
   BackwardPass pass(model);
   pass.name_after(graph.value(loss).name);
-  pass.give(loss, pass.constant(ones(graph.value(loss).type)));
+  const ValueType& type = graph.value(loss).type;
+  pass.give(loss, pass.constant(store_real(type.element, type.shape->values(), {1.0})));
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     if (!on_the_way[i]) continue;
     const Node& node = graph.nodes()[i];

@@ -24,10 +24,15 @@ void transpose(GradientContext& context) {
 }
 
 std::size_t axis_of(const GradientContext& context, std::int64_t otherwise) {
-  const std::int64_t given = context.node().int_or("axis", otherwise);
-  const auto axis = normalized_axis(given, context.input_dims(0).size());
-  if (!axis) context.fail("axis {} is out of range", given);
-  return *axis;
+  return context.axis(context.node().int_or("axis", otherwise), context.input_dims(0).size());
+}
+
+// Given as an input, or all of them.
+Dims axes_or_all(const GradientContext& context, std::size_t input, std::size_t count) {
+  if (context.has(input)) return context.known_ints(input);
+  Dims axes(count);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
 }
 
 void concatenate(GradientContext& context) {
@@ -52,32 +57,22 @@ void split(GradientContext& context) {
   context.give(0, context.node("Concat", std::move(parts), {{"axis", axis}}));
 }
 
-void give_cut_out(GradientContext& context, const Dims& starts, const Dims& steps) {
-  context.give(
-      0,
-      context.own("SliceGradient", {context.gradient()},
-                  {{"input_dims", context.input_dims(0)}, {"starts", starts}, {"steps", steps}}));
-}
-
 void slice(GradientContext& context) {
   const Dims dims = context.input_dims(0);
-  const Dims given = context.known_ints(1);
-  Dims axes(given.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  if (context.has(3)) axes = context.known_ints(3);
-  const Dims given_steps = context.has(4) ? context.known_ints(4) : Dims(given.size(), 1);
+  const Dims from = context.known_ints(1);
+  const Dims to = context.known_ints(2);
+  const Dims axes = axes_or_all(context, 3, from.size());
+  const Dims by = context.has(4) ? context.known_ints(4) : Dims(from.size(), 1);
   Dims starts(dims.size(), 0);
   Dims steps(dims.size(), 1);
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const auto axis = normalized_axis(axes[i], dims.size());
-    if (!axis) context.fail("axis {} is out of range", axes[i]);
-    const std::int64_t length = dims[*axis];
-    const std::int64_t start = given[i] < 0 ? given[i] + length : given[i];
-    const std::int64_t last = given_steps[i] < 0 ? length - 1 : length;
-    starts[*axis] = std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(0, last));
-    steps[*axis] = given_steps[i];
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::size_t axis = context.axis(axes[i], dims.size());
+    const SliceRange range = slice_range(dims[axis], from[i], to[i], by[i]);
+    starts[axis] = range.first;
+    steps[axis] = range.step;
   }
-  give_cut_out(context, starts, steps);
+  context.give(0, context.own("SliceGradient", {context.gradient()},
+                              {{"input_dims", dims}, {"starts", starts}, {"steps", steps}}));
 }
 
 void gather(GradientContext& context) {
@@ -92,17 +87,13 @@ void pad(GradientContext& context) {
   }
   const Dims dims = context.input_dims(0);
   const Dims pads = context.known_ints(1);
-  Dims axes(dims.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  if (context.has(3)) axes = context.known_ints(3);
+  const Dims axes = axes_or_all(context, 3, dims.size());
   Dims starts;
   Dims ends;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (pads[i] < 0 || pads[axes.size() + i] < 0) context.fail("it cuts elements off");
-    const auto axis = normalized_axis(axes[i], dims.size());
-    if (!axis) context.fail("axis {} is out of range", axes[i]);
     starts.push_back(pads[i]);
-    ends.push_back(pads[i] + dims[*axis]);
+    ends.push_back(pads[i] + dims[context.axis(axes[i], dims.size())]);
   }
   context.give(0, context.slice(context.gradient(), starts, ends, axes));
 }

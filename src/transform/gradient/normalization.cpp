@@ -50,9 +50,8 @@ void batch_normalization(GradientContext& context) {
 
 void layer_normalization(GradientContext& context) {
   const Dims dims = context.input_dims(0);
-  const auto axis = normalized_axis(context.node().int_or("axis", -1), dims.size());
-  if (!axis) context.fail("axis {} is out of range", context.node().int_or("axis", -1));
-  const Dims normalized(dims.begin() + static_cast<std::ptrdiff_t>(*axis), dims.end());
+  const std::size_t axis = context.axis(context.node().int_or("axis", -1), dims.size());
+  const Dims normalized(dims.begin() + static_cast<std::ptrdiff_t>(axis), dims.end());
   if (context.input_dims(1) != normalized) context.fail("its scale is broadcast");
   const auto gradients = context.own_with_outputs(
       "LayerNormalizationGradient", {context.in(0), context.in(1), context.gradient()}, 3,

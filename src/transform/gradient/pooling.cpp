@@ -6,18 +6,13 @@ namespace assay {
 
 namespace {
 
-std::vector<Attribute> window_attributes(const GradientContext& context) {
-  return context.attributes({"kernel_shape", "strides", "pads", "dilations", "auto_pad",
-                             "ceil_mode", "count_include_pad"});
-}
-
 void max_pool(GradientContext& context) {
   context.give(0, context.own("MaxPoolGradient", {context.in(0), context.gradient()},
-                              window_attributes(context)));
+                              context.window_attributes()));
 }
 
 void average_pool(GradientContext& context) {
-  auto attributes = window_attributes(context);
+  auto attributes = context.window_attributes();
   attributes.push_back({"input_dims", context.input_dims(0)});
   context.give(0, context.own("AveragePoolGradient", {context.gradient()}, std::move(attributes)));
 }

@@ -16,11 +16,7 @@ Dims reduced_axes(const GradientContext& context) {
     axes.resize(rank);
     std::iota(axes.begin(), axes.end(), 0);
   }
-  for (std::int64_t& axis : axes) {
-    const auto normalized = normalized_axis(axis, rank);
-    if (!normalized) context.fail("axis {} is out of range", axis);
-    axis = static_cast<std::int64_t>(*normalized);
-  }
+  for (std::int64_t& axis : axes) axis = static_cast<std::int64_t>(context.axis(axis, rank));
   return axes;
 }
 
