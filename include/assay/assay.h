@@ -55,6 +55,7 @@
 #include "assay/tensor.h"
 #include "assay/text_form.h"
 #include "assay/timing.h"
+#include "assay/training_step.h"
 #include "assay/verify.h"
 #include "assay/zoo.h"
 #include "assay/zoo_report.h"

@@ -18,6 +18,7 @@ struct ValueGradient {
 struct Differentiated {
   Graph graph = {};                           // the model's nodes, then those of the backward pass
   std::size_t forward_nodes = 0;              // how many are the model's
+  std::vector<NodeId> gradient_of = {};       // by node after those: the model's it belongs to
   std::vector<ValueGradient> gradients = {};  // in the order asked for
 };
 

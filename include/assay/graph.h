@@ -111,6 +111,14 @@ struct Capture {
   ValueId inner;
 };
 
+// State: what `output` holds after a run is what `input` holds in the next one.
+struct Carried {
+  ValueId input;
+  ValueId output;
+
+  friend bool operator==(const Carried&, const Carried&) = default;
+};
+
 // What a file says of itself; kept so that reading and writing lose nothing.
 struct ModelInfo {
   std::int64_t ir_version = 8;
@@ -136,9 +144,14 @@ class Graph {
   void add_input(ValueId value) { inputs_.push_back(value); }
   void add_output(ValueId value) { outputs_.push_back(value); }
   void add_initializer(ValueId value, Tensor tensor);
+  // An input and an output of one type: whoever runs the graph keeps the state from run to run.
+  void carry(Carried state) { carried_.push_back(state); }
   void add_capture(Capture capture) { captures_.push_back(capture); }
   std::vector<Capture> take_captures() { return std::exchange(captures_, {}); }
   void reserve(std::size_t values, std::size_t nodes);
+  // What it declares, with room for as many nodes: values under their numbers, inputs, outputs,
+  // captures and state, but neither initializers nor nodes.
+  Graph declarations() const;
 
   std::size_t value_count() const { return values_.size(); }
   std::size_t node_count() const { return nodes_.size(); }
@@ -152,6 +165,7 @@ class Graph {
   std::span<const ValueId> outputs() const { return outputs_; }
   std::span<const Initializer> initializers() const { return initializers_; }
   std::span<const Capture> captures() const { return captures_; }
+  std::span<const Carried> carried() const { return carried_; }
 
   // The stored tensor of a value, or null if it has none.
   const Tensor* initializer(ValueId id) const;
@@ -175,6 +189,7 @@ class Graph {
   std::vector<ValueId> outputs_;
   std::vector<Initializer> initializers_;
   std::vector<Capture> captures_;
+  std::vector<Carried> carried_;
 };
 
 // The nodes that read each value, in execution order; a node that reads it twice stands once. A

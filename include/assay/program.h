@@ -56,19 +56,34 @@ struct ProgramMemory {
   std::int64_t planned_arena_bytes = 0;   // what plan_memory says of the model
 };
 
+// A stretch of the arena, held from the step that first touches it to the last one that does.
+struct ProgramBuffer {
+  ValueId value;  // of the compiled graph, the first that lives there; invalid: working space
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;
+  std::size_t first_step = 0;
+  std::size_t last_step = 0;
+};
+
 class Program {
  public:
   virtual ~Program() = default;
 
-  virtual const std::vector<Value>& inputs() const = 0;  // types and shapes it was compiled for
+  // Types and shapes it was compiled for; state is neither among them.
+  virtual const std::vector<Value>& inputs() const = 0;
   virtual const std::vector<Value>& outputs() const = 0;
+  virtual const std::vector<Value>& state() const = 0;  // in the order of the graph's `carried`
   virtual const std::vector<StepInfo>& steps() const = 0;
   virtual ProgramMemory memory() const = 0;
+  virtual std::vector<ProgramBuffer> buffers() const = 0;  // of the arena; empty without one
   virtual int threads() const = 0;
 
   // One tensor for each input, in order; throws an Error naming the input whose type or shape is
   // not what the program was compiled for.
   virtual void set_inputs(std::span<const Tensor> inputs) = 0;
+  // State stays in the program from run to run: it is set once, and read when somebody asks.
+  virtual void set_state(std::span<const Tensor> state) = 0;
+  virtual std::vector<Tensor> state_values() const = 0;  // copies
   virtual void run() = 0;
   virtual std::vector<Tensor> results() const = 0;  // copies of the outputs of the last run
 

@@ -17,8 +17,16 @@ Work input_gradient(const OpView& op) {
   return convolution_macs(op.input_elements(0), op.input_dims(1));
 }
 
+// The bias gets one addition for every element of the gradient.
 Work weight_gradient(const OpView& op) {
-  return convolution_macs(op.input_elements(1), op.output_dims(0));
+  Work work = convolution_macs(op.input_elements(1), op.output_dims(0));
+  if (op.node().has_output(1)) work.bias_flops = op.input_elements(1);
+  return work;
+}
+
+template <int FlopsPerElement>
+Work each_parameter(const OpView& op) {
+  return flops_only(saturating_multiply(FlopsPerElement, op.input_elements(2)));
 }
 
 // Comparing and adding, or dividing and adding, for every element of every window.
@@ -44,12 +52,17 @@ Work additions(const OpView& op) {
 void add_gradient_costs(CostTable& table) {
   table["assay:ConvInputGradient"] = {input_gradient};
   table["assay:ConvWeightGradient"] = {weight_gradient};
+  // A parameter is multiplied, added to, divided, …: as docs/conventions.md lists it.
+  table["assay:Sgd"] = {each_parameter<2>};
+  table["assay:Momentum"] = {each_parameter<4>};
+  table["assay:Adam"] = {each_parameter<12>};
   table["assay:MaxPoolGradient"] = {windows<1>};
   table["assay:AveragePoolGradient"] = {windows<0>};
   // Mean, variance, normalised values, two sums, two products: a pass forward and one back.
   table["assay:BatchNormalizationGradient"] = {each<14>};
   table["assay:LayerNormalizationGradient"] = {each<14>};
   table["assay:ReluGradient"] = {each<1>};
+  table["assay:GeluGradient"] = {each<10>};
   table["assay:SoftmaxGradient"] = {each<4>};
   table["assay:GatherGradient"] = {additions<1>};
   table["assay:SliceGradient"] = {};

@@ -124,6 +124,21 @@ void Graph::reserve(std::size_t values, std::size_t nodes) {
   nodes_.reserve(nodes);
 }
 
+Graph Graph::declarations() const {
+  Graph declared;
+  declared.name = name;
+  declared.doc = doc;
+  declared.info = info;
+  declared.opsets = opsets;
+  declared.reserve(value_count(), node_count());
+  for (const Value& value : values_) declared.add_value(value.name, value.type);
+  declared.inputs_ = inputs_;
+  declared.outputs_ = outputs_;
+  declared.captures_ = captures_;
+  declared.carried_ = carried_;
+  return declared;
+}
+
 const Tensor* Graph::initializer(ValueId id) const {
   if (!id.is_valid()) return nullptr;
   const auto index = links_[id.number].initializer;
@@ -204,6 +219,7 @@ bool operator==(const Graph& a, const Graph& b) {
          std::ranges::equal(a.inputs(), b.inputs()) &&
          std::ranges::equal(a.outputs(), b.outputs()) &&
          std::ranges::equal(a.captures(), b.captures(), same_capture) &&
+         std::ranges::equal(a.carried(), b.carried()) &&
          std::ranges::equal(a.initializers(), b.initializers(), same_initializer);
 }
 

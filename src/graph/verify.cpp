@@ -1,5 +1,6 @@
 #include "assay/verify.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
@@ -18,6 +19,7 @@ class Verifier {
     check_sources();
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i) check_node(NodeId{i});
     for (const ValueId output : graph_.outputs()) check_output(output);
+    for (const Carried& state : graph_.carried()) check_carried(state);
   }
 
  private:
@@ -100,6 +102,18 @@ class Verifier {
     if (!defined_[id.number]) {
       fail_bad_input("graph '{}': nothing defines its output '{}'", graph_.name,
                      graph_.value(id).name);
+    }
+  }
+
+  void check_carried(const Carried& state) const {
+    const auto is_among = [](std::span<const ValueId> all, ValueId id) {
+      return std::ranges::find(all, id) != all.end();
+    };
+    if (!is_among(graph_.inputs(), state.input) || !is_among(graph_.outputs(), state.output)) {
+      fail_bad_input(
+          "graph '{}': state is carried from something that is no output, or to "
+          "something that is no input",
+          graph_.name);
     }
   }
 

@@ -4,19 +4,11 @@
 namespace assay {
 
 Graph with_captures_moved(const Graph& graph, const std::vector<ValueId>& mapped) {
-  Graph moved;
-  moved.name = graph.name;
-  moved.doc = graph.doc;
-  moved.info = graph.info;
-  moved.opsets = graph.opsets;
-  moved.reserve(graph.value_count(), graph.node_count());
-  for (const Value& value : graph.values()) moved.add_value(value.name, value.type);
-  for (const ValueId input : graph.inputs()) moved.add_input(input);
-  for (const ValueId output : graph.outputs()) moved.add_output(output);
-  for (const auto& [id, tensor] : graph.initializers()) moved.add_initializer(id, tensor);
-  for (const Capture& capture : graph.captures()) {
+  Graph moved = graph.declarations();
+  for (Capture& capture : moved.take_captures()) {
     moved.add_capture({mapped[capture.outer.number], capture.inner});
   }
+  for (const auto& [id, tensor] : graph.initializers()) moved.add_initializer(id, tensor);
   for (const Node& node : graph.nodes()) moved.add_node(node);
   return moved;
 }

@@ -91,6 +91,7 @@ void Inference::add_declarations() {
   for (const ValueId input : source_.inputs()) result_.add_input(input);
   for (const ValueId output : source_.outputs()) result_.add_output(output);
   for (const Capture& capture : source_.captures()) result_.add_capture(capture);
+  for (const Carried& state : source_.carried()) result_.carry(state);
   for (const auto& [id, tensor] : source_.initializers()) {
     result_.add_initializer(id, tensor);
     set_known(id, tensor);

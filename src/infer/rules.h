@@ -40,6 +40,7 @@ void add_text_rules(RuleTable& table);
 void add_gradient_rules(RuleTable& table);
 void add_ml_rules(RuleTable& table);
 void add_training_rules(RuleTable& table);
+void add_optimizer_rules(RuleTable& table);
 void add_microsoft_rules(RuleTable& table);
 
 // Rules that several families share.

@@ -63,6 +63,7 @@ void add_loss_gradient_kernels(KernelTable& table);
 
 // Other domains.
 void add_optimizer_kernels(KernelTable& table);
+void add_own_optimizer_kernels(KernelTable& table);
 void add_microsoft_kernels(KernelTable& table);
 
 }  // namespace assay

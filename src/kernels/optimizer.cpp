@@ -1,5 +1,7 @@
 // Adagrad, Adam and Momentum of ai.onnx.preview.training: one step for any number of tensors.
 //
+// Sgd, Momentum and Adam of our own domain: the same for one tensor, as PyTorch defines them.
+//
 // Inputs are the rate, the number of steps so far, then groups of tensors: weights, gradients and
 // states. Outputs are the new weights, then the new states.
 #include <algorithm>
@@ -108,7 +110,52 @@ std::vector<Tensor> momentum(const KernelCall& call) {
   });
 }
 
+std::vector<Tensor> plain_descent(const KernelCall& call) {
+  const Step step = step_of(call);
+  const double decay = setting(call, "weight_decay", 0);
+  return updated<2>(
+      call, [&](Element& element) { element[0] -= step.rate * (element[1] + decay * element[0]); });
+}
+
+std::vector<Tensor> descent_with_momentum(const KernelCall& call) {
+  const Step step = step_of(call);
+  const double decay = setting(call, "weight_decay", 0);
+  const double kept = setting(call, "momentum", 0.9f);
+  return updated<3>(call, [&](Element& element) {
+    auto& [weight, gradient, velocity, unused] = element;
+    velocity = kept * velocity + gradient + decay * weight;
+    weight -= step.rate * velocity;
+  });
+}
+
+// The number of the step counts from 1. A decoupled decay shrinks the weight itself.
+std::vector<Tensor> adaptive_moments(const KernelCall& call) {
+  const Step step = step_of(call);
+  const double decay = setting(call, "weight_decay", 0);
+  const bool is_decoupled = call.node.int_or("decoupled", 0) != 0;
+  const double beta1 = setting(call, "beta1", 0.9f);
+  const double beta2 = setting(call, "beta2", 0.999f);
+  const double epsilon = setting(call, "epsilon", 1e-8f);
+  if (!(step.taken >= 1)) call.fail("steps are counted from 1, this is number {}", step.taken);
+  const double mean_share = 1 - std::pow(beta1, step.taken);
+  const double square_share = 1 - std::pow(beta2, step.taken);
+  return updated<4>(call, [&](Element& element) {
+    auto& [weight, gradient, mean, squares] = element;
+    const double full = is_decoupled ? gradient : gradient + decay * weight;
+    if (is_decoupled) weight *= 1 - step.rate * decay;
+    mean = beta1 * mean + (1 - beta1) * full;
+    squares = beta2 * squares + (1 - beta2) * full * full;
+    weight -= step.rate * (mean / mean_share) / (std::sqrt(squares / square_share) + epsilon);
+  });
+}
+
 }  // namespace
+
+void add_own_optimizer_kernels(KernelTable& table) {
+  table["Sgd"] = plain_descent;
+  table["Momentum"] = descent_with_momentum;
+  table["Adam"] = adaptive_moments;
+}
 
 void add_optimizer_kernels(KernelTable& table) {
   table["Adagrad"] = adagrad;

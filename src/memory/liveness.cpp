@@ -1,6 +1,7 @@
 #include "memory/liveness.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/checked.h"
@@ -37,6 +38,7 @@ class LivenessFinder {
     for (const ValueId input : graph_.inputs()) {
       if (!is_constant(input)) place_input(input);
     }
+    place_state();
     for (std::uint32_t step = 0; step < graph_.node_count(); ++step) {
       if (is_run(graph_.node(NodeId{step}))) plan_step(NodeId{step});
     }
@@ -128,6 +130,25 @@ class LivenessFinder {
     if (buffer != MemoryPlan::kNoBuffer) is_callers_[buffer] = true;
   }
 
+  // State stays where it is from run to run.
+  void place_state() {
+    for (const Carried& state : graph_.carried()) {
+      const std::uint32_t buffer = found_.buffer_of[state.input.number];
+      if (buffer == MemoryPlan::kNoBuffer) continue;
+      found_.buffers[buffer].last_step = graph_.node_count();
+      state_buffer_[state.output] = buffer;
+    }
+  }
+
+  // New state is written over the old, once nobody reads that any more.
+  std::optional<std::uint32_t> state_to_overwrite(NodeId id, ValueId output) const {
+    const auto found = state_buffer_.find(output);
+    if (found == state_buffer_.end()) return std::nullopt;
+    const ValueId old = found_.buffers[found->second].value;
+    if (last_read_[old.number] > id.number || size_of(old) != size_of(output)) return std::nullopt;
+    return found->second;
+  }
+
   void plan_step(NodeId id) {
     const Node& node = graph_.node(id);
     plan_bodies(id);
@@ -139,6 +160,7 @@ class LivenessFinder {
   void place_output(NodeId id, std::size_t index) {
     const Node& node = graph_.node(id);
     const ValueId output = node.outputs[index];
+    if (const auto state = state_to_overwrite(id, output)) return join(output, *state, id.number);
     if (index == 0 && size_of(output)) {
       if (shows_input(node) && place_as_view(output, node.inputs[0], id.number)) return;
       if (const auto input = input_to_overwrite(id)) {
@@ -253,8 +275,9 @@ class LivenessFinder {
   const Graph& graph_;
   const MemoryOptions& options_;
   std::vector<Home> homes_;
-  std::vector<std::size_t> last_read_;  // the number of nodes for an output of the graph
-  std::vector<bool> is_callers_;        // by buffer: holds an input of the graph
+  std::vector<std::size_t> last_read_;             // the number of nodes for an output of the graph
+  std::vector<bool> is_callers_;                   // by buffer: holds an input of the graph
+  std::map<ValueId, std::uint32_t> state_buffer_;  // by output that is carried
   Liveness found_;
 };
 

@@ -81,6 +81,9 @@ Graph rebuilt(Graph& graph, const Numbering& numbering, const Numbering* outer) 
   }
   for (const ValueId input : graph.inputs()) fresh.add_input(numbering(input));
   for (const ValueId output : graph.outputs()) fresh.add_output(numbering(output));
+  for (const Carried& state : graph.carried()) {
+    fresh.carry({numbering(state.input), numbering(state.output)});
+  }
   for (const auto& initializer : graph.initializers()) {
     fresh.add_initializer(numbering(initializer.value), initializer.tensor);
   }

@@ -211,19 +211,11 @@ Graph Upgrade::run() {
 }
 
 void Upgrade::copy_all_but_nodes() {
-  fresh_.name = old_.name;
-  fresh_.doc = old_.doc;
-  fresh_.info = old_.info;
-  fresh_.opsets = old_.opsets;
+  fresh_ = old_.declarations();
   fresh_.opsets[""] = kUpgradedOpset;
-  fresh_.reserve(old_.value_count(), old_.node_count());
-  for (const Value& value : old_.values()) fresh_.add_value(value.name, value.type);
-  for (const ValueId input : old_.inputs()) fresh_.add_input(input);
-  for (const ValueId output : old_.outputs()) fresh_.add_output(output);
   for (const auto& stored : old_.initializers()) {
     fresh_.add_initializer(stored.value, stored.tensor);
   }
-  for (const Capture& capture : old_.captures()) fresh_.add_capture(capture);
 }
 
 void Upgrade::upgrade_bodies(Node& node) const {

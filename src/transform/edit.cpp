@@ -123,15 +123,7 @@ std::vector<bool> needed_values(const Graph& graph, const std::vector<bool>& ali
 Rewritten GraphEdit::finish() && {
   const Graph& old = model_.graph;
   const auto needed = needed_values(old, alive_, visible_);
-  Graph graph;
-  graph.name = old.name;
-  graph.doc = old.doc;
-  graph.info = old.info;
-  graph.opsets = old.opsets;
-  graph.reserve(old.value_count(), old.node_count());
-  for (const Value& value : old.values()) graph.add_value(value.name, value.type);
-  for (const ValueId input : old.inputs()) graph.add_input(input);
-  for (const ValueId output : old.outputs()) graph.add_output(output);
+  Graph graph = old.declarations();
   for (const auto& [value, tensor] : old.initializers()) {
     if (needed[value.number]) graph.add_initializer(value, tensor);
   }

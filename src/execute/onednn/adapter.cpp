@@ -75,15 +75,16 @@ std::vector<Choice> offered(const std::vector<PostOp>& post_ops, std::size_t mos
 }
 
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
+constexpr auto kTraining = dnnl::prop_kind::forward_training;
 
 template <typename Forward>
-std::vector<Choice> convolutions_by(const Convolution& what, dnnl::algorithm algorithm,
-                                    std::size_t most) {
+std::vector<Choice> convolutions_by(const Convolution& what, dnnl::prop_kind purpose,
+                                    dnnl::algorithm algorithm, std::size_t most) {
   const auto attr = attributes(what.post_ops);
   const Desc bias = what.bias.value_or(Desc());
 #if DNNL_VERSION_MAJOR >= 3
   return offered<Forward>(what.post_ops, most, [&] {
-    return typename Forward::primitive_desc(cpu(), kInference, algorithm, what.source, what.weights,
+    return typename Forward::primitive_desc(cpu(), purpose, algorithm, what.source, what.weights,
                                             bias, what.result, what.strides, what.dilations,
                                             what.pads_begin, what.pads_end, attr);
   });
@@ -91,11 +92,126 @@ std::vector<Choice> convolutions_by(const Convolution& what, dnnl::algorithm alg
   // The description must outlive the iteration over implementations.
   std::optional<typename Forward::desc> described;
   return offered<Forward>(what.post_ops, most, [&] {
-    described.emplace(kInference, algorithm, what.source, what.weights, bias, what.result,
+    described.emplace(purpose, algorithm, what.source, what.weights, bias, what.result,
                       what.strides, what.dilations, what.pads_begin, what.pads_end);
     return typename Forward::primitive_desc(*described, attr, cpu());
   });
 #endif
+}
+
+// What a backward primitive wants to know of the forward one: hardly more than the shapes.
+dnnl::convolution_forward::primitive_desc forward_hint(const Convolution& what,
+                                                       dnnl::algorithm algorithm) {
+  using Forward = dnnl::convolution_forward;
+  const Desc source = any_desc(what.source.dims());
+  const Desc weights = any_desc(what.weights.dims());
+  const Desc result = any_desc(what.result.dims());
+#if DNNL_VERSION_MAJOR >= 3
+  return Forward::primitive_desc(cpu(), kTraining, algorithm, source, weights, result, what.strides,
+                                 what.dilations, what.pads_begin, what.pads_end);
+#else
+  const Forward::desc described(kTraining, algorithm, source, weights, result, what.strides,
+                                what.dilations, what.pads_begin, what.pads_end);
+  return Forward::primitive_desc(described, cpu());
+#endif
+}
+
+template <typename Backward, typename MakeChoice, typename Make>
+std::vector<Choice> offered_backward(std::size_t most, Make make, MakeChoice choice_from) {
+  std::vector<Choice> choices;
+  try {
+    auto desc = make();
+    do {
+      Choice choice;
+      choice.primitive = Backward(desc);
+      choice.implementation = desc.impl_info_str();
+      choice.scratchpad = desc.scratchpad_desc();
+      choice_from(desc, choice);
+      choices.push_back(std::move(choice));
+    } while (choices.size() < most && desc.next_impl());
+  } catch (const dnnl::error&) {
+    // What was offered so far is what there is.
+  }
+  return choices;
+}
+
+std::vector<Choice> input_gradients_by(const Convolution& what, dnnl::algorithm algorithm,
+                                       std::size_t most) {
+  using Backward = dnnl::convolution_backward_data;
+  const auto attr = attributes({});
+  const auto fill = [](const Backward::primitive_desc& desc, Choice& choice) {
+    choice.source = desc.diff_src_desc();
+    choice.weights = desc.weights_desc();
+    choice.result = desc.diff_dst_desc();
+    choice.indices = {.source = DNNL_ARG_DIFF_SRC, .result = DNNL_ARG_DIFF_DST};
+  };
+#if DNNL_VERSION_MAJOR >= 3
+  const auto make = [&] {
+    return Backward::primitive_desc(cpu(), algorithm, what.source, what.weights, what.result,
+                                    what.strides, what.dilations, what.pads_begin, what.pads_end,
+                                    forward_hint(what, algorithm), attr);
+  };
+#else
+  // Like the description, the hint must outlive the iteration.
+  std::optional<Backward::desc> described;
+  std::optional<dnnl::convolution_forward::primitive_desc> hint;
+  const auto make = [&] {
+    hint.emplace(forward_hint(what, algorithm));
+    described.emplace(algorithm, what.source, what.weights, what.result, what.strides,
+                      what.dilations, what.pads_begin, what.pads_end);
+    return Backward::primitive_desc(*described, attr, cpu(), *hint);
+  };
+#endif
+  return offered_backward<Backward>(most, make, fill);
+}
+
+std::vector<Choice> weight_gradients_by(const Convolution& what, dnnl::algorithm algorithm,
+                                        std::size_t most) {
+  using Backward = dnnl::convolution_backward_weights;
+  const auto attr = attributes({});
+  const Desc bias = what.bias.value_or(Desc());
+  const auto fill = [&](const Backward::primitive_desc& desc, Choice& choice) {
+    choice.source = desc.src_desc();
+    choice.weights = desc.diff_weights_desc();
+    if (what.bias) choice.bias = desc.diff_bias_desc();
+    choice.result = desc.diff_dst_desc();
+    choice.indices = {
+        .weights = DNNL_ARG_DIFF_WEIGHTS, .bias = DNNL_ARG_DIFF_BIAS, .result = DNNL_ARG_DIFF_DST};
+  };
+#if DNNL_VERSION_MAJOR >= 3
+  const auto make = [&] {
+    return Backward::primitive_desc(cpu(), algorithm, what.source, what.weights, bias, what.result,
+                                    what.strides, what.dilations, what.pads_begin, what.pads_end,
+                                    forward_hint(what, algorithm), attr);
+  };
+#else
+  // Like the description, the hint must outlive the iteration.
+  std::optional<Backward::desc> described;
+  std::optional<dnnl::convolution_forward::primitive_desc> hint;
+  const auto make = [&] {
+    hint.emplace(forward_hint(what, algorithm));
+    described.emplace(algorithm, what.source, what.weights, bias, what.result, what.strides,
+                      what.dilations, what.pads_begin, what.pads_end);
+    return Backward::primitive_desc(*described, attr, cpu(), *hint);
+  };
+#endif
+  return offered_backward<Backward>(most, make, fill);
+}
+
+// Version 3 has no Winograd that it would not choose by itself.
+std::vector<Choice> by_both_algorithms(const Convolution& what, std::size_t most,
+                                       std::vector<Choice> (*by)(const Convolution&,
+                                                                 dnnl::algorithm, std::size_t)) {
+  auto all = by(what, dnnl::algorithm::convolution_direct, most);
+  for (Choice& choice : by(what, dnnl::algorithm::convolution_winograd, 1)) {
+    all.push_back(std::move(choice));
+  }
+  return all;
+}
+
+std::vector<Choice> trained_by(const Convolution& what, dnnl::algorithm algorithm,
+                               std::size_t most) {
+  return convolutions_by<dnnl::convolution_forward>(what, kTraining, algorithm, most);
 }
 
 }  // namespace
@@ -138,13 +254,20 @@ std::size_t bytes_of(const Desc& desc) {
 }
 
 std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, std::size_t most) {
+  using dnnl::algorithm;
   switch (kind) {
     case ConvolutionKind::Direct:
-      return convolutions_by<dnnl::convolution_forward>(what, dnnl::algorithm::convolution_direct,
-                                                        most);
+      return convolutions_by<dnnl::convolution_forward>(what, kInference,
+                                                        algorithm::convolution_direct, most);
     case ConvolutionKind::Transposed:
-      return convolutions_by<dnnl::deconvolution_forward>(
-          what, dnnl::algorithm::deconvolution_direct, most);
+      return convolutions_by<dnnl::deconvolution_forward>(what, kInference,
+                                                          algorithm::deconvolution_direct, most);
+    case ConvolutionKind::Trained:
+      return by_both_algorithms(what, most, trained_by);
+    case ConvolutionKind::InputGradient:
+      return by_both_algorithms(what, most, input_gradients_by);
+    case ConvolutionKind::WeightGradient:
+      return by_both_algorithms(what, most, weight_gradients_by);
   }
   return {};
 }
@@ -184,22 +307,109 @@ std::vector<Choice> matrix_products(const Product& what, std::size_t most) {
 #endif
 }
 
+namespace {
+
+#if DNNL_VERSION_MAJOR >= 3
+using PoolingForward = dnnl::pooling_forward;
+using PoolingBackward = dnnl::pooling_backward;
+#else
+using PoolingForward = dnnl::pooling_v2_forward;
+using PoolingBackward = dnnl::pooling_v2_backward;
+#endif
+
+PoolingForward::primitive_desc pooling_desc(const Pooling& what, dnnl::prop_kind purpose) {
+  const auto attr = attributes({});
+#if DNNL_VERSION_MAJOR >= 3
+  return PoolingForward::primitive_desc(cpu(), purpose, what.algorithm, what.source, what.result,
+                                        what.strides, what.kernel, what.dilations, what.pads_begin,
+                                        what.pads_end, attr);
+#else
+  const PoolingForward::desc described(purpose, what.algorithm, what.source, what.result,
+                                       what.strides, what.kernel, what.dilations, what.pads_begin,
+                                       what.pads_end);
+  return PoolingForward::primitive_desc(described, attr, cpu());
+#endif
+}
+
+}  // namespace
+
 std::optional<Choice> pooling(const Pooling& what) {
+  try {
+    return choice_of<PoolingForward>(pooling_desc(what, kInference));
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Choice> pooling_gradient(const Pooling& what) {
+  const auto attr = attributes({});
+  try {
+    const auto hint = pooling_desc(what, kTraining);
+    const Desc source = hint.src_desc();
+    const Desc result = hint.dst_desc();
+#if DNNL_VERSION_MAJOR >= 3
+    const PoolingBackward::primitive_desc desc(cpu(), what.algorithm, source, result, what.strides,
+                                               what.kernel, what.dilations, what.pads_begin,
+                                               what.pads_end, hint, attr);
+#else
+    const PoolingBackward::desc described(what.algorithm, source, result, what.strides, what.kernel,
+                                          what.dilations, what.pads_begin, what.pads_end);
+    const PoolingBackward::primitive_desc desc(described, attr, cpu(), hint);
+#endif
+    Choice choice;
+    choice.primitive = PoolingBackward(desc);
+    choice.implementation = desc.impl_info_str();
+    choice.source = source;
+    choice.result = result;
+    choice.scratchpad = desc.scratchpad_desc();
+    choice.indices = {.source = DNNL_ARG_DIFF_SRC, .result = DNNL_ARG_DIFF_DST};
+    return choice;
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
+
+namespace {
+
+const auto kNormFlags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+
+dnnl::batch_normalization_forward::primitive_desc norm_forward(const BatchNorm& what) {
+  using Forward = dnnl::batch_normalization_forward;
+  const auto attr = attributes({});
+#if DNNL_VERSION_MAJOR >= 3
+  return Forward::primitive_desc(cpu(), kTraining, what.source, what.source, what.epsilon,
+                                 kNormFlags, attr);
+#else
+  return Forward::primitive_desc({kTraining, what.source, what.epsilon, kNormFlags}, attr, cpu());
+#endif
+}
+
+}  // namespace
+
+std::optional<BatchNormChoice> batch_norm(const BatchNorm& what) {
+  try {
+    const auto desc = norm_forward(what);
+    return BatchNormChoice{dnnl::batch_normalization_forward(desc), desc.impl_info_str(),
+                           desc.scratchpad_desc()};
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<BatchNormChoice> batch_norm_gradient(const BatchNorm& what) {
+  using Backward = dnnl::batch_normalization_backward;
   const auto attr = attributes({});
   try {
 #if DNNL_VERSION_MAJOR >= 3
-    using Forward = dnnl::pooling_forward;
-    const Forward::primitive_desc desc(cpu(), kInference, what.algorithm, what.source, what.result,
-                                       what.strides, what.kernel, what.dilations, what.pads_begin,
-                                       what.pads_end, attr);
+    const Backward::primitive_desc desc(cpu(), dnnl::prop_kind::backward, what.source, what.source,
+                                        what.source, what.epsilon, kNormFlags, norm_forward(what),
+                                        attr);
 #else
-    using Forward = dnnl::pooling_v2_forward;
-    const Forward::desc described(kInference, what.algorithm, what.source, what.result,
-                                  what.strides, what.kernel, what.dilations, what.pads_begin,
-                                  what.pads_end);
-    const Forward::primitive_desc desc(described, attr, cpu());
+    const Backward::primitive_desc desc(
+        {dnnl::prop_kind::backward, what.source, what.source, what.epsilon, kNormFlags}, attr,
+        cpu(), norm_forward(what));
 #endif
-    return choice_of<Forward>(desc);
+    return BatchNormChoice{Backward(desc), desc.impl_info_str(), desc.scratchpad_desc()};
   } catch (const dnnl::error&) {
     return std::nullopt;
   }

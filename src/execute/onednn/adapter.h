@@ -35,6 +35,15 @@ struct PostOp {
 
 class OwnConvolution;
 
+// How a primitive calls its operands. Going back, what was written is read and the other way
+// round: a convolution's `source` is always the image side, its `result` the side of the windows.
+struct ArgumentIndices {
+  int source = DNNL_ARG_SRC;
+  int weights = DNNL_ARG_WEIGHTS;
+  int bias = DNNL_ARG_BIAS;
+  int result = DNNL_ARG_DST;
+};
+
 // A primitive that was created, or a kernel of our own, with the layouts it wants.
 struct Choice {
   dnnl::primitive primitive;
@@ -44,6 +53,7 @@ struct Choice {
   Desc bias;
   Desc result;
   Desc scratchpad;
+  ArgumentIndices indices = {};
   std::vector<std::pair<int, Desc>> operands = {};      // of binary post-ops, by argument index
   std::shared_ptr<const OwnConvolution> own = nullptr;  // instead of the primitive
 };
@@ -60,8 +70,11 @@ struct Convolution {
   std::vector<PostOp> post_ops;
 };
 
-enum class ConvolutionKind { Direct, Transposed };
-// Every implementation oneDNN offers of this kind, its favourite first; at most `most`.
+// Trained: forward with weights that change from run to run, so that nothing is gained by
+// transforming them beforehand.
+enum class ConvolutionKind { Direct, Transposed, Trained, InputGradient, WeightGradient };
+// Every implementation oneDNN offers of this kind, its favourite first; at most `most` of each
+// algorithm.
 std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, std::size_t most);
 
 struct Product {  // result[m,n] = source[m,k] · weights[n,k]ᵀ + bias[n]
@@ -86,6 +99,22 @@ struct Pooling {
   Dims pads_end;
 };
 std::optional<Choice> pooling(const Pooling& what);
+// Of an average, which needs nothing but the gradient.
+std::optional<Choice> pooling_gradient(const Pooling& what);
+
+// A batch norm by the batch's own statistics: one number for each channel of scale, shift, mean and
+// variance. Going back, `scale`'s and `shift`'s gradients take the place of the statistics.
+struct BatchNorm {
+  Desc source;
+  float epsilon = 0;
+};
+struct BatchNormChoice {
+  dnnl::primitive primitive;
+  std::string implementation;
+  Desc scratchpad;
+};
+std::optional<BatchNormChoice> batch_norm(const BatchNorm& what);
+std::optional<BatchNormChoice> batch_norm_gradient(const BatchNorm& what);
 
 // Leaves out choices whose weights take much more room than the least that any of them needs.
 void keep_small_weights(std::vector<Choice>& choices);

@@ -13,29 +13,15 @@ namespace assay::onednn {
 
 namespace {
 
-Dims along_axes(const WindowGrid& grid, std::int64_t WindowAxis::*member, std::int64_t shift = 0) {
-  Dims numbers;
-  for (std::size_t i = 3 - grid.rank; i < 3; ++i) numbers.push_back(grid.axes[i].*member + shift);
-  return numbers;
-}
-
-bool is_slow(const Choice& choice) {
-  const std::string& name = choice.implementation;
-  return name.starts_with("ref") || name.find("sse41") != std::string::npos;
-}
-
 ConvolutionKind kind_of(const ConvolutionLayer& layer) {
-  return layer.is_transposed ? ConvolutionKind::Transposed : ConvolutionKind::Direct;
+  if (layer.is_transposed) return ConvolutionKind::Transposed;
+  return layer.weights_change() ? ConvolutionKind::Trained : ConvolutionKind::Direct;
 }
 
 std::string key_of(const ConvolutionLayer& layer, const Convolution& what,
                    const Epilogue& epilogue) {
-  std::string key = layer.is_transposed ? "deconv" : "conv";
-  for (const Dims* dims : {&layer.input, &layer.output, &layer.weights, &what.strides,
-                           &what.dilations, &what.pads_begin, &what.pads_end}) {
-    key += " " + join_dims(*dims);
-  }
-  key += " g" + std::to_string(layer.groups);
+  std::string key = layer.is_transposed ? "deconv" : layer.weights_change() ? "trained" : "conv";
+  key += key_of(layer, what);
   for (const PostOp& op : epilogue.post_ops) {
     key += " " + std::to_string(static_cast<int>(op.kind)) + "." +
            std::to_string(static_cast<int>(op.algorithm));
@@ -45,22 +31,8 @@ std::string key_of(const ConvolutionLayer& layer, const Convolution& what,
 
 Convolution described(const ConvolutionLayer& layer, const Epilogue& epilogue, const Desc& source,
                       const Desc& result) {
-  Convolution what;
-  what.source = source;
-  what.weights = any_desc(described_weights(layer));
-  if (layer.bias != nullptr) what.bias = plain_desc(layer.bias->dims());
-  what.result = result;
-  what.strides = along_axes(layer.grid, &WindowAxis::stride);
-  what.dilations = along_axes(layer.grid, &WindowAxis::dilation, -1);
-  what.pads_begin = along_axes(layer.grid, &WindowAxis::pad_begin);
-  what.pads_end = along_axes(layer.grid, &WindowAxis::pad_end);
+  Convolution what = described(layer, source, result);
   what.post_ops = post_ops_for(epilogue, result);
-  // oneDNN wants the padding at the end that makes its own arithmetic come out.
-  for (std::size_t i = 0; i < layer.grid.rank; ++i) {
-    const WindowAxis& axis = layer.grid.axes[3 - layer.grid.rank + i];
-    what.pads_end[i] =
-        (axis.output - 1) * axis.stride + axis.extent() - axis.input - axis.pad_begin;
-  }
   return what;
 }
 
@@ -77,6 +49,11 @@ std::vector<Desc> result_layouts(Lowering& lowering, const ConvolutionLayer& lay
 }
 
 Place weight_place(Lowering& lowering, const ConvolutionLayer& layer, const Choice& choice) {
+  if (layer.weights_change()) {
+    const ValueId value = lowering.node(layer.id).inputs[1];
+    return layer.is_transposed ? lowering.row_major(value)
+                               : lowering.in_layout(value, choice.weights);
+  }
   if (choice.own == nullptr) {
     return lowering.weight(*layer.weight, stored_weights(layer), choice.weights);
   }
@@ -87,6 +64,11 @@ Place weight_place(Lowering& lowering, const ConvolutionLayer& layer, const Choi
   };
   return lowering.prepared_weight(*layer.weight, choice.implementation, bytes_of(choice.weights),
                                   pack);
+}
+
+Place bias_place(Lowering& lowering, const ConvolutionLayer& layer, const Choice& choice) {
+  if (layer.bias == nullptr) return lowering.row_major(lowering.node(layer.id).inputs[2]);
+  return lowering.weight(*layer.bias, plain_desc(layer.bias->dims()), choice.bias);
 }
 
 Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
@@ -113,8 +95,8 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer,
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, choice.source, source},
                                      {DNNL_ARG_WEIGHTS, choice.weights, weights}};
   StepDraft draft{.nodes = {layer.id}, .reads = {source, weights}};
-  if (layer.bias != nullptr) {
-    const Place bias = lowering.weight(*layer.bias, plain_desc(layer.bias->dims()), choice.bias);
+  if (layer.has_bias) {
+    const Place bias = bias_place(lowering, layer, choice);
     arguments.push_back({DNNL_ARG_BIAS, choice.bias, bias});
     draft.reads.push_back(bias);
   }
@@ -131,11 +113,11 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer,
                       choice.result, layer.output);
   arguments.push_back({DNNL_ARG_DST, choice.result, result});
   draft.writes.push_back(result);
-  add_scratchpad(lowering, choice, draft, arguments);
+  add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), epilogue.nodes.begin(), epilogue.nodes.end());
   draft.algorithm = choice.implementation;
   const std::int64_t flops =
-      choice.own != nullptr ? choice.own->flops() : saturating_multiply(2, effective_macs(layer));
+      choice.own != nullptr ? choice.own->flops() : executed_flops(layer, choice);
   draft.executed_flops = saturating_add(flops, epilogue.flops);
   lowering.add_step(draft, choice.own != nullptr
                                ? own_binder(choice, arguments, addend)
@@ -195,10 +177,12 @@ std::vector<Choice> choices_of_onednn(Lowering& lowering, const ConvolutionLayer
 std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
                                 const Epilogue& epilogue) {
   std::vector<Choice> all = choices_of_onednn(lowering, layer, epilogue);
-  for (Choice& choice : own_choices(lowering, layer, epilogue, all)) {
-    all.push_back(std::move(choice));
+  if (!layer.weights_change()) {
+    for (Choice& choice : own_choices(lowering, layer, epilogue, all)) {
+      all.push_back(std::move(choice));
+    }
   }
-  if (!std::ranges::all_of(all, is_slow)) std::erase_if(all, is_slow);
+  if (!std::ranges::all_of(all, is_slow_convolution)) std::erase_if(all, is_slow_convolution);
   if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(all);
   return all;
 }

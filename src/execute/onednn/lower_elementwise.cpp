@@ -1,7 +1,6 @@
 // Element-wise ops with broadcasting, as chains: every op that follows and needs nothing that is
 // not there yet joins the pass.
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 
@@ -88,7 +87,9 @@ std::optional<BinaryOp> binary_op(const Node& node) {
       {"Add", BinaryOp::Add}, {"Sub", BinaryOp::Sub},    {"Mul", BinaryOp::Mul},
       {"Div", BinaryOp::Div}, {"Max", BinaryOp::Max},    {"Min", BinaryOp::Min},
       {"Sum", BinaryOp::Add}, {"PRelu", BinaryOp::PRelu}};
-  if (!node.is_standard() || node.inputs.size() != 2) return {};
+  if (node.inputs.size() != 2) return {};
+  if (node.domain == kOwnDomain && node.op == "ReluGradient") return BinaryOp::WherePositive;
+  if (!node.is_standard()) return {};
   const auto found = kOps.find(node.op);
   return found == kOps.end() ? std::nullopt : std::optional(found->second);
 }
@@ -195,39 +196,6 @@ struct Arrangement {
   Place result;  // its buffer is still open
 };
 
-// Blocks of channels without padding: [batch, channels / block, pixels, block]. Channels that lie
-// last are one block.
-struct BlockShape {
-  std::int64_t batch = 0;
-  std::int64_t channel_blocks = 0;
-  std::int64_t pixels = 0;
-  std::int64_t block = 0;
-};
-
-std::optional<BlockShape> block_shape(const Place& place) {
-  using tag = dnnl::memory::format_tag;
-  struct Tags {
-    std::int64_t block = 0;  // 0: all channels
-    std::array<tag, 3> by_rank;
-  };
-  static const Tags kTags[] = {{16, {tag::nCw16c, tag::nChw16c, tag::nCdhw16c}},
-                               {8, {tag::nCw8c, tag::nChw8c, tag::nCdhw8c}},
-                               {4, {tag::nCw4c, tag::nChw4c, tag::nCdhw4c}},
-                               {0, {tag::nwc, tag::nhwc, tag::ndhwc}}};
-  if (!place.blocked || place.dims.size() < 3 || place.dims.size() > 5) return {};
-  const std::int64_t channels = place.dims[1];
-  const std::int64_t pixels = checked_product(std::span(place.dims).subspan(2)).value_or(0);
-  for (const auto& [size, by_rank] : kTags) {
-    const std::int64_t block = size == 0 ? channels : size;
-    if (channels % block != 0) continue;
-    const tag wanted = by_rank[place.dims.size() - 3];
-    if (*place.blocked == Desc(place.dims, dnnl::memory::data_type::f32, wanted)) {
-      return BlockShape{place.dims[0], channels / block, pixels, block};
-    }
-  }
-  return {};
-}
-
 // Strides over [batch, blocks, pixels, block] of an operand, if it fits that grid: the same layout,
 // or one number for each channel.
 std::optional<std::vector<std::int64_t>> blocked_strides(const Place& place, const Place& like,
@@ -237,15 +205,16 @@ std::optional<std::vector<std::int64_t>> blocked_strides(const Place& place, con
     return std::vector<std::int64_t>{shape.channel_blocks * shape.pixels * shape.block,
                                      shape.pixels * shape.block, shape.block, 1};
   }
-  if (!place.is_row_major()) return {};
-  auto dims = place.dims;
-  while (dims.size() < like.dims.size()) dims.insert(dims.begin(), 1);
+  const std::size_t lead = like.dims.size() - place.dims.size();
+  std::vector<std::int64_t> strides(like.dims.size(), 0);  // 0 where it repeats
+  for (std::size_t axis = 0; axis < place.dims.size(); ++axis) {
+    if (place.dims[axis] != 1) strides[lead + axis] = place.strides[axis];
+  }
   const bool is_by_channel =
-      dims[1] == like.dims[1] &&
-      std::all_of(dims.begin() + 2, dims.end(), [](auto dim) { return dim == 1; }) &&
-      (dims[0] == 1 || dims[0] == shape.batch);
+      lead < 2 && place.dims[1 - lead] == like.dims[1] && (strides[1] == 1 || like.dims[1] == 1) &&
+      std::all_of(strides.begin() + 2, strides.end(), [](auto stride) { return stride == 0; });
   if (!is_by_channel) return {};
-  return std::vector<std::int64_t>{dims[0] == 1 ? 0 : like.dims[1], shape.block, 0, 1};
+  return std::vector<std::int64_t>{strides[0], shape.block, 0, 1};
 }
 
 std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& draft) {
@@ -258,7 +227,7 @@ std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& 
   if (found == draft.operands.end()) return {};
   const Place like = lowering.native(*found);
   const auto shape = block_shape(like);
-  if (!shape) return {};
+  if (!shape || shape->is_padded) return {};
   Arrangement arrangement;
   arrangement.grid.dims = {shape->batch, shape->channel_blocks, shape->pixels, shape->block};
   for (std::size_t i = 0; i < draft.operands.size(); ++i) {
@@ -377,6 +346,7 @@ void add_vector_link(Lowering& lowering, Draft& draft, BinaryOp op,
 // A batch norm that no convolution took in: a factor and a shift for each channel.
 bool lower_batch_norm(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
+  if (node.has_output(1)) return lower_trained_batch_norm(lowering, id);
   if (!is_usable(lowering, node.inputs[0]) || node.inputs.size() != 5) return false;
   const auto affine =
       batch_norm_affine(node, [&](ValueId value) { return lowering.constant(value); });
@@ -398,6 +368,7 @@ void add_elementwise_lowering(LowerTable& table) {
         "Div",  "Max",         "Min",      "Sum",      "PRelu", "Where"}) {
     table[op] = lower_elementwise;
   }
+  table["assay.ReluGradient"] = lower_elementwise;
   table["BatchNormalization"] = lower_batch_norm;
 }
 

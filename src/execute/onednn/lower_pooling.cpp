@@ -7,11 +7,11 @@
 
 namespace assay::onednn {
 
-namespace {
-
 using dnnl::algorithm;
 
-struct Windows {
+namespace {
+
+struct PoolingWindows {
   Dims kernel;
   Dims strides;
   Dims dilations;
@@ -19,8 +19,9 @@ struct Windows {
   Dims end;
 };
 
-std::optional<Windows> windows_of(const Lowering& lowering, const Node& node, const Dims& input) {
-  Windows windows;
+std::optional<PoolingWindows> pooling_windows(const Lowering& lowering, const Node& node,
+                                              const Dims& input) {
+  PoolingWindows windows;
   const std::span<const std::int64_t> spatial = std::span(input).subspan(2);
   if (node.op.starts_with("Global")) {
     windows.kernel.assign(spatial.begin(), spatial.end());
@@ -44,7 +45,7 @@ std::optional<Windows> windows_of(const Lowering& lowering, const Node& node, co
     // oneDNN wants padding narrower than the window, and counts what ceil_mode adds differently.
     const bool is_odd = axis.pad_begin >= axis.extent() || windows.end.back() >= axis.extent();
     if (is_odd) return {};
-    if (windows.end.back() > axis.pad_end && node.op == "AveragePool" &&
+    if (windows.end.back() > axis.pad_end && node.op.starts_with("AveragePool") &&
         node.int_or("count_include_pad", 0) != 0) {
       return {};
     }
@@ -78,6 +79,18 @@ std::optional<Choice> choose(const Desc& native, const Dims& input, Pooling what
   return blocked && !is_slow(*blocked) ? blocked : choice;
 }
 
+Pooling described(const Node& node, const PoolingWindows& windows, const Desc& source,
+                  const Dims& output) {
+  return {.algorithm = algorithm_of(node),
+          .source = source,
+          .result = any_desc(output),
+          .kernel = windows.kernel,
+          .strides = windows.strides,
+          .dilations = windows.dilations,
+          .pads_begin = windows.begin,
+          .pads_end = windows.end};
+}
+
 bool lower_pooling(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!lowering.is_float(node.inputs[0]) || node.has_output(1)) return false;
@@ -88,19 +101,11 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
   if (input.size() < 3 || input.size() > 5 || is_empty) return false;
   // The plain kernel lets NaN through a maximum; oneDNN does not.
   if (lowering.options().careful && node.op.ends_with("MaxPool")) return false;
-  const auto windows = windows_of(lowering, node, input);
+  const auto windows = pooling_windows(lowering, node, input);
   if (!windows) return false;
   const Place native = lowering.native(node.inputs[0]);
   const Desc layout = native.blocked ? *native.blocked : plain_desc(input);
-  const auto choice = choose(layout, input,
-                             {.algorithm = algorithm_of(node),
-                              .source = layout,
-                              .result = any_desc(output),
-                              .kernel = windows->kernel,
-                              .strides = windows->strides,
-                              .dilations = windows->dilations,
-                              .pads_begin = windows->begin,
-                              .pads_end = windows->end});
+  const auto choice = choose(layout, input, described(node, *windows, layout, output));
   if (!choice) return false;
   const Place source = lowering.in_layout(node.inputs[0], choice->source);
   const Place result =
@@ -114,7 +119,39 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
                   .writes = {result}};
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, choice->source, source},
                                      {DNNL_ARG_DST, choice->result, result}};
-  add_scratchpad(lowering, *choice, draft, arguments);
+  add_scratchpad(lowering, choice->scratchpad, draft, arguments);
+  lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
+  lowering.set_place(node.outputs[0], result);
+  return true;
+}
+
+// The images are laid out as the gradient is.
+bool lower_average_gradient(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Dims input = lowering.dims(node.outputs[0]);
+  const Dims output = lowering.dims(node.inputs[0]);
+  if (!lowering.is_float(node.inputs[0]) || input.size() < 3 || input.size() > 5) return false;
+  if (checked_product(input).value_or(0) == 0 || checked_product(output).value_or(0) == 0)
+    return false;
+  const auto windows = pooling_windows(lowering, node, input);
+  if (!windows) return false;
+  const Place native = lowering.native(node.inputs[0]);
+  const Desc layout = block_shape(native) ? like_blocks(native, input) : plain_desc(input);
+  const auto choice = pooling_gradient(described(node, *windows, layout, output));
+  if (!choice) return false;
+  const Place gradient = lowering.in_layout(node.inputs[0], choice->result);
+  const Place result =
+      place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(choice->source))),
+                choice->source, input);
+  StepDraft draft{.nodes = {id},
+                  .algorithm = choice->implementation,
+                  .executed_flops = saturating_multiply(
+                      gradient.elements(), checked_product(windows->kernel).value_or(0)),
+                  .reads = {gradient},
+                  .writes = {result}};
+  std::vector<Argument> arguments = {{choice->indices.result, choice->result, gradient},
+                                     {choice->indices.source, choice->source, result}};
+  add_scratchpad(lowering, choice->scratchpad, draft, arguments);
   lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
   lowering.set_place(node.outputs[0], result);
   return true;
@@ -126,6 +163,7 @@ void add_pooling_lowering(LowerTable& table) {
   for (const char* op : {"MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"}) {
     table[op] = lower_pooling;
   }
+  table["assay.AveragePoolGradient"] = lower_average_gradient;
 }
 
 }  // namespace assay::onednn

@@ -20,40 +20,48 @@ namespace {
 struct Linear {
   NodeId id;
   ValueId source;
-  const Tensor* weight = nullptr;
+  const Tensor* weight = nullptr;  // null: it changes from run to run
   bool is_turned = false;
-  bool is_shared = false;
+  bool is_shared = false;  // the weight is used as it is stored
   std::int64_t m = 0;
   std::int64_t k = 0;
   std::int64_t n = 0;
   std::optional<ValueId> bias = {};
 };
 
+// A vector that is added to every row, and known before the model runs.
+bool is_bias(const Lowering& lowering, ValueId value, std::int64_t width) {
+  if (lowering.constant(value) == nullptr && !lowering.is_state(value)) return false;
+  const Dims dims = lowering.dims(value);
+  return lowering.is_float(value) && !dims.empty() && dims.back() == width &&
+         checked_product(dims).value_or(0) == width;
+}
+
 std::optional<Linear> linear_of(const Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (node.inputs.size() < 2 || !lowering.is_float(node.inputs[0])) return {};
   Linear linear{.id = id, .source = node.inputs[0], .weight = lowering.constant(node.inputs[1])};
-  if (linear.weight == nullptr || linear.weight->dims().size() != 2) return {};
-  if (linear.weight->type() != DataType::Float32) return {};
+  if (linear.weight == nullptr && !lowering.is_state(node.inputs[1])) return {};
+  const Dims weight = lowering.dims(node.inputs[1]);
+  if (weight.size() != 2 || !lowering.is_float(node.inputs[1])) return {};
   linear.is_turned = node.int_or("transB", 0) != 0;
-  linear.is_shared = linear.is_turned && !lowering.only_reader(node.inputs[1]).is_valid();
-  linear.k = linear.weight->dims()[linear.is_turned ? 1 : 0];
-  linear.n = linear.weight->dims()[linear.is_turned ? 0 : 1];
+  linear.is_shared = linear.weight == nullptr ||
+                     (linear.is_turned && !lowering.only_reader(node.inputs[1]).is_valid());
+  linear.k = weight[linear.is_turned ? 1 : 0];
+  linear.n = weight[linear.is_turned ? 0 : 1];
   const auto dims = lowering.dims(linear.source);
   if (dims.empty() || dims.back() != linear.k || linear.k == 0 || linear.n == 0) return {};
   linear.m = checked_product(dims).value_or(0) / linear.k;
   // A few rows are bound by reading the weight, in whatever layout: a large one stays where it is.
   constexpr std::int64_t kFewRows = 8;
-  const bool is_large = linear.weight->byte_size() > kLargeWeight;
+  const bool is_large = linear.weight != nullptr && linear.weight->byte_size() > kLargeWeight;
   if (linear.is_turned && is_large && linear.m <= kFewRows) linear.is_shared = true;
   if (linear.m == 0) return {};
   if (node.op == "Gemm") {
     if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1.0f) return {};
     if (node.has_input(2)) {
-      const Tensor* bias = lowering.constant(node.inputs[2]);
-      const bool fits = bias != nullptr && bias->type() == DataType::Float32 &&
-                        bias->elements() == linear.n && bias->dims().back() == linear.n;
-      if (!fits || node.float_or("beta", 1) != 1.0f) return {};
+      if (!is_bias(lowering, node.inputs[2], linear.n)) return {};
+      if (node.float_or("beta", 1) != 1.0f) return {};
       linear.bias = node.inputs[2];
     }
   }
@@ -72,11 +80,8 @@ NodeId bias_after(const Lowering& lowering, const Linear& linear, ValueId result
     return {};
   const Node& add = lowering.node(reader);
   const ValueId other = add.inputs[add.inputs[0] == result ? 1 : 0];
-  const Tensor* bias = lowering.constant(other);
-  const bool fits = bias != nullptr && bias->type() == DataType::Float32 &&
-                    bias->elements() == linear.n && !bias->dims().empty() &&
-                    bias->dims().back() == linear.n &&
-                    lowering.dims(add.outputs[0]) == lowering.dims(result);
+  const bool fits =
+      is_bias(lowering, other, linear.n) && lowering.dims(add.outputs[0]) == lowering.dims(result);
   return fits ? reader : NodeId{};
 }
 
@@ -149,7 +154,7 @@ void add_product_step(Lowering& lowering, const Linear& linear, const Epilogue& 
                       std::vector<NodeId> nodes) {
   const Place weights =
       linear.is_shared
-          ? lowering.native(lowering.node(linear.id).inputs[1])
+          ? lowering.row_major(lowering.node(linear.id).inputs[1])
           : lowering.weight(*linear.weight, stored_weights(linear, as_matrix), choice.weights);
   StepDraft draft{.nodes = std::move(nodes),
                   .algorithm = choice.implementation,
@@ -158,7 +163,7 @@ void add_product_step(Lowering& lowering, const Linear& linear, const Epilogue& 
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, choice.source, source},
                                      {DNNL_ARG_WEIGHTS, choice.weights, weights}};
   if (linear.bias) {
-    const Place bias = lowering.native(*linear.bias);
+    const Place bias = lowering.row_major(*linear.bias);
     arguments.push_back({DNNL_ARG_BIAS, choice.bias, bias});
     draft.reads.push_back(bias);
   }
@@ -171,7 +176,7 @@ void add_product_step(Lowering& lowering, const Linear& linear, const Epilogue& 
   const Place result = epilogue.in_place ? *addend : lowering.new_row_major(epilogue.result);
   arguments.push_back({DNNL_ARG_DST, choice.result, result});
   draft.writes.push_back(result);
-  add_scratchpad(lowering, choice, draft, arguments);
+  add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), epilogue.nodes.begin(), epilogue.nodes.end());
   draft.executed_flops =
       saturating_add(saturating_multiply(

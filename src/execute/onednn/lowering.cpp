@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "execute/inputs.h"
 
 namespace assay::onednn {
 
@@ -14,7 +15,13 @@ namespace {
 LowerTable all_lowerings() {
   LowerTable table;
   add_convolution_lowering(table);
+  add_convolution_gradient_lowering(table);
   add_pooling_lowering(table);
+  add_optimizer_lowering(table);
+  add_batch_norm_gradient_lowering(table);
+  add_pooling_gradient_lowering(table);
+  add_row_gradient_lowering(table);
+  add_loss_lowering(table);
   add_product_lowering(table);
   add_elementwise_lowering(table);
   add_view_lowering(table);
@@ -60,10 +67,12 @@ Lowering::Lowering(const Rewritten& source, const LoweringOptions& options, Weig
       dynamic_(std::make_shared<std::vector<RuntimeValue>>(source.model.graph.value_count())),
       readers_(consumers(source.model.graph)),
       visible_(source.model.graph.value_count(), false),
+      is_state_(source.model.graph.value_count(), false),
       covered_(source.model.graph.node_count(), false),
       native_(source.model.graph.value_count()),
       others_(source.model.graph.value_count()) {
   for (const ValueId output : graph().outputs()) visible_[output.number] = true;
+  for (const Carried& state : graph().carried()) is_state_[state.input.number] = true;
   for (const Node& one : graph().nodes()) {
     for_each_subgraph(one, [&](const Graph& body) {
       for (const Capture& capture : body.captures()) visible_[capture.outer.number] = true;
@@ -81,14 +90,24 @@ void Lowering::run(Progress* progress) {
     }
     if (!covered_[i]) lower(NodeId{i});
   }
+  hand_state_on();
   // Callers read outputs row by row.
-  for (const ValueId output : graph().outputs()) {
+  for (const ValueId output : taken_outputs(graph())) {
     if (!is_dynamic(output)) row_major(output);
   }
 }
 
+// Where new state was not written over the old, it is copied there in the end.
+void Lowering::hand_state_on() {
+  for (const auto& [input, output] : graph().carried()) {
+    const Place to = native(input);
+    const Place from = to.blocked ? in_layout(output, *to.blocked) : row_major(output);
+    if (from.buffer != to.buffer) add_reorder(output, from, to);
+  }
+}
+
 void Lowering::place_inputs() {
-  for (const ValueId input : graph().inputs()) {
+  for (const ValueId input : given_inputs(graph())) {
     if (!is_dynamic(input)) set_place(input, new_row_major(input));
   }
 }
@@ -133,7 +152,7 @@ const std::vector<std::int64_t> Lowering::dims(ValueId id) const {
 }
 
 bool Lowering::is_available(ValueId id) const {
-  return constant(id) != nullptr || native_[id.number].has_value();
+  return constant(id) != nullptr || native_[id.number].has_value() || is_state_[id.number];
 }
 
 NodeId Lowering::only_reader(ValueId id) const {
@@ -155,6 +174,12 @@ bool Lowering::may_overwrite(ValueId id, NodeId reader) const {
     return buffers_[buffer.number].fixed == nullptr &&
            std::ranges::all_of(values_in_[buffer.number], is_done);
   });
+}
+
+bool Lowering::may_replace(ValueId id, NodeId reader) const {
+  return is_state_[id.number] && std::ranges::all_of(readers_[id.number], [&](NodeId one) {
+           return one == reader || covered_[one.number];
+         });
 }
 
 BufferId Lowering::new_buffer(std::int64_t bytes) {
@@ -226,6 +251,7 @@ Place Lowering::place_constant(ValueId id, const Tensor& tensor) {
 }
 
 Place Lowering::native(ValueId id) {
+  if (is_open_state(id)) set_place(id, new_row_major(id));
   if (native_[id.number]) return *native_[id.number];
   const Tensor* tensor = constant(id);
   if (tensor == nullptr) fail_running("value '{}' was not computed", graph().value(id).name);
@@ -265,6 +291,7 @@ const Place* Lowering::place_like(ValueId id, const Place& wanted) {
 }
 
 bool Lowering::has_layout(ValueId id, const Desc& desc) {
+  if (is_open_state(id)) return true;
   return place_like(id, place_for({}, desc, dims(id))) != nullptr;
 }
 
@@ -279,9 +306,14 @@ std::vector<Desc> Lowering::layouts(ValueId id) {
 
 Place Lowering::in_layout(ValueId id, const Desc& desc) {
   Place to = place_for({}, desc, dims(id));
+  if (is_open_state(id)) {
+    to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
+    set_place(id, to);
+  }
   if (const Place* found = place_like(id, to)) return *found;
   if (!to.blocked) return row_major(id);
-  const Place from = native(id);
+  const bool is_seen_alike = desc.dims() == dims(id);
+  const Place from = is_seen_alike || native(id).blocked ? native(id) : row_major(id);
   to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
   add_reorder(id, from, to);
   others_[id.number].push_back(to);

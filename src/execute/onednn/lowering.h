@@ -91,12 +91,15 @@ class Lowering {
   std::optional<double> number(ValueId id) const;  // a constant of one element
   bool is_float(ValueId id) const;                 // a float32 tensor of known shape
   const std::vector<std::int64_t> dims(ValueId id) const;
+  bool is_state(ValueId id) const { return id.is_valid() && is_state_[id.number]; }
   bool is_available(ValueId id) const;  // a constant, or computed by a step so far
   NodeId only_reader(ValueId id) const;
   bool is_covered(NodeId id) const { return covered_[id.number]; }
   // True when nothing after `reader` needs the bytes of this value's buffer, which is the arena's
   // own: they may be overwritten.
   bool may_overwrite(ValueId id, NodeId reader) const;
+  // The same of state, which its new content may replace.
+  bool may_replace(ValueId id, NodeId reader) const;
 
   // Places of values; a change of layout becomes a step of its own, once.
   Place native(ValueId id);     // as it was left
@@ -125,6 +128,20 @@ class Lowering {
   // Values whose shape is known only at run time, by id; shared with the steps.
   const std::shared_ptr<std::vector<RuntimeValue>>& dynamic_values() const { return dynamic_; }
 
+  // The mean and variance that a batch norm in training found of its input: its gradient needs
+  // them.
+  struct BatchStatistics {
+    Place mean;
+    Place variance;
+  };
+  void keep_statistics(ValueId of, BatchStatistics statistics) {
+    statistics_[of] = std::move(statistics);
+  }
+  const BatchStatistics* statistics_of(ValueId id) const {
+    const auto found = statistics_.find(id);
+    return found == statistics_.end() ? nullptr : &found->second;
+  }
+
   // Of programs inside the steps.
   void add_inner_memory(const ProgramMemory& memory);
 
@@ -132,9 +149,14 @@ class Lowering {
   const ProgramMemory& inner_memory() const { return inner_memory_; }
   std::vector<PlannedStep>& steps() { return steps_; }
   const std::vector<BufferInfo>& buffers() const { return buffers_; }
+  ValueId first_value_in(BufferId id) const {
+    return values_in_[id.number].empty() ? ValueId{} : values_in_[id.number].front();
+  }
 
  private:
   void place_inputs();
+  void hand_state_on();
+  bool is_open_state(ValueId id) const { return is_state_[id.number] && !native_[id.number]; }
   void lower(NodeId id);
   Place place_constant(ValueId id, const Tensor& tensor);
   bool may_use_stored(const Tensor& tensor) const;
@@ -154,6 +176,7 @@ class Lowering {
   std::vector<PlannedStep> steps_;
   std::vector<std::vector<NodeId>> readers_;
   std::vector<bool> visible_;
+  std::vector<bool> is_state_;  // carried from run to run: laid out as its first reader wants it
   std::vector<bool> covered_;
   std::vector<std::optional<Place>> native_;
   std::vector<std::vector<Place>> others_;       // the same value in other layouts
@@ -173,6 +196,7 @@ class Lowering {
     std::byte* address = nullptr;
   };
   std::vector<UnpreparedWeight> unprepared_;
+  std::map<ValueId, BatchStatistics> statistics_;
 };
 
 // Calls `use` with the elements of a float32 tensor, at an address that suits them: a mapped file
@@ -199,7 +223,13 @@ Binder primitive_binder(const dnnl::primitive& primitive, std::vector<Argument> 
 using LowerFunction = bool (*)(Lowering&, NodeId);
 using LowerTable = std::map<std::string, LowerFunction>;
 void add_convolution_lowering(LowerTable& table);
+void add_convolution_gradient_lowering(LowerTable& table);
 void add_pooling_lowering(LowerTable& table);
+void add_optimizer_lowering(LowerTable& table);
+void add_batch_norm_gradient_lowering(LowerTable& table);
+void add_pooling_gradient_lowering(LowerTable& table);
+void add_row_gradient_lowering(LowerTable& table);
+void add_loss_lowering(LowerTable& table);
 void add_product_lowering(LowerTable& table);
 void add_elementwise_lowering(LowerTable& table);
 void add_view_lowering(LowerTable& table);
@@ -208,6 +238,9 @@ void add_normalization_lowering(LowerTable& table);
 void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
 void add_branch_lowering(LowerTable& table);
+
+// A batch norm by the statistics of its batch.
+bool lower_trained_batch_norm(Lowering& lowering, NodeId id);
 
 // A product of two activations, or of what no inner product takes.
 bool lower_batched_product(Lowering& lowering, NodeId id);

@@ -87,11 +87,15 @@ class OneDnnProgram : public Program {
 
   const std::vector<Value>& inputs() const override { return inputs_; }
   const std::vector<Value>& outputs() const override { return outputs_; }
+  const std::vector<Value>& state() const override { return state_; }
   const std::vector<StepInfo>& steps() const override { return infos_; }
   ProgramMemory memory() const override { return memory_; }
+  std::vector<ProgramBuffer> buffers() const override { return buffers_; }
   int threads() const override { return threads_; }
 
   void set_inputs(std::span<const Tensor> given) override;
+  void set_state(std::span<const Tensor> state) override;
+  std::vector<Tensor> state_values() const override;
   void run() override;
   std::vector<Tensor> results() const override;
 
@@ -121,6 +125,8 @@ class OneDnnProgram : public Program {
   Rewritten rewritten_;
   std::vector<Value> inputs_;
   std::vector<Value> outputs_;
+  std::vector<Value> state_;
+  std::vector<ProgramBuffer> buffers_;
   std::vector<StepInfo> infos_;
   ProgramMemory memory_;
   WeightPool weights_;
@@ -128,10 +134,13 @@ class OneDnnProgram : public Program {
   std::vector<Runner> runners_;
   std::vector<std::optional<Place>> input_places_;  // none: a dynamic value
   std::vector<Output> output_places_;
+  std::vector<Place> state_places_;
+  std::vector<std::byte*> state_addresses_;
   std::vector<std::byte*> input_addresses_;
   std::vector<std::byte*> output_addresses_;
   std::shared_ptr<std::vector<RuntimeValue>> dynamic_;
   bool has_inputs_ = false;
+  bool has_state_ = false;
   bool has_run_ = false;
   bool observes_ = false;
   std::function<void(std::size_t)> listener_;
@@ -146,8 +155,9 @@ OneDnnProgram::OneDnnProgram(Inferred model, const ProgramOptions& options, bool
       team_(threads_, options.pin_threads),
       weights_(options.optimize_for) {
   check_is_runnable(model.graph);
-  inputs_ = values_of(model.graph, model.graph.inputs());
-  outputs_ = values_of(model.graph, model.graph.outputs());
+  inputs_ = values_of(model.graph, given_inputs(model.graph));
+  outputs_ = values_of(model.graph, taken_outputs(model.graph));
+  state_ = values_of(model.graph, state_inputs(model.graph));
   memory_.planned_weight_bytes = stored_bytes(model.graph);
   memory_.planned_arena_bytes = plan_memory(model).arena_bytes;
   check_memory_for(saturating_add(memory_.planned_weight_bytes, memory_.planned_arena_bytes),
@@ -179,11 +189,12 @@ void OneDnnProgram::lower(bool careful, Progress* progress) {
 }
 
 void OneDnnProgram::find_inputs_and_outputs(Lowering& lowering) {
-  for (const ValueId id : graph().inputs()) {
+  for (const ValueId id : given_inputs(graph())) {
     input_places_.push_back(lowering.is_dynamic(id) ? std::nullopt
                                                     : std::optional(lowering.native(id)));
   }
-  for (const ValueId id : graph().outputs()) {
+  for (const ValueId id : state_inputs(graph())) state_places_.push_back(lowering.native(id));
+  for (const ValueId id : taken_outputs(graph())) {
     Output output{.id = id, .place = {}, .constant = lowering.constant(id)};
     if (output.constant == nullptr && !lowering.is_dynamic(id))
       output.place = lowering.row_major(id);
@@ -204,6 +215,7 @@ std::vector<std::byte*> OneDnnProgram::plan_arena(Lowering& lowering) {
   for (const Output& output : output_places_) {
     if (output.place) finder.keep(output.place->buffer);
   }
+  for (const Place& place : state_places_) finder.keep(place.buffer);
   const BufferUse use = finder.take();
   const auto by_step = bytes_by_step(use.blocks, std::max<std::size_t>(steps.size(), 1));
   const Packing packing = pack(use.blocks, by_step);
@@ -213,7 +225,13 @@ std::vector<std::byte*> OneDnnProgram::plan_arena(Lowering& lowering) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const std::uint32_t block = use.block_of[i];
     addresses[i] = buffers[i].fixed;
-    if (block != BufferId::kNone) addresses[i] = arena_.data() + packing.offsets[block];
+    if (block == BufferId::kNone) continue;
+    addresses[i] = arena_.data() + packing.offsets[block];
+    buffers_.push_back({.value = lowering.first_value_in(BufferId{static_cast<std::uint32_t>(i)}),
+                        .bytes = use.blocks[block].bytes,
+                        .offset = packing.offsets[block],
+                        .first_step = use.blocks[block].first,
+                        .last_step = use.blocks[block].last});
   }
   return addresses;
 }
@@ -227,6 +245,7 @@ void OneDnnProgram::bind(Lowering& lowering, std::vector<std::byte*> starts) {
   for (const auto& place : input_places_) {
     input_addresses_.push_back(place ? addresses.bytes(*place) : nullptr);
   }
+  for (const Place& place : state_places_) state_addresses_.push_back(addresses.bytes(place));
   for (const Output& output : output_places_) {
     output_addresses_.push_back(output.place ? addresses.bytes(*output.place) : nullptr);
   }
@@ -237,12 +256,54 @@ void OneDnnProgram::set_inputs(std::span<const Tensor> given) {
   check_inputs(inputs_, given);
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!input_places_[i]) {
-      (*dynamic_)[graph().inputs()[i].number] = given[i];
+      (*dynamic_)[given_inputs(graph())[i].number] = given[i];
     } else if (given[i].byte_size() > 0) {
       std::memcpy(input_addresses_[i], given[i].bytes().data(), given[i].byte_size());
     }
   }
   has_inputs_ = true;
+}
+
+namespace {
+
+// The elements of a place as a caller sees them, and back.
+void copy_in(const Tensor& tensor, const Place& place, std::byte* to) {
+  if (tensor.byte_size() == 0) return;
+  if (!place.blocked) {
+    std::memcpy(to, tensor.bytes().data(), tensor.byte_size());
+    return;
+  }
+  with_floats(tensor, [&](const float* values) {
+    reorder(plain_desc(place.blocked->dims()), const_cast<float*>(values), *place.blocked, to);
+  });
+}
+
+Tensor copied_out(const Place& place, std::byte* from) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(place.bytes()));
+  if (place.blocked) {
+    reorder(*place.blocked, from, plain_desc(place.blocked->dims()), bytes.data());
+  } else if (!bytes.empty()) {
+    std::memcpy(bytes.data(), from, bytes.size());
+  }
+  return Tensor(place.type, place.dims, heap_storage(std::move(bytes)));
+}
+
+}  // namespace
+
+void OneDnnProgram::set_state(std::span<const Tensor> state) {
+  check_inputs(state_, state, "state");
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    copy_in(state[i], state_places_[i], state_addresses_[i]);
+  }
+  has_state_ = true;
+}
+
+std::vector<Tensor> OneDnnProgram::state_values() const {
+  std::vector<Tensor> values;
+  for (std::size_t i = 0; i < state_places_.size(); ++i) {
+    values.push_back(copied_out(state_places_[i], state_addresses_[i]));
+  }
+  return values;
 }
 
 // One reading of the clock a step: a step begins when the one before it has ended.
@@ -264,6 +325,7 @@ void OneDnnProgram::observed_run() {
 
 void OneDnnProgram::run() {
   if (!has_inputs_ && !inputs_.empty()) fail_usage("set the inputs before running the program");
+  if (!has_state_ && !state_.empty()) fail_usage("set the state before running the program");
   if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
   if (observes_) {
     observed_run();
@@ -285,10 +347,7 @@ std::vector<Tensor> OneDnnProgram::results() const {
       if (tensor == nullptr) fail_bad_input("output '{}' is no tensor", outputs_[i].name);
       tensors.push_back(*tensor);
     } else {
-      const std::byte* from = output_addresses_[i];
-      const auto size = static_cast<std::size_t>(output.place->bytes());
-      tensors.emplace_back(output.place->type, output.place->dims,
-                           heap_storage(std::vector<std::byte>(from, from + size)));
+      tensors.push_back(copied_out(*output.place, output_addresses_[i]));
     }
   }
   return tensors;
@@ -307,8 +366,10 @@ class CarefulProgram : public Program {
 
   const std::vector<Value>& inputs() const override { return usual_->inputs(); }
   const std::vector<Value>& outputs() const override { return usual_->outputs(); }
+  const std::vector<Value>& state() const override { return usual_->state(); }
   const std::vector<StepInfo>& steps() const override { return current_->steps(); }
   ProgramMemory memory() const override { return current_->memory(); }
+  std::vector<ProgramBuffer> buffers() const override { return current_->buffers(); }
   int threads() const override { return usual_->threads(); }
 
   void set_inputs(std::span<const Tensor> given) override {
@@ -321,6 +382,8 @@ class CarefulProgram : public Program {
     current_ = is_odd ? careful_.get() : usual_.get();
     current_->set_inputs(given);
   }
+  void set_state(std::span<const Tensor> state) override { current_->set_state(state); }
+  std::vector<Tensor> state_values() const override { return current_->state_values(); }
   void run() override { current_->run(); }
   std::vector<Tensor> results() const override { return current_->results(); }
 
@@ -353,6 +416,10 @@ class CarefulProgram : public Program {
 
 std::unique_ptr<Program> compile_onednn(Inferred model, const ProgramOptions& options,
                                         Progress* progress) {
+  // State cannot move from one program to another.
+  if (!model.graph.carried().empty()) {
+    return std::make_unique<onednn::OneDnnProgram>(std::move(model), options, false, progress);
+  }
   return std::make_unique<onednn::CarefulProgram>(std::move(model), options, progress);
 }
 

@@ -34,4 +34,17 @@ Place place_for(BufferId buffer, const Desc& desc, std::vector<std::int64_t> dim
 // How oneDNN sees the place.
 Desc desc_of(const Place& place);
 
+// Blocks of channels: [batch, blocks, pixels, block]. Channels that lie last are one block.
+struct BlockShape {
+  std::int64_t batch = 0;
+  std::int64_t channel_blocks = 0;
+  std::int64_t pixels = 0;
+  std::int64_t block = 0;
+  bool is_padded = false;  // the last block is not full
+};
+
+std::optional<BlockShape> block_shape(const Place& place);
+// The layout of `dims` in blocks as those of `place`, which has a block shape.
+Desc like_blocks(const Place& place, const Dims& dims);
+
 }  // namespace assay::onednn

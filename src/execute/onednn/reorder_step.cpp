@@ -12,6 +12,13 @@ namespace {
 // Below this many bytes a second thread costs more than it brings.
 constexpr std::int64_t kBytesWorthSharing = 64 << 10;
 
+// A blocked layout may see more axes than the value has, such as groups of channels: the place
+// beside it, row by row, is seen the same way.
+Desc desc_beside(const Place& place, const Place& other) {
+  const bool differs = !place.blocked && other.blocked && other.blocked->dims() != place.dims;
+  return differs ? plain_desc(other.blocked->dims()) : desc_of(place);
+}
+
 }  // namespace
 
 Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to) {
@@ -32,14 +39,14 @@ Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to)
   };
 }
 
-void add_scratchpad(Lowering& lowering, const Choice& choice, StepDraft& draft,
+void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
                     std::vector<Argument>& arguments) {
-  const std::size_t bytes = bytes_of(choice.scratchpad);
+  const std::size_t bytes = bytes_of(wanted);
   if (bytes == 0) return;
   Place scratch;
   scratch.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
   draft.scratch.push_back(scratch.buffer);
-  arguments.push_back({DNNL_ARG_SCRATCHPAD, choice.scratchpad, scratch});
+  arguments.push_back({DNNL_ARG_SCRATCHPAD, wanted, scratch});
 }
 
 void Lowering::add_reorder(ValueId value, const Place& from, const Place& to) {
@@ -53,8 +60,8 @@ void Lowering::add_reorder(ValueId value, const Place& from, const Place& to) {
   step.info.bytes_written = to.bytes();
   step.touched = {from.buffer, to.buffer};
   if (from.blocked || to.blocked) {
-    const Desc source = desc_of(from);
-    const Desc target = desc_of(to);
+    const Desc source = desc_beside(from, to);
+    const Desc target = desc_beside(to, from);
     step.info.algorithm = "reorder";
     step.bind = primitive_binder(reorder_primitive(source, target),
                                  {{DNNL_ARG_FROM, source, from}, {DNNL_ARG_TO, target, to}});

@@ -9,7 +9,7 @@ namespace assay::onednn {
 Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to);
 
 // Gives the step the working space that its primitive asks for.
-void add_scratchpad(Lowering& lowering, const Choice& choice, StepDraft& draft,
+void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
                     std::vector<Argument>& arguments);
 
 // A stretch of the axis: `first`, `first + step`, … `count` times.

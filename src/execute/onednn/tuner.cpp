@@ -50,10 +50,10 @@ class Trial {
  public:
   Trial(const Choice& choice, const Reorders& reorders)
       : primitive_(choice.primitive), own_(choice.own) {
-    add(DNNL_ARG_WEIGHTS, choice.weights);
-    add(DNNL_ARG_SRC, choice.source);
-    add(DNNL_ARG_BIAS, choice.bias);
-    add(DNNL_ARG_DST, choice.result);
+    add(choice.indices.weights, choice.weights);
+    add(choice.indices.source, choice.source);
+    add(choice.indices.bias, choice.bias);
+    add(choice.indices.result, choice.result);
     add(DNNL_ARG_SCRATCHPAD, choice.scratchpad);
     for (const auto& [index, desc] : choice.operands) add(index, desc);
     for (std::size_t i = 0; i < memories_.size(); ++i) {

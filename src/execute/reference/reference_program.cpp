@@ -1,4 +1,5 @@
 // The reference engine: a Program whose steps are the nodes of the graph, interpreted.
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <set>
@@ -58,8 +59,9 @@ class ReferenceProgram : public Program {
   explicit ReferenceProgram(Inferred model)
       : model_(std::move(model)),
         interpreter_(graph()),
-        inputs_(values_of(graph(), graph().inputs())),
-        outputs_(values_of(graph(), graph().outputs())),
+        inputs_(values_of(graph(), given_inputs(graph()))),
+        outputs_(values_of(graph(), taken_outputs(graph()))),
+        state_(values_of(graph(), state_inputs(graph()))),
         steps_(steps_of(graph())),
         step_nanoseconds_(steps_.size(), 0) {
     check_is_runnable(graph());
@@ -69,7 +71,9 @@ class ReferenceProgram : public Program {
 
   const std::vector<Value>& inputs() const override { return inputs_; }
   const std::vector<Value>& outputs() const override { return outputs_; }
+  const std::vector<Value>& state() const override { return state_; }
   const std::vector<StepInfo>& steps() const override { return steps_; }
+  std::vector<ProgramBuffer> buffers() const override { return {}; }
   int threads() const override { return 1; }
 
   // There is no arena: its bytes are the most that values took at once in any run so far, and the
@@ -84,6 +88,12 @@ class ReferenceProgram : public Program {
     check_inputs(inputs_, given);
     given_.assign(given.begin(), given.end());
   }
+
+  void set_state(std::span<const Tensor> state) override {
+    check_inputs(state_, state, "state");
+    state_values_.assign(state.begin(), state.end());
+  }
+  std::vector<Tensor> state_values() const override { return state_values_; }
 
   void run() override;
   std::vector<Tensor> results() const override { return results_; }
@@ -110,11 +120,31 @@ class ReferenceProgram : public Program {
     if (listener_) listener_(i);
   }
 
-  void keep_results(std::vector<RuntimeValue> values) {
+  std::vector<RuntimeValue> all_inputs() const {
+    std::vector<RuntimeValue> all;
+    auto next = given_.begin();
+    for (const ValueId input : graph().inputs()) {
+      const auto state = std::ranges::find(graph().carried(), input, &Carried::input);
+      all.push_back(
+          state == graph().carried().end()
+              ? *next++
+              : state_values_[static_cast<std::size_t>(state - graph().carried().begin())]);
+    }
+    return all;
+  }
+
+  void keep_results(const std::vector<RuntimeValue>& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (values[i].tensor() == nullptr)
-        fail_bad_input("output '{}' is no tensor", outputs_[i].name);
-      results_.push_back(*values[i].tensor());
+      const ValueId output = graph().outputs()[i];
+      const Tensor* tensor = values[i].tensor();
+      if (tensor == nullptr) fail_bad_input("output '{}' is no tensor", graph().value(output).name);
+      bool is_state = false;
+      for (std::size_t slot = 0; slot < state_.size(); ++slot) {
+        if (graph().carried()[slot].output != output) continue;
+        state_values_[slot] = *tensor;
+        is_state = true;
+      }
+      if (!is_state) results_.push_back(*tensor);
     }
   }
 
@@ -122,9 +152,11 @@ class ReferenceProgram : public Program {
   Interpreter interpreter_;
   std::vector<Value> inputs_;
   std::vector<Value> outputs_;
+  std::vector<Value> state_;
   std::vector<StepInfo> steps_;
   ProgramMemory memory_;
   std::vector<Tensor> given_;
+  std::vector<Tensor> state_values_;
   std::vector<Tensor> results_;
   LiveBytes live_;
   bool has_run_ = false;
@@ -136,11 +168,12 @@ class ReferenceProgram : public Program {
 
 void ReferenceProgram::run() {
   if (given_.size() != inputs_.size()) fail_usage("set the inputs before running the program");
+  if (state_values_.size() != state_.size()) fail_usage("set the state before running the program");
   results_.clear();
   if (!has_run_) live_.ignore_stored(graph());
   live_.forget_held();
   const auto start = Clock::now();
-  auto frame = interpreter_.begin({given_.begin(), given_.end()}, {}, &live_);
+  auto frame = interpreter_.begin(all_inputs(), {}, &live_);
   for (std::uint32_t i = 0; i < graph().node_count(); ++i) run_step(frame, i);
   keep_results(interpreter_.finish(frame));
   if (observes_) run_nanoseconds_ += nanoseconds(Clock::now() - start);

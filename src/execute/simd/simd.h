@@ -39,7 +39,16 @@ enum class UnaryOp : std::uint8_t {
   Affine,  // alpha·x + beta
 };
 
-enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Max, Min, PRelu };
+enum class BinaryOp : std::uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Max,
+  Min,
+  PRelu,
+  WherePositive,  // b where a > 0, else 0
+};
 
 enum class ReduceOp : std::uint8_t { Sum, Max, Min, SumSquare, SumAbs };
 
@@ -74,6 +83,39 @@ struct Upcoming {
   std::size_t floats = 0;
 };
 
+// What an optimizer does to every parameter, with everything that is the same for all of them
+// worked out beforehand.
+struct OptimizerStep {
+  std::size_t states = 0;  // 0: plain descent, 1: momentum, 2: Adam
+  float rate = 0;          // Adam: divided by the share of the first moment
+  float decay = 0;         // part of the gradient
+  float shrink = 1;        // of the parameter itself
+  float kept = 0;          // of the first state
+  float kept_square = 0;   // of the second
+  float inverse_root = 1;  // of the share of the second
+  float epsilon = 0;
+};
+
+// The part of a window that lies inside a plane of pixels; each pixel holds `block` channels.
+struct PoolWindow {
+  std::size_t first = 0;  // pixel
+  std::size_t rows = 0, columns = 0;
+};
+struct PoolGradientShape {
+  std::size_t height = 0, width = 0, block = 0;
+  std::size_t row_step = 1, column_step = 1;  // dilations
+  std::size_t windows = 0;
+  const PoolWindow* taps = nullptr;
+  bool positive_only = false;  // also the gradient of a ReLU whose results the pixels are
+};
+
+struct LayerNormGradient {
+  const float* gamma = nullptr;
+  float epsilon = 0;
+  float* scale_sums = nullptr;  // added to, row by row
+  float* bias_sums = nullptr;
+};
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -93,6 +135,17 @@ struct SimdKernels {
   // out[j] += Σ_k x[k]·matrix[k·stride + j] for j < n
   void (*add_vector_matrix)(const float* x, std::size_t k, const float* matrix, std::size_t stride,
                             float* out, std::size_t n);
+  // Parameters and states are written over; those that an optimizer does not have are null.
+  void (*optimizer_step)(const OptimizerStep& step, float* parameters, const float* gradients,
+                         float* first, float* second, std::size_t n);
+  // Each window's gradient goes to its greatest element; `results` need not be zero before.
+  void (*pool_gradient)(const PoolGradientShape& shape, const float* images, const float* gradients,
+                        float* results);
+  void (*softmax_gradient)(const float* results, const float* gradients, float* out, std::size_t n);
+  void (*layer_norm_gradient)(const LayerNormGradient& norm, const float* in,
+                              const float* gradients, float* out, std::size_t n);
+  void (*gelu_gradient)(bool by_tanh, const float* in, const float* gradients, float* out,
+                        std::size_t n);
   // out[c·rows + r] = in[r·stride + c]
   void (*transpose)(const float* in, std::size_t stride, float* out, std::size_t out_stride,
                     std::size_t rows, std::size_t columns);

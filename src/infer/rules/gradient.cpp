@@ -19,7 +19,11 @@ void as_input_dims(InferContext& context) {
 }
 
 void as_weight_dims(InferContext& context) {
-  context.set(0, context.element(0), shape_from(context, "weight_dims"));
+  const Shape weight = shape_from(context, "weight_dims");
+  context.set(0, context.element(0), weight);
+  if (context.output_count() > 1 && weight.rank() > 0) {
+    context.set(1, context.element(0), Shape{weight.values()[0]});
+  }
 }
 
 // Gradients of input, scale and bias.
@@ -33,6 +37,7 @@ void normalization_gradient(InferContext& context) {
 }  // namespace
 
 void add_gradient_rules(RuleTable& table) {
+  add_optimizer_rules(table);
   table["ConvInputGradient"] = as_input_dims<0>;
   table["ConvWeightGradient"] = as_weight_dims;
   table["MaxPoolGradient"] = same_as_input;
@@ -40,6 +45,7 @@ void add_gradient_rules(RuleTable& table) {
   table["BatchNormalizationGradient"] = normalization_gradient;
   table["LayerNormalizationGradient"] = normalization_gradient;
   table["ReluGradient"] = same_as_input;
+  table["GeluGradient"] = same_as_input;
   table["SoftmaxGradient"] = same_as_input;
   table["GatherGradient"] = as_input_dims<1>;
   table["SliceGradient"] = as_input_dims<0>;

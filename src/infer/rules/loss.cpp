@@ -54,6 +54,12 @@ void add_loss_rules(RuleTable& table) {
   table["SoftmaxCrossEntropyLoss"] = cross_entropy_loss;
 }
 
+void add_optimizer_rules(RuleTable& table) {
+  table["Sgd"] = optimizer_step<2>;
+  table["Momentum"] = optimizer_step<3>;
+  table["Adam"] = optimizer_step<4>;
+}
+
 void add_training_rules(RuleTable& table) {
   table["Adagrad"] = optimizer_step<3>;
   table["Adam"] = optimizer_step<4>;

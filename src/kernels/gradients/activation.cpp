@@ -1,4 +1,8 @@
-// ReluGradient and SoftmaxGradient: inputs are the op's result and the gradient of it.
+// ReluGradient and SoftmaxGradient: inputs are the op's result and the gradient of it. GeluGradient
+// takes the op's input instead of its result.
+#include <cmath>
+#include <numbers>
+
 #include "base/text.h"
 #include "kernels/families.h"
 #include "kernels/lanes.h"
@@ -24,6 +28,31 @@ std::vector<Tensor> relu_gradient(const KernelCall& call) {
   return {store_real(call.input(1).type(), call.input(1).dims(), gradients)};
 }
 
+// Φ(x) + x · φ(x)
+double gelu_slope(double x) {
+  const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+  return (1 + std::erf(x / std::numbers::sqrt2)) / 2 + x * density;
+}
+
+// Of x/2 · (1 + tanh(u)), u = c · (x + k · x³)
+double gelu_tanh_slope(double x) {
+  constexpr double kCubic = 0.044715;
+  const double c = std::sqrt(2 / std::numbers::pi);
+  const double tangent = std::tanh(c * x * (1 + kCubic * x * x));
+  const double inner = c * (1 + 3 * kCubic * x * x);
+  return (1 + tangent + x * (1 - tangent * tangent) * inner) / 2;
+}
+
+std::vector<Tensor> gelu_gradient(const KernelCall& call) {
+  check_same_dims(call);
+  const auto slope =
+      call.node.string_or("approximate", "none") == "tanh" ? gelu_tanh_slope : gelu_slope;
+  const auto inputs = load_real(call, call.input(0));
+  auto gradients = load_real(call, call.input(1));
+  for (std::size_t i = 0; i < inputs.size(); ++i) gradients[i] *= slope(inputs[i]);
+  return {store_real(call.input(1).type(), call.input(1).dims(), gradients)};
+}
+
 // y · (g - sum(g · y))
 std::vector<Tensor> softmax_gradient(const KernelCall& call) {
   check_same_dims(call);
@@ -46,6 +75,7 @@ std::vector<Tensor> softmax_gradient(const KernelCall& call) {
 
 void add_activation_gradient_kernels(KernelTable& table) {
   table["ReluGradient"] = relu_gradient;
+  table["GeluGradient"] = gelu_gradient;
   table["SoftmaxGradient"] = softmax_gradient;
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/convolution.h"
 #include "base/text.h"
 #include "kernels/families.h"
+#include "kernels/lanes.h"
 #include "kernels/real.h"
 
 namespace assay {
@@ -32,6 +33,14 @@ std::vector<Tensor> input_gradient(const KernelCall& call) {
   return {store_real(gradient.type(), dims, results)};
 }
 
+std::vector<double> sums_by_channel(const Tensor& images, const std::vector<double>& values) {
+  const std::span<const std::int64_t> dims = images.dims();
+  const std::int64_t pixels = product_or_zero(dims.subspan(2));
+  std::vector<double> sums(dims[1]);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i / pixels % dims[1]] += values[i];
+  return sums;
+}
+
 std::vector<Tensor> weight_gradient(const KernelCall& call) {
   const Tensor& input = call.input(0);
   const Tensor& gradient = call.input(1);
@@ -51,7 +60,11 @@ std::vector<Tensor> weight_gradient(const KernelCall& call) {
       ++sum;
     });
   });
-  return {store_real(input.type(), dims, results)};
+  std::vector<Tensor> outputs = {store_real(input.type(), dims, results)};
+  if (call.node.has_output(1)) {
+    outputs.push_back(store_real(input.type(), {dims[0]}, sums_by_channel(gradient, gradients)));
+  }
+  return outputs;
 }
 
 }  // namespace

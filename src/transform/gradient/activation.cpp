@@ -85,43 +85,16 @@ void softplus(GradientContext& context) {
   context.give(0, context.mul(context.gradient(), context.node("Sigmoid", {context.in(0)})));
 }
 
-// factor · e^(-x² · rate)
-ValueId bell(GradientContext& context, double factor, double rate) {
-  const ValueId square = context.mul(context.in(0), context.in(0));
-  return context.times(context.node("Exp", {context.times(square, -rate)}), factor);
-}
-
 void error_function(GradientContext& context) {
-  const ValueId slope = bell(context, 2 / std::sqrt(std::numbers::pi), 1);
+  const ValueId square = context.mul(context.in(0), context.in(0));
+  const ValueId bell = context.node("Exp", {context.neg(square)});
+  const ValueId slope = context.times(bell, 2 / std::sqrt(std::numbers::pi));
   context.give(0, context.mul(context.gradient(), slope));
-}
-
-// x · Φ(x): Φ + x · φ
-ValueId gelu_slope(GradientContext& context) {
-  const ValueId scaled = context.times(context.in(0), 1 / std::numbers::sqrt2);
-  const ValueId one = context.add(context.node("Erf", {scaled}), context.number(1));
-  const ValueId density = bell(context, 1 / std::sqrt(2 * std::numbers::pi), 0.5);
-  return context.add(context.times(one, 0.5), context.mul(context.in(0), density));
-}
-
-// x/2 · (1 + tanh(u)), u = c · (x + k · x³)
-ValueId gelu_tanh_slope(GradientContext& context) {
-  constexpr double kCubic = 0.044715;
-  const double c = std::sqrt(2 / std::numbers::pi);
-  const ValueId x = context.in(0);
-  const ValueId square = context.mul(x, x);
-  const ValueId bend = context.add(context.times(square, kCubic), context.number(1));
-  const ValueId tangent = context.node("Tanh", {context.times(context.mul(x, bend), c)});
-  const ValueId inner = context.add(context.times(square, 3 * kCubic * c), context.number(c));
-  const ValueId rest = context.sub(context.number(1), context.mul(tangent, tangent));
-  const ValueId curved = context.mul(context.mul(x, rest), inner);
-  return context.times(context.add(context.add(tangent, context.number(1)), curved), 0.5);
 }
 
 void gelu(GradientContext& context) {
-  const bool is_tanh = context.node().string_or("approximate", "none") == "tanh";
-  const ValueId slope = is_tanh ? gelu_tanh_slope(context) : gelu_slope(context);
-  context.give(0, context.mul(context.gradient(), slope));
+  context.give(0, context.own("GeluGradient", {context.in(0), context.gradient()},
+                              context.attributes({"approximate"})));
 }
 
 // Softmax over one axis; before opset 13 over all axes from it on.

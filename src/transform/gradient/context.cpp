@@ -24,6 +24,7 @@ std::vector<ValueId> BackwardPass::emit(std::string op, std::vector<ValueId> inp
   if (!domain.empty()) graph_.opsets[std::string(domain)] = 1;
   std::vector<ValueId> results = node.outputs;
   graph_.add_node(std::move(node));
+  gradient_of_.push_back(current_);
   return results;
 }
 

@@ -29,7 +29,12 @@ class BackwardPass {
                             std::vector<Attribute> attributes, std::string_view domain,
                             std::size_t outputs);
   ValueId constant(Tensor tensor);
-  void name_after(std::string name) { prefix_ = std::move(name); }
+  // Whose gradient is taken from now on.
+  void begin(NodeId node, std::string name) {
+    current_ = node;
+    prefix_ = std::move(name);
+  }
+  const std::vector<NodeId>& gradient_of() const { return gradient_of_; }  // by node emitted
 
   // Adds to what the value's readers gave so far.
   void give(ValueId value, ValueId gradient);
@@ -38,7 +43,9 @@ class BackwardPass {
  private:
   const Inferred& model_;
   Graph graph_;
+  NodeId current_;
   std::string prefix_;
+  std::vector<NodeId> gradient_of_;
   std::size_t emitted_ = 0;
   std::vector<std::vector<ValueId>> given_;  // by value
 };

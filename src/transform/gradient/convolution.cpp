@@ -11,13 +11,26 @@ std::vector<Attribute> with(std::vector<Attribute> attributes, std::string name,
   return attributes;
 }
 
-void give_bias(GradientContext& context, ValueId gradient) {
-  if (!context.wants(2)) return;
+void give_bias_alone(GradientContext& context, ValueId gradient) {
   Dims axes = {0};
   for (std::size_t i = 2; i < context.output_dims().size(); ++i) {
     axes.push_back(static_cast<std::int64_t>(i));
   }
   context.give(2, context.sum(gradient, axes, false));
+}
+
+// A bias gets the sum of the gradients that the weights' sums go through anyway.
+void give_weight_and_bias(GradientContext& context, std::vector<ValueId> operands,
+                          const std::vector<Attribute>& attributes, ValueId gradient) {
+  if (!context.wants(1)) {
+    if (context.wants(2)) give_bias_alone(context, gradient);
+    return;
+  }
+  const auto given =
+      context.own_with_outputs("ConvWeightGradient", std::move(operands), context.wants(2) ? 2 : 1,
+                               with(attributes, "weight_dims", context.input_dims(1)));
+  context.give(1, given[0]);
+  if (context.wants(2)) context.give(2, given[1]);
 }
 
 void convolution(GradientContext& context) {
@@ -27,11 +40,7 @@ void convolution(GradientContext& context) {
     context.give(0, context.own("ConvInputGradient", {gradient, context.in(1)},
                                 with(attributes, "input_dims", context.input_dims(0))));
   }
-  if (context.wants(1)) {
-    context.give(1, context.own("ConvWeightGradient", {context.in(0), gradient},
-                                with(attributes, "weight_dims", context.input_dims(1))));
-  }
-  give_bias(context, gradient);
+  give_weight_and_bias(context, {context.in(0), gradient}, attributes, gradient);
 }
 
 // Padding as numbers, whatever the op says in words.
@@ -59,7 +68,7 @@ void transposed_convolution(GradientContext& context) {
     context.give(1, context.own("ConvWeightGradient", {gradient, context.in(0)},
                                 with(attributes, "weight_dims", context.input_dims(1))));
   }
-  give_bias(context, gradient);
+  if (context.wants(2)) give_bias_alone(context, gradient);
 }
 
 }  // namespace

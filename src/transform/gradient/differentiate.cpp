@@ -111,18 +111,20 @@ Differentiated differentiate(const Inferred& model, ValueId loss, std::span<cons
   const auto on_the_way = nodes_on_the_way(graph, loss, depends);
   check_rules(graph, on_the_way);
   BackwardPass pass(model);
-  pass.name_after(graph.value(loss).name);
+  pass.begin(graph.producer(loss), graph.value(loss).name);
   const ValueType& type = graph.value(loss).type;
   pass.give(loss, pass.constant(store_real(type.element, type.shape->values(), {1.0})));
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     if (!on_the_way[i]) continue;
     const Node& node = graph.nodes()[i];
-    pass.name_after(graph.display_name(NodeId{static_cast<std::uint32_t>(i)}));
+    const NodeId id{static_cast<std::uint32_t>(i)};
+    pass.begin(id, graph.display_name(id));
     GradientContext context(pass, node, depends);
     find_gradient_rule(node)(context);
   }
   Differentiated result{.forward_nodes = graph.node_count()};
   for (const ValueId value : by) result.gradients.push_back({value, pass.total(value)});
+  result.gradient_of = pass.gradient_of();
   result.graph = std::move(pass.graph());
   return result;
 }

@@ -1,0 +1,241 @@
+#include "assay/training_step.h"
+
+#include <algorithm>
+#include <array>
+
+#include "assay/differentiate.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "kernels/real.h"
+#include "transform/training/parts.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, OptimizerKind>, 4> kOptimizers = {
+    {{"sgd", OptimizerKind::Sgd},
+     {"momentum", OptimizerKind::Momentum},
+     {"adam", OptimizerKind::Adam},
+     {"adamw", OptimizerKind::AdamW}}};
+
+constexpr std::array<std::pair<std::string_view, Loss>, 3> kLosses = {
+    {{"sum-of-squares", Loss::SumOfSquares},
+     {"cross-entropy", Loss::CrossEntropy},
+     {"mean-squared-error", Loss::MeanSquaredError}}};
+
+template <typename Table, typename Kind>
+std::string_view name_in(const Table& table, Kind kind) {
+  return std::ranges::find(table, kind, [](const auto& row) { return row.second; })->first;
+}
+
+template <typename Table>
+auto named_in(const Table& table, std::string_view name, std::string_view what) {
+  const auto found = std::ranges::find(table, name, [](const auto& row) { return row.first; });
+  if (found != table.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [one, kind] : table) known.emplace_back(one);
+  fail_usage("there is no {} '{}': choose from {}", what, name, join(known, ", "));
+}
+
+// Puts nodes, inputs and outputs in order: an update stands as early as it can, so that a gradient
+// need not wait for the others.
+class StepMaker {
+ public:
+  StepMaker(const Inferred& model, std::span<const ValueId> parameters,
+            const TrainingStepOptions& options)
+      : model_(model), options_(options), trainable_(trainable(model, parameters)) {}
+
+  TrainingStep make() {
+    differentiate_loss();
+    add_settings();
+    find_updates();
+    Graph graph = ordered();
+    made_.graph = std::move(infer_shapes(std::move(graph)).graph);
+    return std::move(made_);
+  }
+
+ private:
+  void differentiate_loss() {
+    Inferred forward = infer_shapes(std::move(trainable_.graph));
+    const AddedLoss loss = add_loss(forward.graph, options_.loss);
+    forward = infer_shapes(std::move(forward.graph));
+    made_.loss = loss.loss;
+    made_.target = loss.target;
+    if (trainable_.parameters.empty()) fail_bad_input("the model has no parameters to train");
+    back_ = differentiate(forward, loss.loss, trainable_.parameters);
+    const bool depends = std::ranges::any_of(
+        back_.gradients, [](const ValueGradient& one) { return one.gradient.is_valid(); });
+    if (!depends) fail_bad_input("the loss depends on no parameter of the model");
+  }
+
+  void add_settings() {
+    Graph& graph = back_.graph;
+    rate_ = graph.add_value(unused_name(graph, "learning_rate"),
+                            tensor_type(DataType::Float32, Shape{}));
+    step_ = graph.add_value(unused_name(graph, "step"), tensor_type(DataType::Int64, Shape{}));
+  }
+
+  void find_updates() {
+    after_.resize(back_.graph.node_count());
+    const auto readers = consumers(back_.graph);
+    for (const auto& [parameter, gradient] : back_.gradients) {
+      if (!gradient.is_valid()) continue;
+      Update update =
+          update_of(back_.graph, options_.optimizer, {rate_, step_, parameter, gradient});
+      std::uint32_t last = back_.graph.producer(gradient).number;
+      for (const NodeId reader : readers[parameter.number]) last = std::max(last, reader.number);
+      made_.gradients.push_back(gradient);
+      after_[last].push_back(std::move(update));
+      position_.push_back({last, after_[last].size() - 1});
+    }
+  }
+
+  const Update& update(std::size_t i) const {
+    return after_[position_[i].first][position_[i].second];
+  }
+
+  Graph ordered() {
+    const Graph& old = back_.graph;
+    Graph graph;
+    graph.name = old.name;
+    graph.info = old.info;
+    graph.opsets = old.opsets;
+    graph.reserve(old.value_count(), old.node_count() + position_.size());
+    for (const Value& value : old.values()) graph.add_value(value.name, value.type);
+    add_constants(graph);
+    add_inputs_and_outputs(graph);
+    add_state(graph);
+    add_nodes(graph);
+    return graph;
+  }
+
+  bool is_trained(ValueId value) const {
+    return std::ranges::any_of(back_.gradients, [&](const ValueGradient& one) {
+      return one.value == value && one.gradient.is_valid();
+    });
+  }
+
+  void add_constants(Graph& graph) const {
+    for (const auto& [value, tensor] : back_.graph.initializers()) {
+      graph.add_initializer(value, tensor);
+    }
+    for (const ValueId parameter : trainable_.parameters) {
+      if (!is_trained(parameter)) graph.add_initializer(parameter, stored(parameter));
+    }
+  }
+
+  void add_inputs_and_outputs(Graph& graph) const {
+    for (const ValueId input : model_.graph.inputs()) {
+      if (model_.graph.initializer(input) == nullptr) graph.add_input(input);
+    }
+    if (made_.target.is_valid()) graph.add_input(made_.target);
+    graph.add_input(rate_);
+    graph.add_input(step_);
+    graph.add_output(made_.loss);
+    for (const ValueId output : model_.graph.outputs()) graph.add_output(output);
+  }
+
+  void add_slot(Graph& graph, const Carried& carried, StateSlot slot) {
+    graph.add_input(carried.input);
+    graph.add_output(carried.output);
+    graph.carry(carried);
+    made_.state.push_back(std::move(slot));
+  }
+
+  void add_state(Graph& graph) {
+    using Kind = StateSlot::Kind;
+    for (std::size_t i = 0; i < position_.size(); ++i) {
+      const Carried& carried = update(i).carried.front();
+      const ValueId parameter = carried.input;
+      add_slot(graph, carried, {Kind::Parameter, graph.value(parameter).name, stored(parameter)});
+    }
+    for (const Carried& carried : trainable_.statistics) {
+      add_slot(graph, carried,
+               {Kind::Statistic, graph.value(carried.input).name, stored(carried.input)});
+    }
+    for (std::size_t i = 0; i < position_.size(); ++i) {
+      const auto& carried = update(i).carried;
+      for (std::size_t state = 1; state < carried.size(); ++state) {
+        add_slot(graph, carried[state],
+                 {Kind::Optimizer, graph.value(carried[0].input).name,
+                  zeros_like(stored(carried[0].input))});
+      }
+    }
+  }
+
+  void add_nodes(Graph& graph) {
+    for (std::uint32_t i = 0; i < back_.graph.node_count(); ++i) {
+      const bool is_forward = i < back_.forward_nodes;
+      const NodeId forward = is_forward ? NodeId{i} : back_.gradient_of[i - back_.forward_nodes];
+      add(graph, back_.graph.node(NodeId{i}), is_forward ? Phase::Forward : Phase::Backward,
+          layer_of(forward));
+      for (Update& update : after_[i]) {
+        add(graph, std::move(update.node), Phase::Update, layer_of(forward));
+      }
+    }
+  }
+
+  void add(Graph& graph, Node node, Phase phase, NodeId layer) {
+    graph.add_node(std::move(node));
+    made_.phases.push_back(phase);
+    made_.layers.push_back(layer);
+  }
+
+  NodeId layer_of(NodeId forward) const {
+    const bool is_models = forward.is_valid() && forward.number < trainable_.layers.size();
+    return is_models ? trainable_.layers[forward.number] : NodeId{};
+  }
+
+  const Tensor& stored(ValueId value) const { return *model_.graph.initializer(value); }
+
+  static Tensor zeros_like(const Tensor& tensor) {
+    const std::vector<double> zeros(static_cast<std::size_t>(tensor.elements()), 0.0);
+    return store_real(tensor.type(), tensor.dims(), zeros);
+  }
+
+  const Inferred& model_;
+  const TrainingStepOptions& options_;
+  Trainable trainable_;
+  Differentiated back_;
+  ValueId rate_;
+  ValueId step_;
+  std::vector<std::vector<Update>> after_;                       // by node they follow
+  std::vector<std::pair<std::uint32_t, std::size_t>> position_;  // in `after_`, by update
+  TrainingStep made_;
+};
+
+}  // namespace
+
+std::string_view name(OptimizerKind kind) {
+  return name_in(kOptimizers, kind);
+}
+
+OptimizerKind optimizer_named(std::string_view name) {
+  return named_in(kOptimizers, name, "optimizer");
+}
+
+std::size_t states_of(OptimizerKind kind) {
+  if (kind == OptimizerKind::Sgd) return 0;
+  return kind == OptimizerKind::Momentum ? 1 : 2;
+}
+
+std::string_view name(Loss loss) {
+  return name_in(kLosses, loss);
+}
+
+Loss loss_named(std::string_view name) {
+  return named_in(kLosses, name, "loss");
+}
+
+std::string_view name(Phase phase) {
+  constexpr std::string_view kNames[] = {"forward", "recompute", "backward", "update"};
+  return kNames[static_cast<std::size_t>(phase)];
+}
+
+TrainingStep training_step(const Inferred& model, std::span<const ValueId> parameters,
+                           const TrainingStepOptions& options) {
+  return StepMaker(model, parameters, options).make();
+}
+
+}  // namespace assay

@@ -1,0 +1,176 @@
+// A step of training on both engines: the same state afterwards, and the loss goes down.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "assay/bind.h"
+#include "assay/builder.h"
+#include "assay/error.h"
+#include "assay/memory.h"
+#include "assay/program.h"
+#include "assay/training_step.h"
+#include "assay/zoo.h"
+#include "compare_engines.h"
+
+namespace assay {
+namespace {
+
+Inferred network(const std::string& name, std::int64_t batch) {
+  return infer_shapes(bind_inputs(zoo_model(name), {.batch = batch}).graph);
+}
+
+std::vector<ValueId> floating_weights(const Graph& graph) {
+  std::vector<ValueId> found;
+  for (const auto& [value, tensor] : graph.initializers()) {
+    if (is_floating(tensor.type()) && tensor.elements() > 1) found.push_back(value);
+  }
+  return found;
+}
+
+TrainingStep step_of(const Inferred& model, const TrainingStepOptions& options) {
+  return training_step(model, floating_weights(model.graph), options);
+}
+
+std::vector<Tensor> initial_state(const TrainingStep& step) {
+  std::vector<Tensor> state;
+  for (const StateSlot& slot : step.state) state.push_back(slot.initial);
+  return state;
+}
+
+// The rate, the number of the step and labels are not random.
+std::vector<Tensor> inputs_for(const Program& program, float rate, std::int64_t number) {
+  auto inputs = random_inputs(program.inputs(), 3);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& name = program.inputs()[i].name;
+    if (name == "learning_rate") inputs[i] = Tensor::of_float({}, {rate});
+    if (name == "step") inputs[i] = Tensor::of_int64({}, {number});
+    if (name != "labels") continue;
+    std::vector<std::int64_t> labels;
+    for (std::int64_t j = 0; j < inputs[i].elements(); ++j) labels.push_back(j * 7 % 10);
+    inputs[i] = Tensor::of_int64(inputs[i].dims(), labels);
+  }
+  return inputs;
+}
+
+std::unique_ptr<Program> program_of(const TrainingStep& step, Engine engine, int threads = 1) {
+  auto program = compile(infer_shapes(step.graph),
+                         {.engine = engine, .threads = threads, .pin_threads = false});
+  program->set_state(initial_state(step));
+  return program;
+}
+
+double run_once(Program& program, float rate, std::int64_t number) {
+  program.set_inputs(inputs_for(program, rate, number));
+  program.run();
+  return program.results().front().to_double().front();
+}
+
+struct EngineCase {
+  std::string network;
+  OptimizerKind optimizer = OptimizerKind::Sgd;
+  Loss loss = Loss::CrossEntropy;
+  int threads = 1;
+};
+
+void PrintTo(const EngineCase& one, std::ostream* out) {
+  *out << one.network << " " << name(one.optimizer) << " " << name(one.loss) << " " << one.threads;
+}
+
+class TrainingStepEngines : public testing::TestWithParam<EngineCase> {};
+
+TEST_P(TrainingStepEngines, LeaveTheSameStateAfterThreeSteps) {
+  const EngineCase one = GetParam();
+  const Inferred model = network(one.network, 4);
+  const TrainingStep step = step_of(
+      model, {.loss = one.loss, .optimizer = {.kind = one.optimizer, .weight_decay = 0.01}});
+  const auto fast = program_of(step, Engine::OneDnn, one.threads);
+  const auto plain = program_of(step, Engine::Reference);
+  for (std::int64_t number = 1; number <= 3; ++number) {
+    const double reference = run_once(*plain, 0.001f, number);
+    EXPECT_NEAR(run_once(*fast, 0.001f, number), reference, 1e-4 * std::abs(reference) + 1e-5);
+  }
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_TRUE(difference.same_shapes);
+  EXPECT_LT(difference.largest, 2e-3) << difference.where;
+  for (const StepInfo& info : fast->steps()) {
+    EXPECT_EQ(info.fell_back, "") << info.name << " " << info.op;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, TrainingStepEngines,
+    testing::Values(EngineCase{"small_cnn"}, EngineCase{"small_cnn", OptimizerKind::Momentum},
+                    EngineCase{"small_cnn_gap", OptimizerKind::AdamW, Loss::CrossEntropy, 2},
+                    EngineCase{"lenet5", OptimizerKind::Adam},
+                    EngineCase{"mlp", OptimizerKind::Adam, Loss::MeanSquaredError, 2},
+                    EngineCase{"encoder", OptimizerKind::Momentum, Loss::SumOfSquares, 2}));
+
+TEST(TrainingStep, MakesTheLossSmaller) {
+  const TrainingStep step = step_of(network("small_cnn", 8), {.loss = Loss::CrossEntropy});
+  const auto program = program_of(step, Engine::OneDnn);
+  const double first = run_once(*program, 0.1f, 1);
+  double last = first;
+  for (std::int64_t number = 2; number <= 30; ++number) last = run_once(*program, 0.1f, number);
+  EXPECT_LT(last, 0.5 * first);
+}
+
+TEST(TrainingStep, KeepsRunningStatisticsOfBatchNorms) {
+  GraphBuilder builder("norm", 5, 17);
+  const ValueId input = builder.input("x", DataType::Float32, Shape{4, 3, 5, 5});
+  const ValueId images =
+      builder.node("Conv", "conv", {input, builder.weight("w", {16, 3, 3, 3}, 0.3)},
+                   {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  builder.output(
+      builder.node("BatchNormalization", "norm",
+                   {images, builder.filled("scale", {16}, 1), builder.filled("shift", {16}, 0),
+                    builder.filled("mean", {16}, 0), builder.filled("variance", {16}, 1)}),
+      "y");
+  const Inferred model = infer_shapes(builder.finish());
+  std::vector<ValueId> parameters;
+  for (const ValueId value : floating_weights(model.graph)) parameters.push_back(value);
+  const TrainingStep step = training_step(model, parameters, {});
+  std::size_t statistics = 0;
+  for (const StateSlot& slot : step.state) {
+    statistics += slot.kind == StateSlot::Kind::Statistic ? 1 : 0;
+  }
+  EXPECT_EQ(statistics, 2u);
+  const auto fast = program_of(step, Engine::OneDnn, 2);
+  const auto plain = program_of(step, Engine::Reference);
+  for (std::int64_t number = 1; number <= 3; ++number) {
+    run_once(*fast, 1e-4f, number);
+    run_once(*plain, 1e-4f, number);
+  }
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_LT(difference.largest, 1e-3) << difference.where;
+}
+
+TEST(TrainingStep, GivesEveryNodeAPhaseAndALayer) {
+  const Inferred model = network("small_cnn", 2);
+  const TrainingStep step = step_of(model, {.loss = Loss::CrossEntropy});
+  ASSERT_EQ(step.phases.size(), step.graph.node_count());
+  ASSERT_EQ(step.layers.size(), step.graph.node_count());
+  std::size_t updates = 0;
+  for (std::size_t i = 0; i < step.phases.size(); ++i) {
+    const Node& node = step.graph.nodes()[i];
+    if (step.phases[i] == Phase::Update) ++updates;
+    if (node.op == "ConvWeightGradient") {
+      EXPECT_EQ(step.phases[i], Phase::Backward);
+      EXPECT_EQ(model.graph.node(step.layers[i]).op, "Conv");
+    }
+  }
+  EXPECT_EQ(updates, 6u);  // three layers, each with weight and bias
+}
+
+TEST(TrainingStep, PlansStateWhereItStays) {
+  const TrainingStep step =
+      step_of(network("mlp", 2), {.optimizer = {.kind = OptimizerKind::Adam}});
+  const Inferred inferred = infer_shapes(step.graph);
+  const MemoryPlan plan = plan_memory(inferred);
+  for (const auto& [input, output] : inferred.graph.carried()) {
+    EXPECT_EQ(plan.buffer_of[input.number], plan.buffer_of[output.number]);
+  }
+}
+
+}  // namespace
+}  // namespace assay
