@@ -37,6 +37,7 @@
 #include "assay/memory_budget.h"
 #include "assay/model_inputs.h"
 #include "assay/npy.h"
+#include "assay/npz.h"
 #include "assay/onnx.h"
 #include "assay/precision_tradeoff.h"
 #include "assay/profile.h"
