@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/fail.h"
+#include "base/free_memory.h"
 #include "base/mapped_file.h"
 
 namespace assay {
@@ -14,8 +15,8 @@ namespace {
 
 class PlainBytes : public ByteSource {
  public:
-  explicit PlainBytes(std::shared_ptr<const MappedFile> file)
-      : file_(std::move(file)), rest_(file_->bytes()) {}
+  PlainBytes(std::shared_ptr<const MappedFile> file, std::span<const std::byte> part)
+      : file_(std::move(file)), rest_(part) {}
 
   std::size_t read(std::span<std::byte> bytes) override {
     const std::size_t count = std::min(bytes.size(), rest_.size());
@@ -32,16 +33,22 @@ class PlainBytes : public ByteSource {
   std::span<const std::byte> rest_;
 };
 
-class GzipBytes : public ByteSource {
+// What zlib calls window bits, which also say what surrounds the data.
+int window_bits(Packing packing) {
+  constexpr int kWithGzipHeader = MAX_WBITS + 16;
+  return packing == Packing::Gzip ? kWithGzipHeader : -MAX_WBITS;
+}
+
+class InflatedBytes : public ByteSource {
  public:
-  explicit GzipBytes(std::shared_ptr<const MappedFile> file)
-      : file_(std::move(file)), rest_(file_->bytes()) {
-    constexpr int kGzip = 16;  // asks for gzip's header and checksum
-    if (inflateInit2(&stream_, MAX_WBITS + kGzip) != Z_OK) fail_running("zlib does not start");
+  InflatedBytes(std::shared_ptr<const MappedFile> file, std::span<const std::byte> part,
+                Packing packing)
+      : file_(std::move(file)), rest_(part) {
+    if (inflateInit2(&stream_, window_bits(packing)) != Z_OK) fail_running("zlib does not start");
   }
-  GzipBytes(const GzipBytes&) = delete;
-  GzipBytes& operator=(const GzipBytes&) = delete;
-  ~GzipBytes() override { inflateEnd(&stream_); }
+  InflatedBytes(const InflatedBytes&) = delete;
+  InflatedBytes& operator=(const InflatedBytes&) = delete;
+  ~InflatedBytes() override { inflateEnd(&stream_); }
 
   std::size_t read(std::span<std::byte> bytes) override {
     std::size_t done = 0;
@@ -77,7 +84,7 @@ class GzipBytes : public ByteSource {
   }
 
   [[noreturn]] void refuse() const {
-    const std::size_t at = file_->bytes().size() - rest_.size();
+    const auto at = rest_.data() - file_->bytes().data();
     if (rest_.empty()) fail_bad_input("{}: byte {}: its compressed data ends too soon", name(), at);
     fail_bad_input("{}: byte {}: its compressed data is damaged ({})", name(), at,
                    stream_.msg != nullptr ? stream_.msg : "no reason given");
@@ -96,8 +103,34 @@ std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path) {
   const auto bytes = file->bytes();
   const bool is_gzip =
       bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
-  if (is_gzip) return std::make_unique<GzipBytes>(std::move(file));
-  return std::make_unique<PlainBytes>(std::move(file));
+  return open_bytes(std::move(file), bytes, is_gzip ? Packing::Gzip : Packing::None);
+}
+
+std::unique_ptr<ByteSource> open_bytes(std::shared_ptr<const MappedFile> file,
+                                       std::span<const std::byte> part, Packing packing) {
+  if (packing == Packing::None) return std::make_unique<PlainBytes>(std::move(file), part);
+  return std::make_unique<InflatedBytes>(std::move(file), part, packing);
+}
+
+void ByteReader::fill(std::span<std::byte> bytes, std::string_view what) {
+  const std::size_t got = source_.read(bytes);
+  if (got < bytes.size()) {
+    fail_bad_input("{}: ends at byte {}, within {}: {} of {} bytes are there", name(), at_ + got,
+                   what, got, bytes.size());
+  }
+  at_ += got;
+}
+
+std::vector<std::byte> ByteReader::take(std::int64_t count, std::string_view what) {
+  check_memory_for(count, [&] { return name(); });
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+  fill(bytes, what);
+  return bytes;
+}
+
+bool ByteReader::has_more() {
+  std::byte next{};
+  return source_.read({&next, 1}) != 0;
 }
 
 }  // namespace assay

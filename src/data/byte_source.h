@@ -1,5 +1,5 @@
-// Bytes one after the other, from a plain file or from one compressed with gzip, which never
-// becomes larger in memory than what is asked for.
+// Bytes one after the other, from a plain file or from one that is compressed, which never becomes
+// larger in memory than what is asked for.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,49 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace assay {
+
+class MappedFile;
 
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `bytes`, or fewer where the file ends; returns how many.
+  // Fills `bytes`, or fewer where the source ends; returns how many.
   virtual std::size_t read(std::span<std::byte> bytes) = 0;
-  // No more than so many can follow: what a file claims to hold is checked against it.
+  // No more than so many can follow: what a file claims to hold is checked against it. Exact where
+  // nothing is compressed.
   virtual std::uint64_t most_left() const = 0;
   virtual const std::string& name() const = 0;
 };
 
-// Told apart by the first two bytes.
+enum class Packing { None, Gzip, Deflate };  // the last is bare, without header and checksum
+
+// A whole file; whether gzip compressed it is told by its first two bytes.
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path);
+// A part of a file.
+std::unique_ptr<ByteSource> open_bytes(std::shared_ptr<const MappedFile> file,
+                                       std::span<const std::byte> part, Packing packing);
+
+// Reads a source from its beginning and knows the byte it has reached. A source that ends too soon
+// is an Error that says where, and within `what`.
+class ByteReader {
+ public:
+  explicit ByteReader(ByteSource& source) : source_(source) {}
+
+  void fill(std::span<std::byte> bytes, std::string_view what);
+  // Memory is asked for only after it is known to be there.
+  std::vector<std::byte> take(std::int64_t count, std::string_view what);
+  bool has_more();  // steps over one byte to know
+  std::size_t at() const { return at_; }
+  std::uint64_t most_left() const { return source_.most_left(); }
+  const std::string& name() const { return source_.name(); }
+
+ private:
+  ByteSource& source_;
+  std::size_t at_ = 0;
+};
 
 }  // namespace assay

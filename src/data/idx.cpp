@@ -8,7 +8,6 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
-#include "base/free_memory.h"
 #include "base/text.h"
 #include "data/byte_source.h"
 
@@ -47,33 +46,21 @@ class IdxReader {
     const std::int64_t needed = bytes_needed();
     if (static_cast<std::uint64_t>(needed) > source_.most_left()) {
       fail_bad_input("{}: byte {}: {} elements need {} bytes, and no more than {} can follow",
-                     source_.name(), at_, join_dims(dims_), needed, source_.most_left());
+                     source_.name(), source_.at(), join_dims(dims_), needed, source_.most_left());
     }
-    check_memory_for(needed, [&] { return source_.name(); });
-    std::vector<std::byte> elements(static_cast<std::size_t>(needed));
-    fill(elements, "its elements");
-    std::byte beyond{};
-    if (source_.read({&beyond, 1}) != 0) {
-      fail_bad_input("{}: byte {}: goes on after the {} bytes of {} elements", source_.name(), at_,
-                     needed, join_dims(dims_));
+    auto elements = source_.take(needed, "its elements");
+    if (source_.has_more()) {
+      fail_bad_input("{}: byte {}: goes on after the {} bytes of {} elements", source_.name(),
+                     source_.at(), needed, join_dims(dims_));
     }
     turn_round(elements);
     return Tensor(type_, dims_, heap_storage(std::move(elements)));
   }
 
  private:
-  void fill(std::span<std::byte> bytes, std::string_view what) {
-    const std::size_t got = source_.read(bytes);
-    if (got < bytes.size()) {
-      fail_bad_input("{}: ends at byte {}, within {}: {} of {} bytes are there", source_.name(),
-                     at_ + got, what, got, bytes.size());
-    }
-    at_ += got;
-  }
-
   void read_magic() {
     std::array<std::byte, 4> magic{};
-    fill(magic, "its first four bytes");
+    source_.fill(magic, "its first four bytes");
     if (magic[0] != std::byte{0} || magic[1] != std::byte{0}) {
       fail_bad_input("{}: not an IDX file, which begins with two zero bytes", source_.name());
     }
@@ -93,7 +80,7 @@ class IdxReader {
   void read_dims() {
     for (std::size_t axis = 0; axis < rank_; ++axis) {
       std::array<std::byte, 4> bytes{};
-      fill(bytes, "its dimensions");
+      source_.fill(bytes, "its dimensions");
       std::int64_t dim = 0;
       for (const std::byte byte : bytes) dim = dim * 256 + std::to_integer<std::int64_t>(byte);
       dims_.push_back(dim);
@@ -118,8 +105,7 @@ class IdxReader {
     }
   }
 
-  ByteSource& source_;
-  std::size_t at_ = 0;
+  ByteReader source_;
   DataType type_ = DataType::UInt8;
   std::size_t rank_ = 0;
   std::vector<std::int64_t> dims_;

@@ -1,5 +1,6 @@
 #include "assay/npy.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "data/npy_header.h"
+#include "data/read_npy.h"
 #include "graph/half.h"
 
 namespace assay {
@@ -23,58 +25,13 @@ constexpr std::size_t kVersionBytes = 2;
 constexpr std::size_t kLongestHeader = 65'536;
 constexpr std::size_t kAlignment = 64;  // of the data, as NumPy writes it
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// Where the header's text lies in the file.
-struct HeaderPlace {
-  std::size_t start = 0;
-  std::size_t length = 0;
-};
-
-// Version 1 stores the length in 2 bytes, 2 and 3 in 4 bytes, little endian.
-HeaderPlace find_header(std::span<const std::byte> file, const std::string& name) {
-  const std::string_view text = as_text(file);
-  if (!text.starts_with(kMagic)) {
-    fail_bad_input("{}: not a NumPy .npy file, which begins with the byte 0x93 and NUMPY", name);
+// Lengths are stored with their lowest byte first.
+std::size_t number_in(std::span<const std::byte> bytes) {
+  std::size_t number = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    number = number * 256 + std::to_integer<std::size_t>(bytes[i]);
   }
-  std::size_t at = kMagic.size() + kVersionBytes;
-  if (file.size() < at)
-    fail_bad_input("{}: ends at byte {}, within its version", name, file.size());
-  const int version = std::to_integer<int>(file[kMagic.size()]);
-  if (version < 1 || version > 3) {
-    fail_bad_input("{}: byte {}: format version {} is not known, only 1 to 3", name, kMagic.size(),
-                   version);
-  }
-  const std::size_t length_bytes = version == 1 ? 2 : 4;
-  if (file.size() < at + length_bytes) {
-    fail_bad_input("{}: ends at byte {}, within the length of its header", name, file.size());
-  }
-  std::uint32_t length = 0;
-  std::memcpy(&length, file.data() + at, length_bytes);
-  at += length_bytes;
-  if (length > kLongestHeader || length > file.size() - at) {
-    fail_bad_input("{}: byte {}: a header of {} bytes, but {} follow and {} are the most accepted",
-                   name, at - length_bytes, length, file.size() - at, kLongestHeader);
-  }
-  return {at, length};
-}
-
-// The array's bytes, which must be exactly what the shape asks for.
-std::span<const std::byte> find_data(std::span<const std::byte> file, std::size_t start,
-                                     const NpyHeader& header, const std::string& name) {
-  const auto elements = checked_product(header.dims);
-  const auto needed = elements ? byte_size(header.type, *elements) : std::nullopt;
-  if (!needed) {
-    fail_bad_input("{}: shape {} has more elements than can be counted", name,
-                   join_dims(header.dims));
-  }
-  const std::size_t present = file.size() - start;
-  if (static_cast<std::uint64_t>(*needed) == present) return file.subspan(start);
-  fail_bad_input("{}: byte {}: {} bytes of data, but shape {} of {} needs {}", name, start, present,
-                 header.dims.empty() ? "scalar" : join_dims(header.dims), assay::name(header.type),
-                 *needed);
+  return number;
 }
 
 // In Fortran order the first axis varies fastest.
@@ -97,20 +54,89 @@ void copy_from_fortran_order(std::span<const std::byte> from, std::span<std::byt
   }
 }
 
-std::vector<std::byte> copy_in_order(std::span<const std::byte> data, const NpyHeader& header) {
-  if (!header.fortran_order || header.dims.size() < 2) return {data.begin(), data.end()};
+std::vector<std::byte> in_c_order(std::vector<std::byte> data, const NpyHeader& header) {
+  if (!header.fortran_order || header.dims.size() < 2) return data;
   std::vector<std::byte> copy(data.size());
   copy_from_fortran_order(data, copy, header.dims, static_cast<std::size_t>(bits(header.type)) / 8);
   return copy;
 }
 
-void check_bools(std::span<const std::byte> data, std::size_t start, const std::string& name) {
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    if (data[i] <= std::byte{1}) continue;
-    fail_bad_input("{}: byte {}: a bool of {}, expected 0 or 1", name, start + i,
-                   std::to_integer<int>(data[i]));
+class NpyReader {
+ public:
+  explicit NpyReader(ByteSource& source) : source_(source) {}
+
+  Tensor read() {
+    read_magic();
+    const std::size_t length = read_header_length();
+    const std::size_t start = source_.at();
+    const auto text = source_.take(static_cast<std::int64_t>(length), "its header");
+    header_ = parse_npy_header({reinterpret_cast<const char*>(text.data()), text.size()}, start,
+                               source_.name());
+    const std::size_t data_start = source_.at();
+    auto data = source_.take(bytes_of_data(), "its data");
+    if (header_.type == DataType::Bool) check_bools(data, data_start);
+    auto storage = heap_storage(in_c_order(std::move(data), header_));
+    return Tensor(header_.type, std::move(header_.dims), std::move(storage));
   }
-}
+
+ private:
+  void read_magic() {
+    std::array<char, kMagic.size()> magic{};
+    const bool is_long_enough = source_.most_left() >= magic.size();
+    if (is_long_enough) source_.fill(std::as_writable_bytes(std::span(magic)), "its first bytes");
+    if (std::string_view(magic.data(), magic.size()) != kMagic) {
+      fail_bad_input("{}: not a NumPy .npy file, which begins with the byte 0x93 and NUMPY",
+                     source_.name());
+    }
+  }
+
+  // Version 1 stores the length in 2 bytes, 2 and 3 in 4 bytes.
+  std::size_t read_header_length() {
+    std::array<std::byte, kVersionBytes> version{};
+    source_.fill(version, "its version");
+    const int major = std::to_integer<int>(version[0]);
+    if (major < 1 || major > 3) {
+      fail_bad_input("{}: byte {}: format version {} is not known, only 1 to 3", source_.name(),
+                     kMagic.size(), major);
+    }
+    std::array<std::byte, 4> stored{};
+    const auto used = std::span(stored).first(major == 1 ? 2 : 4);
+    source_.fill(used, "the length of its header");
+    const std::size_t length = number_in(used);
+    if (length > kLongestHeader || length > source_.most_left()) {
+      fail_bad_input(
+          "{}: byte {}: a header of {} bytes, but {} follow and {} are the most accepted",
+          source_.name(), source_.at() - used.size(), length, source_.most_left(), kLongestHeader);
+    }
+    return length;
+  }
+
+  // They must be exactly what the shape asks for.
+  std::int64_t bytes_of_data() const {
+    const auto elements = checked_product(header_.dims);
+    const auto needed = elements ? byte_size(header_.type, *elements) : std::nullopt;
+    if (!needed) {
+      fail_bad_input("{}: shape {} has more elements than can be counted", source_.name(),
+                     join_dims(header_.dims));
+    }
+    if (static_cast<std::uint64_t>(*needed) == source_.most_left()) return *needed;
+    fail_bad_input("{}: byte {}: {} bytes of data, but shape {} of {} needs {}", source_.name(),
+                   source_.at(), source_.most_left(),
+                   header_.dims.empty() ? "scalar" : join_dims(header_.dims),
+                   assay::name(header_.type), *needed);
+  }
+
+  void check_bools(std::span<const std::byte> data, std::size_t start) const {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      if (data[i] <= std::byte{1}) continue;
+      fail_bad_input("{}: byte {}: a bool of {}, expected 0 or 1", source_.name(), start + i,
+                     std::to_integer<int>(data[i]));
+    }
+  }
+
+  ByteReader source_;
+  NpyHeader header_;
+};
 
 Tensor as_float32(const Tensor& tensor) {
   std::vector<float> numbers;
@@ -137,17 +163,13 @@ std::string whole_header(const Tensor& tensor) {
 }  // namespace
 
 Tensor read_npy(const std::filesystem::path& path) {
-  const auto file = MappedFile::open(path);
+  auto file = MappedFile::open(path);
   const auto bytes = file->bytes();
-  const auto place = find_header(bytes, file->name());
-  const std::size_t data_start = place.start + place.length;
-  auto header = parse_npy_header(as_text(bytes.subspan(place.start, place.length)), place.start,
-                                 file->name());
-  const auto data = find_data(bytes, data_start, header, file->name());
-  if (header.type == DataType::Bool) check_bools(data, data_start, file->name());
-  auto storage = heap_storage(copy_in_order(data, header));
-  file->check_intact();
-  return Tensor(header.type, std::move(header.dims), std::move(storage));
+  return read_npy(*open_bytes(std::move(file), bytes, Packing::None));
+}
+
+Tensor read_npy(ByteSource& source) {
+  return NpyReader(source).read();
 }
 
 void write_npy(const Tensor& tensor, const std::filesystem::path& path) {

@@ -3,8 +3,8 @@
 
 #include "assay/program.h"
 #include "base/fail.h"
+#include "base/random_numbers.h"
 #include "graph/half.h"
-#include "kernels/random_numbers.h"
 
 namespace assay {
 

@@ -3,10 +3,10 @@
 // folding such a node is the same as running it.
 #include <bit>
 
+#include "base/random_numbers.h"
 #include "kernels/elements.h"
 #include "kernels/families.h"
 #include "kernels/numbers.h"
-#include "kernels/random_numbers.h"
 #include "kernels/real.h"
 
 namespace assay {

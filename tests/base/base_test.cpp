@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/checked.h"
 #include "base/mapped_file.h"
+#include "base/sha256.h"
 #include "base/text.h"
 
 namespace assay {
@@ -35,6 +36,14 @@ class TemporaryFolder : public testing::Test {
 
 using MappedFileTest = TemporaryFolder;
 using AtomicFileTest = TemporaryFolder;
+
+// The standard's own example (FIPS 180-2, B.1).
+TEST(Sha256, IsThatOfAllPartsTogether) {
+  const std::string a = "a";
+  const std::string bc = "bc";
+  EXPECT_EQ(sha256_of({std::as_bytes(std::span(a)), {}, std::as_bytes(std::span(bc))}),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
 
 TEST(Checked, ProductsRefuseToWrap) {
   const std::int64_t big = std::int64_t{1} << 32;

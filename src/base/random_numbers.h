@@ -20,8 +20,9 @@ class RandomNumbers {
     generator_.seed(sequence);
   }
 
-  std::uint64_t below(std::uint64_t limit) { return generator_() % limit; }  // for small limits
-  double uniform() {                                                         // in (0, 1)
+  std::uint64_t bits() { return generator_(); }                        // 64 of them
+  std::uint64_t below(std::uint64_t limit) { return bits() % limit; }  // for small limits
+  double uniform() {                                                   // in (0, 1)
     return (static_cast<double>(generator_() >> 11) + 0.5) * 0x1.0p-53;
   }
   double normal() {  // mean 0, standard deviation 1

@@ -1,0 +1,18 @@
+// NumPy .npz files, several named arrays in one ZIP file. A file is hostile until verified.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "assay/tensor.h"
+
+namespace assay {
+
+// By the names they were saved under, as `numpy.savez` and `savez_compressed` write them; each
+// array as `read_npy` reads it. Anything wrong is an Error that names the file and the byte: damage
+// that its checksums tell, names given twice, encryption, members that overlap, and sizes that do
+// not come out, before memory is taken for them.
+std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// The arrays of a .npz file, each read when it is asked for: a data set needs two of many.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "assay/tensor.h"
+#include "data/zip_archive.h"
+
+namespace assay {
+
+class NpzArchive {
+ public:
+  explicit NpzArchive(const std::filesystem::path& path);
+
+  std::vector<std::string> names() const;      // without ".npy"
+  Tensor read(const std::string& name) const;  // one of `names()`
+
+ private:
+  ZipArchive zip_;
+};
+
+}  // namespace assay

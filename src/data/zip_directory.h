@@ -1,0 +1,29 @@
+// Where the members of a ZIP file lie.
+//
+// The central directory is believed only where it agrees with what it points to: members lie inside
+// the file, apart from each other, under the name that the directory gives them, in sizes that are
+// possible. Anything else is an Error that names the file and the byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.h"
+
+namespace assay {
+
+struct ZipMember {
+  std::string name = {};
+  bool is_deflated = false;
+  std::uint32_t checksum = 0;  // CRC-32 of the content
+  std::uint64_t packed_size = 0;
+  std::uint64_t size = 0;
+  std::uint64_t header_at = 0;  // bytes of the file
+  std::uint64_t data_at = 0;
+};
+
+// In the directory's order.
+std::vector<ZipMember> read_zip_directory(const MappedFile& file);
+
+}  // namespace assay
