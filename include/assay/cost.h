@@ -79,4 +79,7 @@ struct CostOptions {
 
 CostSheet count_costs(const Inferred& model, const CostOptions& options = {});
 
+// The parameters among the model's stored tensors that training can change: the floating ones.
+std::vector<ValueId> trainable_parameters(const Inferred& model);
+
 }  // namespace assay

@@ -17,10 +17,10 @@ struct Travelling {
   std::size_t entry = 0;
   bool is_quantised = false;
 };
-using Carried = std::vector<std::vector<Travelling>>;  // by value
+using Travellers = std::vector<std::vector<Travelling>>;  // by value
 
 // More than this on one value, and the node that gathers them owns them all.
-constexpr std::size_t kMostCarried = 64;
+constexpr std::size_t kMostTravelling = 64;
 
 using Owner = std::pair<const Graph*, NodeId>;
 
@@ -39,15 +39,15 @@ class Bookkeeper {
   explicit Bookkeeper(const Inferred& model) : model_(model) {}
 
   std::vector<Entry> run() {
-    follow(model_.graph, Carried(model_.graph.value_count()));
+    follow(model_.graph, Travellers(model_.graph.value_count()));
     const std::size_t run = entries_.size();
-    for (const auto& graph : model_.not_run) follow(*graph, Carried(graph->value_count()));
+    for (const auto& graph : model_.not_run) follow(*graph, Travellers(graph->value_count()));
     for (std::size_t i = run; i < entries_.size(); ++i) entries_[i].owner.reset();
     return std::move(entries_);
   }
 
  private:
-  void follow(const Graph& graph, Carried carried) {
+  void follow(const Graph& graph, Travellers carried) {
     for (const auto& [value, tensor] : graph.initializers()) {
       carried[value.number].push_back({entries_.size(), false});
       entries_.emplace_back(tensor);
@@ -55,7 +55,7 @@ class Bookkeeper {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i) visit(graph, NodeId{i}, carried);
   }
 
-  void visit(const Graph& graph, NodeId id, Carried& carried) {
+  void visit(const Graph& graph, NodeId id, Travellers& carried) {
     const Node& node = graph.node(id);
     if (holds_subgraph(node)) return enter_bodies(graph, id, carried);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -70,7 +70,7 @@ class Bookkeeper {
   }
 
   // The bodies of ops whose cost nobody taught us get no rows: what they use belongs to the op.
-  void enter_bodies(const Graph& graph, NodeId id, const Carried& carried) {
+  void enter_bodies(const Graph& graph, NodeId id, const Travellers& carried) {
     const Node& node = graph.node(id);
     const bool has_rows = node.is("If") || node.is("Loop") || node.is("Scan");
     const auto outer = owner_of_all_;
@@ -80,8 +80,8 @@ class Bookkeeper {
   }
 
   // A body sees what it captures, and the inputs of its node under its own inputs' names.
-  void enter(const Node& node, const Graph& body, const Carried& carried) {
-    Carried inside(body.value_count());
+  void enter(const Node& node, const Graph& body, const Travellers& carried) {
+    Travellers inside(body.value_count());
     for (const auto& capture : body.captures()) {
       inside[capture.inner.number] = carried[capture.outer.number];
     }
@@ -93,11 +93,11 @@ class Bookkeeper {
   }
 
   void use(const Graph& graph, NodeId id, std::size_t input,
-           const std::vector<Travelling>& travelling, Carried& carried) {
+           const std::vector<Travelling>& travelling, Travellers& carried) {
     const Node& node = graph.node(id);
     const bool has_room =
         node.has_output(0) &&
-        carried[node.outputs[0].number].size() + travelling.size() <= kMostCarried;
+        carried[node.outputs[0].number].size() + travelling.size() <= kMostTravelling;
     const DataType type = entries_[travelling.front().entry].tensor.type();
     if (has_room && passes_on(node, input, type, others_are_known(graph, node, input))) {
       for (const ValueId output : node.outputs) {
@@ -198,6 +198,19 @@ Ledger make_ledger(const Inferred& model, std::optional<DataType> stored_as) {
   Ledger ledger;
   for (const Entry& entry : Bookkeeper(model).run()) enter_in(ledger, entry, stored_as);
   return ledger;
+}
+
+// The ledger begins with the graph's own tensors, in order.
+std::vector<ValueId> trainable_parameters(const Inferred& model) {
+  const std::vector<Entry> entries = Bookkeeper(model).run();
+  std::vector<ValueId> found;
+  for (std::size_t i = 0; i < model.graph.initializers().size(); ++i) {
+    const Entry& entry = entries[i];
+    const Role role = entry.role.value_or(role_of_unused(entry.tensor));
+    if (role != Role::Parameter || !is_floating(entry.tensor.type())) continue;
+    found.push_back(model.graph.initializers()[i].value);
+  }
+  return found;
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 
 #include "assay/bind.h"
 #include "assay/builder.h"
+#include "assay/cost.h"
 #include "assay/error.h"
 #include "assay/memory.h"
 #include "assay/program.h"
@@ -20,16 +21,8 @@ Inferred network(const std::string& name, std::int64_t batch) {
   return infer_shapes(bind_inputs(zoo_model(name), {.batch = batch}).graph);
 }
 
-std::vector<ValueId> floating_weights(const Graph& graph) {
-  std::vector<ValueId> found;
-  for (const auto& [value, tensor] : graph.initializers()) {
-    if (is_floating(tensor.type()) && tensor.elements() > 1) found.push_back(value);
-  }
-  return found;
-}
-
 TrainingStep step_of(const Inferred& model, const TrainingStepOptions& options) {
-  return training_step(model, floating_weights(model.graph), options);
+  return training_step(model, trainable_parameters(model), options);
 }
 
 std::vector<Tensor> initial_state(const TrainingStep& step) {
@@ -127,9 +120,7 @@ TEST(TrainingStep, KeepsRunningStatisticsOfBatchNorms) {
                     builder.filled("mean", {16}, 0), builder.filled("variance", {16}, 1)}),
       "y");
   const Inferred model = infer_shapes(builder.finish());
-  std::vector<ValueId> parameters;
-  for (const ValueId value : floating_weights(model.graph)) parameters.push_back(value);
-  const TrainingStep step = training_step(model, parameters, {});
+  const TrainingStep step = step_of(model, {});
   std::size_t statistics = 0;
   for (const StateSlot& slot : step.state) {
     statistics += slot.kind == StateSlot::Kind::Statistic ? 1 : 0;
