@@ -60,6 +60,7 @@ void add_normalization_gradient_kernels(KernelTable& table);
 void add_activation_gradient_kernels(KernelTable& table);
 void add_picking_gradient_kernels(KernelTable& table);
 void add_loss_gradient_kernels(KernelTable& table);
+void add_recurrent_gradient_kernels(KernelTable& table);
 
 // Other domains.
 void add_optimizer_kernels(KernelTable& table);

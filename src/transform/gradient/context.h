@@ -24,10 +24,10 @@ class BackwardPass {
   const Inferred& model() const { return model_; }
   std::int64_t opset() const { return graph_.opset(); }
 
-  // A node with so many outputs, named after the node whose gradient is being taken.
+  // A node named after the one whose gradient is being taken. Outputs may be left out.
   std::vector<ValueId> emit(std::string op, std::vector<ValueId> inputs,
                             std::vector<Attribute> attributes, std::string_view domain,
-                            std::size_t outputs);
+                            const std::vector<bool>& has_output);
   ValueId constant(Tensor tensor);
   void name_after(std::string name) { prefix_ = std::move(name); }
 
@@ -62,6 +62,10 @@ class GradientContext {
   const Tensor* known(std::size_t input) const;  // content that does not change; null otherwise
   Dims known_ints(std::size_t input) const;      // fails where it is not known
 
+  // Of an output; invalid where nobody reads it.
+  ValueId gradient_if_any(std::size_t output) {
+    return node_.has_output(output) ? pass_.total(out(output)) : ValueId{};
+  }
   // Of an output; zeros where nobody reads it.
   ValueId gradient(std::size_t output = 0);
   void give(std::size_t input, ValueId gradient) { pass_.give(in(input), gradient); }
@@ -71,6 +75,10 @@ class GradientContext {
   ValueId own(std::string op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {});
   std::vector<ValueId> own_with_outputs(std::string op, std::vector<ValueId> inputs,
                                         std::size_t outputs, std::vector<Attribute> attributes);
+  // An op with an output for the gradient of each of `receivers`, which are inputs of the node;
+  // outputs for those that want none are left out.
+  void give_from_own(std::string op, std::vector<ValueId> inputs,
+                     std::span<const std::size_t> receivers, std::vector<Attribute> attributes);
   ValueId add(ValueId a, ValueId b) { return node("Add", {a, b}); }
   ValueId sub(ValueId a, ValueId b) { return node("Sub", {a, b}); }
   ValueId mul(ValueId a, ValueId b) { return node("Mul", {a, b}); }
@@ -126,5 +134,6 @@ void add_pooling_gradients(GradientTable& table);
 void add_movement_gradients(GradientTable& table);
 void add_reduction_gradients(GradientTable& table);
 void add_loss_gradients(GradientTable& table);
+void add_recurrent_gradients(GradientTable& table);
 
 }  // namespace assay

@@ -88,6 +88,7 @@ GradientTable all_rules() {
   add_movement_gradients(table);
   add_reduction_gradients(table);
   add_loss_gradients(table);
+  add_recurrent_gradients(table);
   return table;
 }
 
