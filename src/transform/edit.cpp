@@ -4,6 +4,19 @@
 
 namespace assay {
 
+Graph frame_of(const Graph& graph) {
+  Graph frame;
+  frame.name = graph.name;
+  frame.doc = graph.doc;
+  frame.info = graph.info;
+  frame.opsets = graph.opsets;
+  frame.reserve(graph.value_count(), graph.node_count());
+  for (const Value& value : graph.values()) frame.add_value(value.name, value.type);
+  for (const ValueId input : graph.inputs()) frame.add_input(input);
+  for (const ValueId output : graph.outputs()) frame.add_output(output);
+  return frame;
+}
+
 GraphEdit::GraphEdit(Inferred model)
     : model_(std::move(model)),
       alive_(model_.graph.node_count(), true),
@@ -123,15 +136,7 @@ std::vector<bool> needed_values(const Graph& graph, const std::vector<bool>& ali
 Rewritten GraphEdit::finish() && {
   const Graph& old = model_.graph;
   const auto needed = needed_values(old, alive_, visible_);
-  Graph graph;
-  graph.name = old.name;
-  graph.doc = old.doc;
-  graph.info = old.info;
-  graph.opsets = old.opsets;
-  graph.reserve(old.value_count(), old.node_count());
-  for (const Value& value : old.values()) graph.add_value(value.name, value.type);
-  for (const ValueId input : old.inputs()) graph.add_input(input);
-  for (const ValueId output : old.outputs()) graph.add_output(output);
+  Graph graph = frame_of(old);
   for (const auto& [value, tensor] : old.initializers()) {
     if (needed[value.number]) graph.add_initializer(value, tensor);
   }

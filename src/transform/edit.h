@@ -11,6 +11,9 @@
 
 namespace assay {
 
+// The same values, inputs and outputs, without nodes and weights.
+Graph frame_of(const Graph& graph);
+
 struct Rewritten {
   Inferred model;
   // By node of model.graph: the nodes of the first graph whose work it does, in execution order.

@@ -203,6 +203,11 @@ TEST(Cost, RecurrentGradientsRunTheOpOnceMoreAndHaveTwoProductsBackForEachOfIts)
   EXPECT_EQ(only_layer(sheet).flops, 2 * only_layer(sheet).macs + 3 * 9 * units + 2 * 4 * units);
 }
 
+TEST(Cost, DropoutInTrainingDrawsAndMultipliesForEveryElement) {
+  const auto sheet = cost_of({"Dropout", {{4, 8}, {}}, 2, {}, 2, std::string(kOwnDomain)});
+  EXPECT_EQ(sheet.totals.flops, 2 * 4 * 8);
+}
+
 TEST(Cost, ElementwiseIsOneFlopPerOutputElement) {
   EXPECT_EQ(cost_of({"Relu", {{4, 8}}}).totals.flops, 4 * 8);
   EXPECT_EQ(cost_of({"Add", {{4, 8}, {8}}, 2}).totals.flops, 4 * 8);

@@ -1,4 +1,5 @@
-// The ops of backward passes. Where a shape does not follow from the inputs, an attribute tells it.
+// The ops of training and backward passes. Where a shape does not follow from the inputs, an
+// attribute tells it.
 #include <algorithm>
 #include <iterator>
 
@@ -42,6 +43,12 @@ void recurrent_gradient(InferContext& context) {
   }
 }
 
+// The same dimensions, and which elements were kept.
+void dropout(InferContext& context) {
+  same_as_input(context);
+  context.set(1, DataType::Bool, context.type(0).shape);
+}
+
 }  // namespace
 
 void add_gradient_rules(RuleTable& table) {
@@ -57,6 +64,7 @@ void add_gradient_rules(RuleTable& table) {
   table["SliceGradient"] = as_input_dims<0>;
   table["LikelihoodGradient"] = same_as_input;
   table["SoftmaxCrossEntropyGradient"] = same_as_input;
+  table["Dropout"] = dropout;
   for (const char* op : {"RnnGradient", "GruGradient", "LstmGradient"})
     table[op] = recurrent_gradient;
 }

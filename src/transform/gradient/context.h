@@ -15,6 +15,9 @@
 
 namespace assay {
 
+// The model's graph, in which every Dropout that may drop something tells its mask.
+Graph with_dropout_masks(const Inferred& model);
+
 // The graph that grows while gradients are collected.
 class BackwardPass {
  public:
@@ -120,6 +123,7 @@ class GradientContext {
 };
 
 using GradientRule = void (*)(GradientContext&);
+// Keys are "Conv" for the standard domain and "domain:Op" for others.
 using GradientTable = std::unordered_map<std::string_view, GradientRule>;
 
 // Null for an op that has none.
@@ -127,6 +131,7 @@ GradientRule find_gradient_rule(const Node& node);
 
 void add_elementwise_gradients(GradientTable& table);
 void add_activation_gradients(GradientTable& table);
+void add_dropout_gradients(GradientTable& table);
 void add_convolution_gradients(GradientTable& table);
 void add_matrix_gradients(GradientTable& table);
 void add_normalization_gradients(GradientTable& table);
