@@ -44,6 +44,7 @@
 #include "assay/profiler.h"
 #include "assay/program.h"
 #include "assay/progress.h"
+#include "assay/recompute.h"
 #include "assay/roofline.h"
 #include "assay/roofline_chart.h"
 #include "assay/run.h"
