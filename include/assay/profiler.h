@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "assay/graph.h"
 #include "assay/model_inputs.h"
 #include "assay/program.h"
+#include "assay/training_step.h"
 
 namespace assay {
 
@@ -40,6 +42,26 @@ struct ForwardPass : MemoryFigures {
   std::optional<std::string> bottleneck = {};  // "memory" or "compute"
 };
 
+// One step of training without its update: the model forward, its loss, the way back.
+struct BackwardPass {
+  std::int64_t forward_flops = 0;
+  double forward_latency_ms = 0;
+  double forward_memory_mb = 0;  // parameters and the most that the forward pass has in memory
+  std::int64_t backward_flops = 0;
+  double backward_latency_ms = 0;
+  double gradient_memory_mb = 0;
+  std::int64_t total_flops = 0;
+  double total_latency_ms = 0;
+  double total_memory_mb = 0;  // parameters + kept activations + gradients
+  double total_gflops_per_second = 0;
+  std::map<std::string, double> optimizer_memory_estimates = {};  // MB: sgd, momentum, adam, adamw
+  double memory_efficiency = 0;  // what the step needs / what was allocated, 0..1
+  std::optional<std::string> bottleneck = {};
+  double update_latency_ms = 0;
+  double flops_ratio = 0;    // backward / forward, as counted
+  double latency_ratio = 0;  // as measured; the rule of thumb says 2
+};
+
 class Profiler {
  public:
   Profiler() = default;
@@ -65,11 +87,18 @@ class Profiler {
   // Everything at once, over at least 5 runs to warm up and 20 that count.
   ForwardPass profile_forward_pass(const Graph& model, const ModelInputs& input) const;
 
+  // The same for a step of training, really run and really counted.
+  BackwardPass profile_backward_pass(const Graph& model, const ModelInputs& input,
+                                     Loss loss = Loss::SumOfSquares) const;
+
  private:
   ProgramOptions options_ = {};
 };
 
 ForwardPass profile_forward_pass(const Graph& model, const ModelInputs& input,
                                  const ProgramOptions& options = {});
+BackwardPass profile_backward_pass(const Graph& model, const ModelInputs& input,
+                                   Loss loss = Loss::SumOfSquares,
+                                   const ProgramOptions& options = {});
 
 }  // namespace assay

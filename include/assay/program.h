@@ -31,7 +31,7 @@ struct ProgramOptions {
   int threads = 0;          // 0: as many as this process may run on
   bool pin_threads = true;  // each thread to a processor of its own
   // Algorithms that were chosen by measurement are kept in this file and taken from it next time;
-  // empty: they are measured each time.
+  // empty: they are measured once a process.
   std::string tuning_file = "";
 };
 

@@ -42,6 +42,13 @@ std::string_view name(Phase phase);  // "forward", "recompute", "backward", "upd
 struct TrainingStepOptions {
   Loss loss = Loss::SumOfSquares;
   Optimizer optimizer = {};
+  std::uint64_t seed = 0;  // of what dropouts drop
+  // So many batches of the model's, one after the other, whose gradients are added up before the
+  // update: their activations are never in memory together.
+  std::int64_t accumulate = 1;
+  // The forward pass in so many pieces, all but the last of which are computed a second time
+  // instead of being kept: see recompute().
+  std::size_t pieces = 1;
 };
 
 // A value that the step carries on.
@@ -60,12 +67,16 @@ struct TrainingStep {
   std::vector<Phase> phases = {};       // by node
   std::vector<NodeId> layers = {};      // by node: the model's node it belongs to, if any
   std::vector<ValueId> gradients = {};  // of the parameters among `state`, in their order
+  std::size_t repeated_nodes = 0;       // that are computed a second time
   ValueId target = {};                  // invalid where the loss takes none
+  ValueId rate = {};
+  ValueId number = {};  // of the step
   ValueId loss = {};
+  std::int64_t classes = 1;  // that a label may be, with cross-entropy
 };
 
 // `parameters` are stored tensors of the model; those the loss does not depend on stay as they are.
-// Batch norms normalise by the batch and keep running statistics.
+// Batch norms normalise by the batch and keep running statistics, dropouts drop.
 TrainingStep training_step(const Inferred& model, std::span<const ValueId> parameters,
                            const TrainingStepOptions& options = {});
 

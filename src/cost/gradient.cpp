@@ -66,6 +66,7 @@ void add_gradient_costs(CostTable& table) {
   table["assay:SoftmaxGradient"] = {each<4>};
   table["assay:GatherGradient"] = {additions<1>};
   table["assay:SliceGradient"] = {};
+  table["assay:Dropout"] = {each<2>};  // a random number and a product
   table["assay:LikelihoodGradient"] = {each<1>};
   table["assay:SoftmaxCrossEntropyGradient"] = {each<6>};
 }

@@ -1,4 +1,4 @@
-// RNN, LSTM and GRU over all time steps, directions and gates.
+// RNN, LSTM and GRU over all time steps, directions and gates; and their gradients.
 #include "base/checked.h"
 #include "base/fail.h"
 #include "cost/table.h"
@@ -62,12 +62,27 @@ Work gru(const OpView& op) {
   return recurrent(op, {.gates = 3, .flops_per_unit = 8});
 }
 
+// The pass once more, and for each of its products two back: to the operand and to the weight. A
+// bias is added once and its gradient summed once.
+template <CountWork forward>
+Work gradient(const OpView& op) {
+  Work work = forward(op);
+  work.macs = saturating_multiply(3, work.macs);
+  work.effective_macs = work.macs;
+  work.other_flops = saturating_multiply(3, work.other_flops);
+  work.bias_flops = saturating_multiply(2, work.bias_flops);
+  return work;
+}
+
 }  // namespace
 
 void add_recurrent_costs(CostTable& table) {
   table["RNN"] = {rnn};
   table["LSTM"] = {lstm};
   table["GRU"] = {gru};
+  table["assay:RnnGradient"] = {gradient<rnn>};
+  table["assay:LstmGradient"] = {gradient<lstm>};
+  table["assay:GruGradient"] = {gradient<gru>};
 }
 
 }  // namespace assay

@@ -17,4 +17,10 @@ bool is_random(const Node& node) {
   return !node.is_standard() || names.contains(node.op);
 }
 
+// Before opset 14 a norm that is asked for its statistics trains.
+bool is_training_batch_norm(const Node& node, std::int64_t opset) {
+  if (opset >= 14) return node.int_or("training_mode", 0) != 0;
+  return node.has_output(1) && node.int_or("is_test", 0) == 0;
+}
+
 }  // namespace assay

@@ -5,25 +5,24 @@
 
 namespace assay {
 
-namespace {
-
-// splitmix64's finaliser: a bijection whose output bits all depend on all input bits.
-std::uint64_t mixed(std::uint64_t x) {
+std::uint64_t mixed_bits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
 
+namespace {
+
 std::uint64_t stream_of(std::uint64_t seed, std::string_view name) {
-  std::uint64_t state = mixed(seed);
-  for (const unsigned char c : name) state = mixed(state ^ c);
+  std::uint64_t state = mixed_bits(seed);
+  for (const unsigned char c : name) state = mixed_bits(state ^ c);
   return state;
 }
 
 void fill_uniform(std::span<std::byte> bytes, std::uint64_t stream, float bound) {
   for (std::size_t i = 0; i * sizeof(float) < bytes.size(); ++i) {
-    const auto top24 = static_cast<std::int32_t>(mixed(stream + i) >> 40);
+    const auto top24 = static_cast<std::int32_t>(mixed_bits(stream + i) >> 40);
     // 24 bits fit a float exactly, so the result is the same on every machine.
     const float number = static_cast<float>(top24 - (1 << 23)) * 0x1p-23f * bound;
     std::memcpy(bytes.data() + i * sizeof(float), &number, sizeof number);

@@ -10,6 +10,9 @@
 
 namespace assay {
 
+// splitmix64's finaliser: a bijection whose output bits all depend on all input bits.
+std::uint64_t mixed_bits(std::uint64_t x);
+
 // float32, uniform in [-bound, bound), generated when first read.
 Tensor seeded_uniform(std::uint64_t seed, std::string_view name, std::vector<std::int64_t> dims,
                       double bound);

@@ -1,4 +1,4 @@
-// Sigmoid, LeakyRelu, Elu, Gelu and the other functions between layers; and Dropout.
+// Sigmoid, LeakyRelu, Elu, Gelu and the other functions between layers.
 #include "kernels/activation.h"
 
 #include "kernels/broadcast.h"
@@ -124,26 +124,6 @@ std::vector<Tensor> parametric_relu(const KernelCall& call) {
   });
 }
 
-// Training drops elements at random, which no oracle can tell beforehand; a ratio of 0 drops none.
-void check_drops_nothing(const KernelCall& call) {
-  const bool trains = call.has(2) && call.input(2).elements() == 1 && call.input(2).to_int64()[0];
-  if (!trains) return;
-  if (call.has(1) && call.input(1).elements() != 1) call.fail("ratio is no scalar");
-  const double ratio = call.has(1) ? call.input(1).to_double().front() : 0.5;
-  if (ratio != 0)
-    call.fail("drops elements at random with ratio {}; set training_mode to false", ratio);
-}
-
-std::vector<Tensor> dropout(const KernelCall& call) {
-  check_drops_nothing(call);
-  const Tensor& input = call.input(0);
-  if (!call.node.has_output(1)) return {input};
-  const std::vector<std::uint8_t> kept(static_cast<std::size_t>(input.elements()), 1);
-  if (call.opset >= 10)
-    return {input, Tensor::of<std::uint8_t>(DataType::Bool, input.dims(), kept)};
-  return {input, store_real(input.type(), input.dims(), {kept.begin(), kept.end()})};
-}
-
 }  // namespace
 
 void add_activation_kernels(KernelTable& table) {
@@ -162,7 +142,6 @@ void add_activation_kernels(KernelTable& table) {
   table["ThresholdedRelu"] = thresholded_relu;
   table["Shrink"] = shrink;
   table["Swish"] = swishes;
-  table["Dropout"] = dropout;
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "graph/node_kinds.h"
 #include "kernels/families.h"
 #include "kernels/lane_moments.h"
 #include "kernels/real.h"
@@ -34,12 +35,6 @@ Spread spread_of(const KernelCall& call, const Tensor& input) {
   const bool is_per_element = call.opset < 9 && call.node.int_or("spatial", 1) == 0;
   if (is_per_element) return {product_or_zero(dims.subspan(1)), 1};
   return {dims[1], product_or_zero(dims.subspan(2))};
-}
-
-bool is_training(const KernelCall& call) {
-  if (call.opset >= 14) return call.node.int_or("training_mode", 0) != 0;
-  const bool asks_for_statistics = call.node.has_output(1);
-  return asks_for_statistics && call.node.int_or("is_test", 0) == 0;
 }
 
 Statistics statistics_of(const KernelCall& call, const std::vector<double>& values,
@@ -89,7 +84,7 @@ std::vector<Tensor> batch_normalization(const KernelCall& call) {
   const auto values = load_real(call, input);
   const Statistics stored = {load_real(call, 3, spread.parameters),
                              load_real(call, 4, spread.parameters)};
-  if (!is_training(call)) {
+  if (!is_training_batch_norm(call.node, call.opset)) {
     const auto results = normalized(call, values, spread, stored);
     return {store_real(input.type(), input.dims(), results), call.input(3), call.input(4)};
   }

@@ -35,6 +35,7 @@ void add_col2im_kernels(KernelTable& table);
 // Neural networks.
 void add_activation_kernels(KernelTable& table);
 void add_real_function_kernels(KernelTable& table);
+void add_dropout_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_convolution_kernels(KernelTable& table);
 void add_transposed_convolution_kernels(KernelTable& table);
@@ -53,13 +54,15 @@ void add_grid_kernels(KernelTable& table);
 void add_block_kernels(KernelTable& table);
 void add_quantization_kernels(KernelTable& table);
 
-// Backward passes.
+// Training and backward passes.
+void add_stepwise_dropout_kernels(KernelTable& table);
 void add_convolution_gradient_kernels(KernelTable& table);
 void add_pooling_gradient_kernels(KernelTable& table);
 void add_normalization_gradient_kernels(KernelTable& table);
 void add_activation_gradient_kernels(KernelTable& table);
 void add_picking_gradient_kernels(KernelTable& table);
 void add_loss_gradient_kernels(KernelTable& table);
+void add_recurrent_gradient_kernels(KernelTable& table);
 
 // Other domains.
 void add_optimizer_kernels(KernelTable& table);

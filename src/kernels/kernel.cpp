@@ -54,6 +54,7 @@ KernelTable neural_kernels() {
   KernelTable table;
   add_activation_kernels(table);
   add_real_function_kernels(table);
+  add_dropout_kernels(table);
   add_convolution_kernels(table);
   add_transposed_convolution_kernels(table);
   add_matmul_kernels(table);
@@ -89,6 +90,8 @@ KernelTable own_kernels() {
   add_picking_gradient_kernels(table);
   add_loss_gradient_kernels(table);
   add_own_optimizer_kernels(table);
+  add_recurrent_gradient_kernels(table);
+  add_stepwise_dropout_kernels(table);
   return table;
 }
 

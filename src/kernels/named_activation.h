@@ -11,10 +11,12 @@ namespace assay {
 
 struct NamedActivation {
   double (*function)(double x, double alpha, double beta) = nullptr;
+  double (*slope)(double x, double alpha, double beta) = nullptr;
   double alpha = 0;
   double beta = 0;
 
   double operator()(double x) const { return function(x, alpha, beta); }
+  double slope_at(double x) const { return slope(x, alpha, beta); }
 };
 
 // Numbers of an attribute, each handed out once.

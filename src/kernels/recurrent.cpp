@@ -1,6 +1,7 @@
 #include "kernels/recurrent.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "kernels/activation.h"
@@ -30,6 +31,7 @@ RecurrentSizes sizes_of(const KernelCall& call, const RecurrentOp& op) {
   const Dims& recurrence = call.input(2).dims();
   RecurrentSizes sizes;
   sizes.directions = direction_count(call);
+  sizes.gates = op.gates;
   sizes.batch_first = call.node.int_or("layout", 0) != 0;
   if (input.size() != 3 || weight.size() != 3 || recurrence.size() != 3)
     call.fail("input, weight and recurrence weight need three axes each");
@@ -90,141 +92,124 @@ std::vector<NamedActivation> activations_of(const KernelCall& call, const Recurr
   return activations;
 }
 
-// Where sequences, results and states lie in their tensors, in either layout.
-struct Layout {
-  RecurrentSizes sizes = {};
-
-  std::int64_t input_row(std::int64_t step, std::int64_t sample) const {
-    return sizes.batch_first ? sample * sizes.steps + step : step * sizes.batch + sample;
-  }
-  std::int64_t result_row(std::int64_t step, std::int64_t direction, std::int64_t sample) const {
-    return sizes.batch_first ? (sample * sizes.steps + step) * sizes.directions + direction
-                             : (step * sizes.directions + direction) * sizes.batch + sample;
-  }
-  std::int64_t state_row(std::int64_t direction, std::int64_t sample) const {
-    return sizes.batch_first ? sample * sizes.directions + direction
-                             : direction * sizes.batch + sample;
-  }
-  Dims result_dims() const {
-    if (sizes.batch_first) return {sizes.batch, sizes.steps, sizes.directions, sizes.hidden};
-    return {sizes.steps, sizes.directions, sizes.batch, sizes.hidden};
-  }
-  Dims state_dims() const {
-    if (sizes.batch_first) return {sizes.batch, sizes.directions, sizes.hidden};
-    return {sizes.directions, sizes.batch, sizes.hidden};
-  }
-};
-
-class RecurrentRun {
- public:
-  RecurrentRun(const KernelCall& call, const RecurrentOp& op)
-      : call_(call),
-        op_(op),
-        layout_{sizes_of(call, op)},
-        sizes_(layout_.sizes),
-        input_(load_real(call, call.input(0))),
-        weight_(load_real(call, call.input(1))),
-        recurrence_(load_real(call, call.input(2))),
-        lengths_(sequence_lengths(call, sizes_)),
-        activations_(activations_of(call, op, sizes_.directions)) {
-    const std::int64_t rows = op.gates * sizes_.hidden;
-    bias_ = numbers_or_zeros(call, 3, sizes_.directions * 2 * rows);
-    const auto states = static_cast<std::int64_t>(result_elements(call, layout_.state_dims()));
-    last_.h = numbers_or_zeros(call, 5, states);
-    if (op.has_cell_state) last_.c = numbers_or_zeros(call, 6, states);
-    peepholes_ = std::vector<double>(sizes_.directions * 3 * sizes_.hidden);
-    if (op.has_cell_state)
-      peepholes_ = numbers_or_zeros(call, 7, sizes_.directions * 3 * sizes_.hidden);
-    results_.resize(result_elements(call, layout_.result_dims()));
-  }
-
-  std::vector<Tensor> run() {
-    const bool is_reverse = call_.node.string_or("direction", "forward") == "reverse";
-    for (std::int64_t direction = 0; direction < sizes_.directions; ++direction) {
-      for (std::int64_t sample = 0; sample < sizes_.batch; ++sample)
-        run_sequence(direction, sample, is_reverse || direction == 1);
-    }
-    const DataType type = call_.input(0).type();
-    std::vector<Tensor> outputs = {store_real(type, layout_.result_dims(), results_),
-                                   store_real(type, layout_.state_dims(), last_.h)};
-    if (op_.has_cell_state) outputs.push_back(store_real(type, layout_.state_dims(), last_.c));
-    return outputs;
-  }
-
- private:
-  RecurrentDirection direction_at(std::int64_t direction) const {
-    const std::int64_t rows = op_.gates * sizes_.hidden;
-    RecurrentDirection at;
-    at.sizes = sizes_;
-    at.weight = weight_.data() + direction * rows * sizes_.features;
-    at.recurrence = recurrence_.data() + direction * rows * sizes_.hidden;
-    at.bias = bias_.data() + direction * 2 * rows;
-    at.peepholes = peepholes_.data() + direction * 3 * sizes_.hidden;
-    at.gates = op_.gates;
-    at.activations =
-        std::span(activations_).subspan(direction * op_.activations.size(), op_.activations.size());
-    at.clip = static_cast<double>(call_.node.float_or("clip", 0));
-    return at;
-  }
-
-  // The sequence's state starts as what `last_` holds and ends there.
-  void run_sequence(std::int64_t direction, std::int64_t sample, bool backwards) {
-    const RecurrentDirection at = direction_at(direction);
-    const std::int64_t place = layout_.state_row(direction, sample) * sizes_.hidden;
-    RecurrentState state;
-    state.h.assign(last_.h.begin() + place, last_.h.begin() + place + sizes_.hidden);
-    if (op_.has_cell_state)
-      state.c.assign(last_.c.begin() + place, last_.c.begin() + place + sizes_.hidden);
-    const std::int64_t length = lengths_[sample];
-    for (std::int64_t i = 0; i < length; ++i) {
-      const std::int64_t step = backwards ? length - 1 - i : i;
-      op_.cell(call_, at, input_.data() + layout_.input_row(step, sample) * sizes_.features, state);
-      std::ranges::copy(
-          state.h, results_.begin() + layout_.result_row(step, direction, sample) * sizes_.hidden);
-    }
-    std::ranges::copy(state.h, last_.h.begin() + place);
-    if (op_.has_cell_state) std::ranges::copy(state.c, last_.c.begin() + place);
-  }
-
-  const KernelCall& call_;
-  const RecurrentOp& op_;
-  Layout layout_;
-  RecurrentSizes sizes_;
-  std::vector<double> input_;
-  std::vector<double> weight_;
-  std::vector<double> recurrence_;
-  Dims lengths_;
-  std::vector<NamedActivation> activations_;
-  std::vector<double> bias_;
-  std::vector<double> peepholes_;
-  RecurrentState last_;
-  std::vector<double> results_;
-};
-
 }  // namespace
 
+std::int64_t RecurrentLayout::input_row(std::int64_t step, std::int64_t sample) const {
+  return sizes.batch_first ? sample * sizes.steps + step : step * sizes.batch + sample;
+}
+
+std::int64_t RecurrentLayout::result_row(std::int64_t step, std::int64_t direction,
+                                         std::int64_t sample) const {
+  return sizes.batch_first ? (sample * sizes.steps + step) * sizes.directions + direction
+                           : (step * sizes.directions + direction) * sizes.batch + sample;
+}
+
+std::int64_t RecurrentLayout::state_row(std::int64_t direction, std::int64_t sample) const {
+  return sizes.batch_first ? sample * sizes.directions + direction
+                           : direction * sizes.batch + sample;
+}
+
+Dims RecurrentLayout::result_dims() const {
+  if (sizes.batch_first) return {sizes.batch, sizes.steps, sizes.directions, sizes.hidden};
+  return {sizes.steps, sizes.directions, sizes.batch, sizes.hidden};
+}
+
+Dims RecurrentLayout::state_dims() const {
+  if (sizes.batch_first) return {sizes.batch, sizes.directions, sizes.hidden};
+  return {sizes.directions, sizes.batch, sizes.hidden};
+}
+
 double RecurrentDirection::from_input(std::int64_t gate, std::int64_t unit, const double* x) const {
-  return dot(weight + (gate * sizes.hidden + unit) * sizes.features, x, sizes.features);
+  return dot(weight + row(gate, unit) * sizes.features, x, sizes.features);
 }
 
 double RecurrentDirection::from_state(std::int64_t gate, std::int64_t unit, const double* h) const {
-  return dot(recurrence + (gate * sizes.hidden + unit) * sizes.hidden, h, sizes.hidden);
-}
-
-double RecurrentDirection::input_bias(std::int64_t gate, std::int64_t unit) const {
-  return bias[gate * sizes.hidden + unit];
-}
-
-double RecurrentDirection::state_bias(std::int64_t gate, std::int64_t unit) const {
-  return bias[(gates + gate) * sizes.hidden + unit];
+  return dot(recurrence + row(gate, unit) * sizes.hidden, h, sizes.hidden);
 }
 
 double RecurrentDirection::activated(std::size_t function, double x) const {
   return activations[function](clip > 0 ? clamped(x, -clip, clip) : x);
 }
 
+double RecurrentDirection::slope(std::size_t function, double x) const {
+  return clip > 0 && std::abs(x) > clip ? 0 : activations[function].slope_at(x);
+}
+
+RecurrentState RecurrentState::taken(std::int64_t place, std::int64_t hidden) const {
+  const auto part = [&](const std::vector<double>& all) {
+    return std::vector<double>(all.begin() + place, all.begin() + place + hidden);
+  };
+  return {part(h), c.empty() ? std::vector<double>{} : part(c)};
+}
+
+void RecurrentState::put(std::int64_t place, const RecurrentState& one) {
+  std::ranges::copy(one.h, h.begin() + place);
+  if (!c.empty()) std::ranges::copy(one.c, c.begin() + place);
+}
+
+RecurrentOperands::RecurrentOperands(const KernelCall& call, const RecurrentOp& op)
+    : layout{sizes_of(call, op)},
+      lengths(sequence_lengths(call, layout.sizes)),
+      activations(activations_of(call, op, layout.sizes.directions)),
+      clip(static_cast<double>(call.node.float_or("clip", 0))),
+      is_reverse(call.node.string_or("direction", "forward") == "reverse") {
+  const RecurrentSizes& sizes = layout.sizes;
+  const auto states = static_cast<std::int64_t>(result_elements(call, layout.state_dims()));
+  const std::int64_t peepholes = sizes.directions * 3 * sizes.hidden;
+  numbers.input = load_real(call, call.input(0));
+  numbers.weight = load_real(call, call.input(1));
+  numbers.recurrence = load_real(call, call.input(2));
+  numbers.bias = numbers_or_zeros(call, 3, sizes.directions * 2 * sizes.rows());
+  numbers.first.h = numbers_or_zeros(call, 5, states);
+  if (!op.has_cell_state) return;
+  numbers.first.c = numbers_or_zeros(call, 6, states);
+  numbers.peepholes = numbers_or_zeros(call, 7, peepholes);
+}
+
+RecurrentDirection RecurrentOperands::direction(std::int64_t direction) const {
+  const RecurrentSizes& sizes = layout.sizes;
+  const std::size_t functions = activations.size() / static_cast<std::size_t>(sizes.directions);
+  RecurrentDirection at;
+  at.sizes = sizes;
+  at.weight = numbers.weight.data() + direction * sizes.rows() * sizes.features;
+  at.recurrence = numbers.recurrence.data() + direction * sizes.rows() * sizes.hidden;
+  at.bias = numbers.bias.data() + direction * 2 * sizes.rows();
+  if (!numbers.peepholes.empty())
+    at.peepholes = numbers.peepholes.data() + direction * 3 * sizes.hidden;
+  at.activations =
+      std::span(activations).subspan(static_cast<std::size_t>(direction) * functions, functions);
+  at.clip = clip;
+  return at;
+}
+
+std::vector<RecurrentSequence> RecurrentOperands::sequences() const {
+  std::vector<RecurrentSequence> all;
+  for (std::int64_t direction = 0; direction < layout.sizes.directions; ++direction) {
+    for (std::int64_t sample = 0; sample < layout.sizes.batch; ++sample)
+      all.push_back({layout, direction, sample, lengths[sample], is_reverse || direction == 1});
+  }
+  return all;
+}
+
 std::vector<Tensor> run_recurrent(const KernelCall& call, const RecurrentOp& op) {
-  return RecurrentRun(call, op).run();
+  const RecurrentOperands operands(call, op);
+  const RecurrentLayout& layout = operands.layout;
+  std::vector<double> results(result_elements(call, layout.result_dims()));
+  RecurrentState last = operands.numbers.first;
+  for (const RecurrentSequence& sequence : operands.sequences()) {
+    const RecurrentDirection direction = operands.direction(sequence.direction);
+    RecurrentState state = last.taken(sequence.state_place(), layout.sizes.hidden);
+    for (std::int64_t i = 0; i < sequence.length; ++i) {
+      op.cell(call, direction, operands.numbers.input.data() + sequence.input_place(i), state);
+      std::ranges::copy(state.h, results.begin() + sequence.result_place(i));
+    }
+    last.put(sequence.state_place(), state);
+  }
+  const DataType type = call.input(0).type();
+  std::vector<Tensor> outputs = {store_real(type, layout.result_dims(), results),
+                                 store_real(type, layout.state_dims(), last.h)};
+  if (op.has_cell_state) outputs.push_back(store_real(type, layout.state_dims(), last.c));
+  return outputs;
 }
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include "profile/counted.h"
 #include "profile/judge.h"
 #include "profile/own_ceilings.h"
+#include "profile/profile_prepared.h"
 #include "profile/resident_memory.h"
 #include "profile/step_overhead.h"
 
@@ -33,13 +34,14 @@ struct Started {
   std::optional<std::int64_t> grown_bytes = {};
 };
 
-Started start(Inferred model, const RunOptions& options, StartUp& start_up, Progress* progress) {
+Started start(Inferred model, const ProgramOptions& options, const Attendant& attendant,
+              StartUp& start_up, Progress* progress) {
   Clock& clock = steady_clock();
   const ResidentGrowth growth;
   Started started;
   start_up.compile_ms = timed_ms(
-      clock, [&] { started.program = compile(std::move(model), options.program, progress); });
-  started.program->set_inputs(inputs_for(*started.program, options));
+      clock, [&] { started.program = compile(std::move(model), options, progress); });
+  attendant.feed(*started.program);
   start_up.first_run_ms = timed_ms(clock, [&] { started.program->run(); });
   started.grown_bytes = growth.bytes();
   return started;
@@ -121,15 +123,11 @@ void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Pr
 
 }  // namespace
 
-Profile profile_model(Graph graph, std::string name, const ProfileOptions& options,
-                      Progress* progress) {
-  StartUp start_up{.read_ms = options.read_ms};
-  Prepared prepared;
-  start_up.infer_ms = timed_ms(steady_clock(), [&] {
-    prepared = prepare_to_run(std::move(graph), std::move(name), options.run);
-  });
+Profile profile_prepared(Prepared prepared, StartUp start_up, const ProfileOptions& options,
+                         const Attendant& attendant, Progress* progress) {
   Facts facts = known_before(prepared);
-  Started started = start(std::move(prepared.inferred), options.run, start_up, progress);
+  Started started =
+      start(std::move(prepared.inferred), options.run.program, attendant, start_up, progress);
   Observation seen = observe(*started.program, options.timing, options.traced_runs, progress);
   const bool was_interrupted = seen.measurement.cancelled;
   Profile profile = assemble(std::move(facts), facts_of(started), std::move(seen));
@@ -143,12 +141,28 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   }
   profile.program = options.run.program;
   profile.program.threads = started.program->threads();
+  if (attendant.leave) attendant.leave(*started.program);
   // Its threads and its memory go with it: what follows has the machine to itself.
   started.program.reset();
   profile.seed = options.run.seed;
   profile.start_up = start_up;
   const bool has_time = options.machine || !profile.was_interrupted();
   if (options.judge && has_time) judge_on_this_machine(options, progress, profile);
+  return profile;
+}
+
+Profile profile_model(Graph graph, std::string name, const ProfileOptions& options,
+                      Progress* progress) {
+  StartUp start_up{.read_ms = options.read_ms};
+  Prepared prepared;
+  start_up.infer_ms = timed_ms(steady_clock(), [&] {
+    prepared = prepare_to_run(std::move(graph), std::move(name), options.run);
+  });
+  const Attendant attendant{.feed = [&](Program& program) {
+    program.set_inputs(inputs_for(program, options.run));
+  }};
+  Profile profile =
+      profile_prepared(std::move(prepared), start_up, options, attendant, progress);
   profile.advice = advise(profile);
   return profile;
 }

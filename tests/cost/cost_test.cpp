@@ -20,6 +20,7 @@ struct OneNode {
   std::size_t first_weight = 1;
   Attributes attributes = {};
   std::size_t outputs = 1;
+  std::string domain = "";
 };
 
 CostSheet cost_of(const OneNode& one) {
@@ -33,7 +34,10 @@ CostSheet cost_of(const OneNode& one) {
   const auto outputs =
       builder.node_with_outputs(one.op, "node", inputs, one.outputs, one.attributes);
   builder.output(outputs[0], "y");
-  return count_costs(infer_shapes(builder.finish()));
+  Graph graph = builder.finish();
+  graph.node(NodeId{0}).domain = one.domain;
+  if (!one.domain.empty()) graph.opsets[one.domain] = 1;
+  return count_costs(infer_shapes(std::move(graph)));
 }
 
 const LayerCost& only_layer(const CostSheet& sheet) {
@@ -185,6 +189,23 @@ TEST(Cost, GruHasThreeGatesAndRnnOne) {
   const auto rnn = cost_of(
       {"RNN", {{10, 2, 8}, {1, 16, 8}, {1, 16, 16}}, 1, {{"hidden_size", std::int64_t{16}}}});
   EXPECT_EQ(only_layer(rnn).macs, 10 * 2 * 16 * (8 + 16));
+}
+
+TEST(Cost, RecurrentGradientsRunTheOpOnceMoreAndHaveTwoProductsBackForEachOfIts) {
+  const auto sheet = cost_of({"LstmGradient",
+                              {{10, 2, 8}, {1, 4 * 16, 8}, {1, 4 * 16, 16}, {1, 8 * 16}},
+                              1,
+                              {{"hidden_size", std::int64_t{16}}},
+                              4,
+                              std::string(kOwnDomain)});
+  const std::int64_t units = 10 * 2 * 16;
+  EXPECT_EQ(only_layer(sheet).macs, 3 * units * 4 * (8 + 16));
+  EXPECT_EQ(only_layer(sheet).flops, 2 * only_layer(sheet).macs + 3 * 9 * units + 2 * 4 * units);
+}
+
+TEST(Cost, DropoutInTrainingDrawsAndMultipliesForEveryElement) {
+  const auto sheet = cost_of({"Dropout", {{4, 8}, {}}, 2, {}, 2, std::string(kOwnDomain)});
+  EXPECT_EQ(sheet.totals.flops, 2 * 4 * 8);
 }
 
 TEST(Cost, ElementwiseIsOneFlopPerOutputElement) {

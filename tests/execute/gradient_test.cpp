@@ -10,116 +10,10 @@
 #include "assay/program.h"
 #include "assay/zoo.h"
 #include "compare_engines.h"
+#include "gradient_check.h"
 
 namespace assay {
 namespace {
-
-using Build = std::function<ValueId(GraphBuilder&, const std::vector<ValueId>&)>;
-
-struct Case {
-  std::string name;
-  std::vector<Shape> inputs;
-  Build build;
-  bool are_positive = false;  // inputs, for roots and logarithms
-};
-
-// A graph of float64 inputs whose loss is the result, each element weighed differently.
-struct Scene {
-  Graph graph;
-  ValueId loss;
-};
-
-Scene scene_of(const Case& one, std::int64_t opset = 17) {
-  GraphBuilder builder(one.name, 0, opset);
-  std::vector<ValueId> inputs;
-  for (std::size_t i = 0; i < one.inputs.size(); ++i) {
-    inputs.push_back(builder.input("x" + std::to_string(i), DataType::Float64, one.inputs[i]));
-  }
-  const ValueId result = one.build(builder, inputs);
-  builder.output(result, "y");
-  Graph graph = builder.finish();
-  const Inferred inferred = infer_shapes(graph);
-  std::vector<double> weights;
-  const auto dims = inferred.graph.value(result).type.shape->values();
-  const std::int64_t count = inferred.graph.value(result).type.shape->elements().value();
-  for (std::int64_t i = 0; i < count; ++i)
-    weights.push_back(std::cos(1.7 * static_cast<double>(i)) + 0.3);
-  const ValueId weight = graph.add_value("weights");
-  graph.add_initializer(weight, Tensor::of<double>(DataType::Float64, dims, weights));
-  const ValueId product = graph.add_value("product");
-  graph.add_node({.name = "product",
-                  .op = "Mul",
-                  .domain = "",
-                  .inputs = {result, weight},
-                  .outputs = {product}});
-  const ValueId loss = graph.add_value("loss");
-  graph.add_node({.name = "loss",
-                  .op = "ReduceSum",
-                  .domain = "",
-                  .inputs = {product},
-                  .outputs = {loss},
-                  .attributes = {{"keepdims", std::int64_t{0}}}});
-  graph.add_output(loss);
-  return {std::move(graph), loss};
-}
-
-std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs) {
-  const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
-  program->set_inputs(inputs);
-  program->run();
-  return program->results();
-}
-
-std::vector<Tensor> inputs_for(const Case& one, const Graph& graph) {
-  std::vector<Value> values;
-  for (const ValueId input : graph.inputs()) values.push_back(graph.value(input));
-  auto tensors = random_inputs(values, 7);
-  if (!one.are_positive) return tensors;
-  for (Tensor& tensor : tensors) {
-    auto numbers = tensor.to_double();
-    for (double& number : numbers) number = 0.5 + std::abs(number);
-    tensor = Tensor::of<double>(DataType::Float64, tensor.dims(), numbers);
-  }
-  return tensors;
-}
-
-double loss_at(Program& program, std::vector<Tensor> inputs, std::size_t which, std::size_t at,
-               double by) {
-  auto numbers = inputs[which].to_double();
-  numbers[at] += by;
-  inputs[which] = Tensor::of<double>(DataType::Float64, inputs[which].dims(), numbers);
-  program.set_inputs(inputs);
-  program.run();
-  return program.results().back().to_double().front();
-}
-
-// The largest difference between a gradient and the slope, relative to the largest gradient.
-double worst_error(const Case& one, std::int64_t opset = 17) {
-  Scene scene = scene_of(one, opset);
-  const Inferred inferred = infer_shapes(scene.graph);
-  const std::vector<ValueId> by(inferred.graph.inputs().begin(), inferred.graph.inputs().end());
-  Differentiated both = differentiate(inferred, scene.loss, by);
-  for (const ValueGradient& pair : both.gradients) both.graph.add_output(pair.gradient);
-  const auto inputs = inputs_for(one, scene.graph);
-  const auto results = run(both.graph, inputs);
-  const auto program = compile(infer_shapes(scene.graph), {.engine = Engine::Reference});
-  double error = 0;
-  double largest = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& gradient = results[results.size() - inputs.size() + i];
-    EXPECT_EQ(gradient.dims(), inputs[i].dims()) << one.name;
-    const auto numbers = gradient.to_double();
-    for (std::size_t j = 0; j < numbers.size(); ++j) {
-      constexpr double kStep = 1e-5;
-      const double slope =
-          (loss_at(*program, inputs, i, j, kStep) - loss_at(*program, inputs, i, j, -kStep)) /
-          (2 * kStep);
-      error = std::max(error, std::abs(slope - numbers[j]));
-      largest = std::max(largest, std::abs(numbers[j]));
-    }
-  }
-  return error / std::max(largest, 1e-3);
-}
 
 using Ints = std::vector<std::int64_t>;
 
@@ -447,12 +341,13 @@ TEST_P(NetworkGradient, IsTheSlopeAlongAnyDirectionOfItsWeights) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, NetworkGradient,
                          testing::Values("mlp", "small_cnn", "small_cnn_gap:batch=2", "lenet5",
-                                         "stream_mlp",
+                                         "stream_mlp", "lstm:length=3,inputs=4,hidden=5,batch=2",
                                          "encoder:layers=1,width=16,heads=2,length=5"));
 
 TEST(Gradient, IsTheSameOnBothEngines) {
   for (const char* model :
-       {"mlp", "small_cnn:batch=2", "encoder:layers=1,width=16,heads=2,length=5"}) {
+       {"mlp", "small_cnn:batch=2", "encoder:layers=1,width=16,heads=2,length=5",
+        "lstm:length=3,inputs=4,hidden=5,batch=2"}) {
     Graph graph = infer_shapes(zoo_model(model)).graph;
     const ValueId loss = add_sum_of_squares(graph);
     std::vector<ValueId> weights;
@@ -533,6 +428,23 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
             "");
   EXPECT_NE(message("LayerNormalizationGradient", {Shape{2, 3}, Shape{2}, Shape{2, 3}}, {}), "");
   EXPECT_NE(message("ReluGradient", {Shape{2, 3}, Shape{3, 2}}, {}), "");
+  const Shape x{5, 1, 3};
+  const Shape weight{1, 8, 3};
+  const Shape recurrence{1, 8, 2};
+  const Shape bias{1, 16};
+  const auto lstm = [&](std::vector<Shape> operands, std::vector<Attribute> attributes) {
+    return message("LstmGradient", std::move(operands), std::move(attributes));
+  };
+  EXPECT_EQ(lstm({x, weight, recurrence, bias}, {}), "");
+  EXPECT_NE(lstm({x, weight}, {}), "");
+  EXPECT_NE(lstm({x, weight, Shape{1, 8, 3}, bias}, {}), "");
+  EXPECT_NE(lstm({x, weight, recurrence, Shape{1, 8}}, {}), "");
+  EXPECT_NE(lstm({x, weight, recurrence, bias}, {{"hidden_size", std::int64_t{-2}}}), "");
+  EXPECT_NE(lstm({x, weight, recurrence}, {{"direction", std::string("sideways")}}), "");
+  const std::vector<Shape> given = {
+      x,           weight,           recurrence, bias, Shape{1}, Shape{1, 1, 2}, Shape{1, 1, 2},
+      Shape{1, 6}, Shape{4, 1, 1, 2}};
+  EXPECT_NE(lstm(given, {}), "");
   EXPECT_NE(message("SoftmaxGradient", {Shape{2, 3}, Shape{2, 3}}, {{"axis", std::int64_t{7}}}),
             "");
 }

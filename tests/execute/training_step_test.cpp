@@ -163,5 +163,62 @@ TEST(TrainingStep, PlansStateWhereItStays) {
   }
 }
 
+// Weights after one step on a batch of eight, all at once or in parts.
+std::vector<Tensor> after_one_step(const std::string& model, std::int64_t parts,
+                                   std::size_t pieces, Engine engine) {
+  const TrainingStep step =
+      step_of(network(model, 8 / parts),
+              {.loss = Loss::CrossEntropy, .accumulate = parts, .pieces = pieces});
+  const auto program = program_of(step, engine, 2);
+  run_once(*program, 0.5f, 1);
+  return program->state_values();
+}
+
+TEST(TrainingStep, AddsUpTheGradientsOfPartsOfABatch) {
+  for (const Engine engine : {Engine::Reference, Engine::OneDnn}) {
+    const Difference difference =
+        compare_results(after_one_step("small_cnn", 4, 1, engine),
+                        after_one_step("small_cnn", 1, 1, Engine::Reference));
+    EXPECT_TRUE(difference.same_shapes);
+    EXPECT_LT(difference.largest, 1e-5) << difference.where;
+  }
+}
+
+TEST(TrainingStep, OfPartsTakesLessMemory) {
+  const auto bytes = [](std::int64_t parts) {
+    const TrainingStep step = step_of(network("small_cnn_gap", 64 / parts),
+                                      {.loss = Loss::CrossEntropy, .accumulate = parts});
+    return plan_memory(infer_shapes(step.graph)).arena_bytes;
+  };
+  EXPECT_LT(3 * bytes(8), bytes(1));
+}
+
+TEST(TrainingStep, ThatRepeatsPiecesGivesTheSameWeights) {
+  const auto whole = after_one_step("lenet5", 1, 1, Engine::Reference);
+  const auto again = after_one_step("lenet5", 1, 3, Engine::Reference);
+  EXPECT_EQ(compare_results(again, whole).largest, 0);
+  EXPECT_LT(compare_results(after_one_step("lenet5", 2, 3, Engine::OneDnn), whole).largest, 1e-5);
+}
+
+TEST(TrainingStep, IsTheSameOnEveryRun) {
+  for (const int threads : {1, 2}) {
+    std::vector<std::vector<Tensor>> runs;
+    for (int run = 0; run < 2; ++run) {
+      const TrainingStep step = step_of(network("small_cnn", 16), {.loss = Loss::CrossEntropy});
+      const auto program = program_of(step, Engine::OneDnn, threads);
+      for (std::int64_t number = 1; number <= 5; ++number) run_once(*program, 0.05f, number);
+      runs.push_back(program->state_values());
+    }
+    EXPECT_EQ(compare_results(runs[0], runs[1]).largest, 0) << threads;
+  }
+}
+
+TEST(TrainingStep, RefusesAModelWithoutParameters) {
+  GraphBuilder builder("bare", 5, 17);
+  const ValueId input = builder.input("x", DataType::Float32, Shape{2, 3});
+  builder.output(builder.node("Relu", "relu", {input}), "y");
+  EXPECT_THROW(step_of(infer_shapes(builder.finish()), {}), Error);
+}
+
 }  // namespace
 }  // namespace assay

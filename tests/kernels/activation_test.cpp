@@ -1,4 +1,4 @@
-// Functions of one element, and Dropout.
+// Functions of one element.
 #include <cmath>
 #include <limits>
 
@@ -81,23 +81,6 @@ TEST(RealFunctions, AskForInfinitiesAndNotANumber) {
   EXPECT_EQ(result_of({"IsInf", {odd}}).to_int64(), (Sizes{0, 1, 1, 0}));
   EXPECT_EQ(result_of({"IsInf", {odd}, {number("detect_negative", 0)}}).to_int64(),
             (Sizes{0, 1, 0, 0}));
-}
-
-TEST(Dropout, KeepsEverythingAndSaysSo) {
-  const Tensor input = line({1, 2});
-  const auto outputs = outputs_of({"Dropout", {input}, {}, 13, 2});
-  EXPECT_EQ(outputs[0], input);
-  EXPECT_EQ(outputs[1].type(), DataType::Bool);
-  EXPECT_EQ(outputs[1].to_int64(), (Sizes{1, 1}));
-}
-
-TEST(Dropout, TrainingIsRandomUnlessNothingIsDropped) {
-  const Tensor yes = whole_tensor<std::uint8_t>(DataType::Bool, {}, {1});
-  const Tensor input = line({1, 2});
-  const Tensor none = real_tensor({}, {0});
-  const Tensor half = real_tensor({}, {0.5f});
-  EXPECT_EQ(result_of({"Dropout", {input, none, yes}}), input);
-  EXPECT_THROW(result_of({"Dropout", {input, half, yes}}), Error);
 }
 
 TEST(Arithmetic, BeforeOpset7TheSecondOperandStartsAtAnAxis) {

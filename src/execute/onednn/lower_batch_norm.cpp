@@ -31,24 +31,36 @@ Place new_like(Lowering& lowering, const Desc& layout, const Dims& dims) {
 // where nobody needs that any more.
 struct RunningStatistic {
   Place from;
+  Place of_batch;
   Place to;
 };
 
-RunningStatistic running_statistic(Lowering& lowering, NodeId id, std::size_t input) {
+// None where the norm was not asked for them: it repeats what has been done before.
+std::vector<RunningStatistic> running_statistics(Lowering& lowering, NodeId id, const Place& mean,
+                                                 const Place& variance) {
   const Node& node = lowering.node(id);
-  const ValueId running = node.inputs[input];
-  const ValueId next = node.outputs[input - 2];
-  RunningStatistic statistic{.from = lowering.row_major(running), .to = {}};
-  statistic.to = lowering.may_replace(running, id) ? statistic.from : lowering.new_row_major(next);
-  lowering.set_place(next, statistic.to);
-  return statistic;
+  std::vector<RunningStatistic> statistics;
+  for (const std::size_t i : {1u, 2u}) {
+    if (!node.has_output(i)) continue;
+    const ValueId running = node.inputs[2 + i];
+    const Place from = lowering.row_major(running);
+    const bool in_place = lowering.may_replace(running, id);
+    const Place to = in_place ? from : lowering.new_row_major(node.outputs[i]);
+    lowering.set_place(node.outputs[i], to);
+    statistics.push_back({from, i == 1 ? mean : variance, to});
+  }
+  return statistics;
 }
 
-void follow(const float* running, const float* of_batch, float momentum, float* to,
-            std::size_t channels) {
-  for (std::size_t c = 0; c < channels; ++c) {
-    to[c] = momentum * running[c] + (1 - momentum) * of_batch[c];
-  }
+Runner follow(const RunningStatistic& statistic, float momentum, const Addresses& at) {
+  const float* running = at.floats(statistic.from);
+  const float* of_batch = at.floats(statistic.of_batch);
+  float* to = at.floats(statistic.to);
+  return [=, channels = statistic.to.elements()] {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      to[c] = momentum * running[c] + (1 - momentum) * of_batch[c];
+    }
+  };
 }
 
 bool takes_vectors(const Lowering& lowering, const Node& node, std::size_t first, std::size_t last,
@@ -64,7 +76,7 @@ bool takes_vectors(const Lowering& lowering, const Node& node, std::size_t first
 
 bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (node.inputs.size() != 5 || node.outputs.size() != 3 || !node.has_output(2)) return false;
+  if (node.inputs.size() != 5 || node.outputs.size() > 3) return false;
   if (!lowering.is_float(node.inputs[0])) return false;
   const auto layout = layout_of(lowering, node.inputs[0]);
   if (!layout) return false;
@@ -78,14 +90,17 @@ bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
   const Place variance = new_vector(lowering, dims[1]);
   const Place scale = lowering.row_major(node.inputs[1]);
   const Place shift = lowering.row_major(node.inputs[2]);
-  const RunningStatistic running_mean = running_statistic(lowering, id, 3);
-  const RunningStatistic running_variance = running_statistic(lowering, id, 4);
+  const auto statistics = running_statistics(lowering, id, mean, variance);
   const Desc vector = plain_desc({dims[1]});
   StepDraft draft{.nodes = {id},
                   .algorithm = choice->implementation,
                   .executed_flops = saturating_multiply(result.elements(), 7),
-                  .reads = {source, scale, shift, running_mean.from, running_variance.from},
-                  .writes = {result, mean, variance, running_mean.to, running_variance.to}};
+                  .reads = {source, scale, shift},
+                  .writes = {result, mean, variance}};
+  for (const RunningStatistic& one : statistics) {
+    draft.reads.push_back(one.from);
+    draft.writes.push_back(one.to);
+  }
   std::vector<Argument> arguments = {
       {DNNL_ARG_SRC, *layout, source}, {DNNL_ARG_DST, *layout, result},
       {DNNL_ARG_SCALE, vector, scale}, {DNNL_ARG_SHIFT, vector, shift},
@@ -94,16 +109,10 @@ bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
   const Binder normalise = primitive_binder(choice->primitive, std::move(arguments));
   const float momentum = node.float_or("momentum", 0.9f);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
-    const Runner run = normalise(at);
-    const auto channels = static_cast<std::size_t>(mean.elements());
-    const float* means[] = {at.floats(running_mean.from), at.floats(mean)};
-    const float* variances[] = {at.floats(running_variance.from), at.floats(variance)};
-    float* to_mean = at.floats(running_mean.to);
-    float* to_variance = at.floats(running_variance.to);
-    return [=] {
-      run();
-      follow(means[0], means[1], momentum, to_mean, channels);
-      follow(variances[0], variances[1], momentum, to_variance, channels);
+    std::vector<Runner> parts = {normalise(at)};
+    for (const RunningStatistic& one : statistics) parts.push_back(follow(one, momentum, at));
+    return [parts] {
+      for (const Runner& part : parts) part();
     };
   });
   lowering.set_place(node.outputs[0], result);

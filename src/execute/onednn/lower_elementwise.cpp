@@ -8,6 +8,7 @@
 #include "execute/onednn/chain.h"
 #include "execute/onednn/lowering.h"
 #include "execute/threads.h"
+#include "graph/node_kinds.h"
 #include "kernels/shape_math.h"
 #include "transform/batch_norm.h"
 
@@ -346,7 +347,9 @@ void add_vector_link(Lowering& lowering, Draft& draft, BinaryOp op,
 // A batch norm that no convolution took in: a factor and a shift for each channel.
 bool lower_batch_norm(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (node.has_output(1)) return lower_trained_batch_norm(lowering, id);
+  if (is_training_batch_norm(node, lowering.graph().opset())) {
+    return lower_trained_batch_norm(lowering, id);
+  }
   if (!is_usable(lowering, node.inputs[0]) || node.inputs.size() != 5) return false;
   const auto affine =
       batch_norm_affine(node, [&](ValueId value) { return lowering.constant(value); });

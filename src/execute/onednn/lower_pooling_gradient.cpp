@@ -36,6 +36,11 @@ std::vector<PoolWindow> windows_of(const WindowGrid& grid) {
   return windows;
 }
 
+bool are_squares(const WindowAxis& axis) {
+  return axis.kernel == 2 && axis.stride == 2 && axis.dilation == 1 && axis.pad_begin == 0 &&
+         axis.input == 2 * axis.output;
+}
+
 // A ReLU's gradient that alone reads the result, and whose results the pooled images are.
 NodeId relu_behind(const Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
@@ -71,6 +76,7 @@ Binder gradient_binder(const Lowering& lowering, const WindowGrid& grid, const B
                                 .row_step = size(grid.axes[1].dilation),
                                 .column_step = size(grid.axes[2].dilation),
                                 .windows = size(grid.output_elements()),
+                                .are_squares = are_squares(grid.axes[1]) && are_squares(grid.axes[2]),
                                 .positive_only = positive_only};
   const int threads = lowering.threads();
   return [=, windows = windows_of(grid)](const Addresses& at) -> Runner {

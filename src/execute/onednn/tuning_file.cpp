@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "base/atomic_file.h"
@@ -51,11 +52,27 @@ std::map<std::string, std::string> read_answers(const std::filesystem::path& pat
   return answers;
 }
 
+// Where no file keeps them: equal programs of one process are compiled alike.
+struct OwnAnswers {
+  std::mutex mutex;
+  std::map<std::string, std::string> answers;
+};
+
+OwnAnswers& own_answers() {
+  static OwnAnswers own;
+  return own;
+}
+
 }  // namespace
 
 TuningFile::TuningFile(std::filesystem::path path)
     : path_(std::move(path)), machine_(this_machine_and_library()) {
-  if (!path_.empty()) answers_ = read_answers(path_);
+  if (!path_.empty()) {
+    answers_ = read_answers(path_);
+    return;
+  }
+  const std::lock_guard lock(own_answers().mutex);
+  answers_ = own_answers().answers;
 }
 
 std::optional<std::string> TuningFile::find(const std::string& question) const {
@@ -70,7 +87,13 @@ void TuningFile::add(const std::string& question, const std::string& answer) {
 }
 
 void TuningFile::save() {
-  if (path_.empty() || !has_news_) return;
+  if (!has_news_) return;
+  has_news_ = false;
+  if (path_.empty()) {
+    const std::lock_guard lock(own_answers().mutex);
+    own_answers().answers = answers_;
+    return;
+  }
   answers_.merge(read_answers(path_));
   AtomicFile file(path_);
   file.write(fmt::format("{}\n", kFirstLine));
@@ -78,7 +101,6 @@ void TuningFile::save() {
     file.write(fmt::format("{}\t{}\n", question, answer));
   }
   file.commit();
-  has_news_ = false;
 }
 
 }  // namespace assay::onednn

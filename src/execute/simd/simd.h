@@ -106,6 +106,7 @@ struct PoolGradientShape {
   std::size_t row_step = 1, column_step = 1;  // dilations
   std::size_t windows = 0;
   const PoolWindow* taps = nullptr;
+  bool are_squares = false;    // of 2×2, side by side, covering all pixels
   bool positive_only = false;  // also the gradient of a ReLU whose results the pixels are
 };
 

@@ -1,4 +1,8 @@
-// The ops of backward passes. Where a shape does not follow from the inputs, an attribute tells it.
+// The ops of training and backward passes. Where a shape does not follow from the inputs, an
+// attribute tells it.
+#include <algorithm>
+#include <iterator>
+
 #include "infer/rules.h"
 
 namespace assay {
@@ -34,6 +38,21 @@ void normalization_gradient(InferContext& context) {
   }
 }
 
+// Gradients of X, W, R, B, initial_h, and of an LSTM's initial_c and P: each as its operand.
+void recurrent_gradient(InferContext& context) {
+  constexpr std::size_t kOperands[] = {0, 1, 2, 3, 5, 6, 7};
+  for (std::size_t output = 0; output < std::min(context.output_count(), std::size(kOperands));
+       ++output) {
+    if (context.node().has_output(output)) context.set(output, context.type(kOperands[output]));
+  }
+}
+
+// The same dimensions, and which elements were kept.
+void dropout(InferContext& context) {
+  same_as_input(context);
+  context.set(1, DataType::Bool, context.type(0).shape);
+}
+
 }  // namespace
 
 void add_gradient_rules(RuleTable& table) {
@@ -51,6 +70,9 @@ void add_gradient_rules(RuleTable& table) {
   table["SliceGradient"] = as_input_dims<0>;
   table["LikelihoodGradient"] = same_as_input;
   table["SoftmaxCrossEntropyGradient"] = same_as_input;
+  table["Dropout"] = dropout;
+  for (const char* op : {"RnnGradient", "GruGradient", "LstmGradient"})
+    table[op] = recurrent_gradient;
 }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Functions between layers, and Dropout.
+// Functions between layers.
 #include <cmath>
 #include <numbers>
 
@@ -130,22 +130,6 @@ void log_softmax(GradientContext& context) {
   context.give(0, context.reshaped(back, context.output_dims()));
 }
 
-// In training the kept ones are divided by their share; at inference nothing happens.
-void dropout(GradientContext& context) {
-  const Tensor* training = context.known(2);
-  if (context.has(2) && training == nullptr) context.fail("training_mode is not known");
-  if (training == nullptr || training->to_int64().front() == 0) {
-    return context.give(0, context.gradient());
-  }
-  const Tensor* ratio = context.known(1);
-  if (context.has(1) && ratio == nullptr) context.fail("the ratio is not known");
-  const double dropped = ratio == nullptr ? 0.5 : ratio->to_double().front();
-  if (dropped == 0) return context.give(0, context.gradient());
-  if (!context.node().has_output(1)) context.fail("its mask is not kept");
-  const ValueId scaled = context.times(context.gradient(), 1 / (1 - dropped));
-  context.give(0, context.where(context.out(1), scaled));
-}
-
 }  // namespace
 
 void add_activation_gradients(GradientTable& table) {
@@ -163,7 +147,6 @@ void add_activation_gradients(GradientTable& table) {
   table["Gelu"] = gelu;
   table["Softmax"] = softmax;
   table["LogSoftmax"] = log_softmax;
-  table["Dropout"] = dropout;
 }
 
 }  // namespace assay

@@ -7,19 +7,22 @@
 namespace assay {
 
 BackwardPass::BackwardPass(const Inferred& model)
-    : model_(model), graph_(model.graph), given_(model.graph.value_count()) {}
+    : model_(model), graph_(with_dropout_masks(model)), given_(model.graph.value_count()) {}
 
 std::vector<ValueId> BackwardPass::emit(std::string op, std::vector<ValueId> inputs,
                                         std::vector<Attribute> attributes, std::string_view domain,
-                                        std::size_t outputs) {
+                                        const std::vector<bool>& has_output) {
   const std::string name = fmt::format("{}/gradient/{}.{}", prefix_, op, emitted_++);
   Node node{.name = name,
             .op = std::move(op),
             .domain = std::string(domain),
             .inputs = std::move(inputs),
             .attributes = std::move(attributes)};
-  for (std::size_t i = 0; i < outputs; ++i) {
-    node.outputs.push_back(graph_.add_value(outputs == 1 ? name : fmt::format("{}:{}", name, i)));
+  for (std::size_t i = 0; i < has_output.size(); ++i) {
+    const bool is_only = has_output.size() == 1;
+    node.outputs.push_back(has_output[i]
+                               ? graph_.add_value(is_only ? name : fmt::format("{}:{}", name, i))
+                               : ValueId{});
   }
   if (!domain.empty()) graph_.opsets[std::string(domain)] = 1;
   std::vector<ValueId> results = node.outputs;
@@ -44,7 +47,8 @@ ValueId BackwardPass::total(ValueId value) {
   auto& given = given_[value.number];
   if (given.empty()) return {};
   ValueId sum = given.front();
-  for (std::size_t i = 1; i < given.size(); ++i) sum = emit("Add", {sum, given[i]}, {}, "", 1)[0];
+  for (std::size_t i = 1; i < given.size(); ++i)
+    sum = emit("Add", {sum, given[i]}, {}, "", {true})[0];
   given = {sum};
   return sum;
 }
@@ -79,7 +83,7 @@ ValueId GradientContext::gradient(std::size_t output) {
 
 ValueId GradientContext::node(std::string op, std::vector<ValueId> inputs,
                               std::vector<Attribute> attributes) {
-  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), "", 1)[0];
+  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), "", {true})[0];
 }
 
 ValueId GradientContext::own(std::string op, std::vector<ValueId> inputs,
@@ -90,7 +94,20 @@ ValueId GradientContext::own(std::string op, std::vector<ValueId> inputs,
 std::vector<ValueId> GradientContext::own_with_outputs(std::string op, std::vector<ValueId> inputs,
                                                        std::size_t outputs,
                                                        std::vector<Attribute> attributes) {
-  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), kOwnDomain, outputs);
+  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), kOwnDomain,
+                    std::vector<bool>(outputs, true));
+}
+
+void GradientContext::give_from_own(std::string op, std::vector<ValueId> inputs,
+                                    std::span<const std::size_t> receivers,
+                                    std::vector<Attribute> attributes) {
+  std::vector<bool> are_wanted;
+  for (const std::size_t input : receivers) are_wanted.push_back(wants(input));
+  const auto gradients =
+      pass_.emit(std::move(op), std::move(inputs), std::move(attributes), kOwnDomain, are_wanted);
+  for (std::size_t i = 0; i < receivers.size(); ++i) {
+    if (are_wanted[i]) give(receivers[i], gradients[i]);
+  }
 }
 
 ValueId GradientContext::number(double number) {

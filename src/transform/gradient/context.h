@@ -15,6 +15,9 @@
 
 namespace assay {
 
+// The model's graph, in which every Dropout that may drop something tells its mask.
+Graph with_dropout_masks(const Inferred& model);
+
 // The graph that grows while gradients are collected.
 class BackwardPass {
  public:
@@ -24,10 +27,10 @@ class BackwardPass {
   const Inferred& model() const { return model_; }
   std::int64_t opset() const { return graph_.opset(); }
 
-  // A node with so many outputs, named after the node whose gradient is being taken.
+  // A node named after the one whose gradient is being taken. Outputs may be left out.
   std::vector<ValueId> emit(std::string op, std::vector<ValueId> inputs,
                             std::vector<Attribute> attributes, std::string_view domain,
-                            std::size_t outputs);
+                            const std::vector<bool>& has_output);
   ValueId constant(Tensor tensor);
   // Whose gradient is taken from now on.
   void begin(NodeId node, std::string name) {
@@ -69,6 +72,10 @@ class GradientContext {
   const Tensor* known(std::size_t input) const;  // content that does not change; null otherwise
   Dims known_ints(std::size_t input) const;      // fails where it is not known
 
+  // Of an output; invalid where nobody reads it.
+  ValueId gradient_if_any(std::size_t output) {
+    return node_.has_output(output) ? pass_.total(out(output)) : ValueId{};
+  }
   // Of an output; zeros where nobody reads it.
   ValueId gradient(std::size_t output = 0);
   void give(std::size_t input, ValueId gradient) { pass_.give(in(input), gradient); }
@@ -78,6 +85,10 @@ class GradientContext {
   ValueId own(std::string op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {});
   std::vector<ValueId> own_with_outputs(std::string op, std::vector<ValueId> inputs,
                                         std::size_t outputs, std::vector<Attribute> attributes);
+  // An op with an output for the gradient of each of `receivers`, which are inputs of the node;
+  // outputs for those that want none are left out.
+  void give_from_own(std::string op, std::vector<ValueId> inputs,
+                     std::span<const std::size_t> receivers, std::vector<Attribute> attributes);
   ValueId add(ValueId a, ValueId b) { return node("Add", {a, b}); }
   ValueId sub(ValueId a, ValueId b) { return node("Sub", {a, b}); }
   ValueId mul(ValueId a, ValueId b) { return node("Mul", {a, b}); }
@@ -119,6 +130,7 @@ class GradientContext {
 };
 
 using GradientRule = void (*)(GradientContext&);
+// Keys are "Conv" for the standard domain and "domain:Op" for others.
 using GradientTable = std::unordered_map<std::string_view, GradientRule>;
 
 // Null for an op that has none.
@@ -126,6 +138,7 @@ GradientRule find_gradient_rule(const Node& node);
 
 void add_elementwise_gradients(GradientTable& table);
 void add_activation_gradients(GradientTable& table);
+void add_dropout_gradients(GradientTable& table);
 void add_convolution_gradients(GradientTable& table);
 void add_matrix_gradients(GradientTable& table);
 void add_normalization_gradients(GradientTable& table);
@@ -133,5 +146,6 @@ void add_pooling_gradients(GradientTable& table);
 void add_movement_gradients(GradientTable& table);
 void add_reduction_gradients(GradientTable& table);
 void add_loss_gradients(GradientTable& table);
+void add_recurrent_gradients(GradientTable& table);
 
 }  // namespace assay

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::int64_t kOldestOpset = 11;
 
+std::string key_of(const Node& node) {
+  return node.is_standard() ? node.op : node.domain + ":" + node.op;
+}
+
 bool is_real(const Graph& graph, ValueId value) {
   return is_floating(graph.value(value).type.element);
 }
@@ -59,9 +63,8 @@ void check_rules(const Graph& graph, const std::vector<bool>& on_the_way) {
   for (std::size_t i = 0; i < on_the_way.size(); ++i) {
     const Node& node = graph.nodes()[i];
     if (!on_the_way[i] || find_gradient_rule(node) != nullptr) continue;
-    const std::string op = node.is_standard() ? node.op : node.domain + ":" + node.op;
-    missing.insert(
-        fmt::format("{} ('{}')", op, graph.display_name(NodeId{static_cast<std::uint32_t>(i)})));
+    missing.insert(fmt::format("{} ('{}')", key_of(node),
+                               graph.display_name(NodeId{static_cast<std::uint32_t>(i)})));
   }
   if (missing.empty()) return;
   const std::vector<std::string> names(missing.begin(), missing.end());
@@ -81,6 +84,7 @@ GradientTable all_rules() {
   GradientTable table;
   add_elementwise_gradients(table);
   add_activation_gradients(table);
+  add_dropout_gradients(table);
   add_convolution_gradients(table);
   add_matrix_gradients(table);
   add_normalization_gradients(table);
@@ -88,6 +92,7 @@ GradientTable all_rules() {
   add_movement_gradients(table);
   add_reduction_gradients(table);
   add_loss_gradients(table);
+  add_recurrent_gradients(table);
   return table;
 }
 
@@ -95,8 +100,7 @@ GradientTable all_rules() {
 
 GradientRule find_gradient_rule(const Node& node) {
   static const GradientTable table = all_rules();
-  if (!node.is_standard()) return nullptr;
-  const auto found = table.find(node.op);
+  const auto found = table.find(key_of(node));
   return found == table.end() ? nullptr : found->second;
 }
 
@@ -116,7 +120,7 @@ Differentiated differentiate(const Inferred& model, ValueId loss, std::span<cons
   pass.give(loss, pass.constant(store_real(type.element, type.shape->values(), {1.0})));
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     if (!on_the_way[i]) continue;
-    const Node& node = graph.nodes()[i];
+    const Node& node = pass.graph().nodes()[i];  // which has its mask, if it is a Dropout
     const NodeId id{static_cast<std::uint32_t>(i)};
     pass.begin(id, graph.display_name(id));
     GradientContext context(pass, node, depends);

@@ -1,4 +1,5 @@
 // BatchNormalization by the batch's statistics or by stored ones, and LayerNormalization.
+#include "graph/node_kinds.h"
 #include "transform/gradient/context.h"
 
 namespace assay {
@@ -8,11 +9,6 @@ namespace {
 void give_scale_and_bias(GradientContext& context, const std::vector<ValueId>& gradients) {
   if (context.wants(1)) context.give(1, gradients[1]);
   if (context.wants(2)) context.give(2, gradients[2]);
-}
-
-bool is_training(const GradientContext& context) {
-  if (context.opset() >= 14) return context.node().int_or("training_mode", 0) != 0;
-  return context.node().has_output(1);
 }
 
 // Stored statistics are constants: a factor and a shift for each channel.
@@ -40,7 +36,9 @@ void by_stored_statistics(GradientContext& context) {
 
 void batch_normalization(GradientContext& context) {
   if (context.output_dims().size() < 2) context.fail("its input has no channels");
-  if (!is_training(context)) return by_stored_statistics(context);
+  if (!is_training_batch_norm(context.node(), context.opset())) {
+    return by_stored_statistics(context);
+  }
   const auto gradients = context.own_with_outputs(
       "BatchNormalizationGradient", {context.in(0), context.in(1), context.gradient()}, 3,
       context.attributes({"epsilon"}));

@@ -63,10 +63,11 @@ AddedLoss add_cross_entropy(Graph& graph, ValueId output) {
     rows = add_node(graph, "Transpose", {rows}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
     std::swap(dims[1], dims[2]);
   }
+  const std::int64_t classes = dims[1];
   dims.erase(dims.begin() + 1);
   const ValueId labels = add_target(graph, "labels", DataType::Int64, Shape(dims));
   const char* op = scores.are_logarithms ? "NegativeLogLikelihoodLoss" : "SoftmaxCrossEntropyLoss";
-  return {add_node(graph, op, {rows, labels}), labels};
+  return {add_node(graph, op, {rows, labels}), labels, classes};
 }
 
 AddedLoss add_mean_squared_error(Graph& graph, ValueId output) {

@@ -22,6 +22,7 @@ Trainable trainable(const Inferred& model, std::span<const ValueId> parameters);
 struct AddedLoss {
   ValueId loss;
   ValueId target;  // invalid: the loss takes none
+  std::int64_t classes = 1;
 };
 // Nodes behind the graph's own; shapes must be known.
 AddedLoss add_loss(Graph& graph, Loss loss);

@@ -4,10 +4,12 @@
 #include <array>
 
 #include "assay/differentiate.h"
+#include "assay/recompute.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "kernels/real.h"
-#include "transform/training/parts.h"
+#include "transform/dropout.h"
+#include "transform/training/accumulate.h"
 
 namespace assay {
 
@@ -47,43 +49,86 @@ class StepMaker {
       : model_(model), options_(options), trainable_(trainable(model, parameters)) {}
 
   TrainingStep make() {
+    if (trainable_.parameters.empty()) fail_bad_input("the model has no parameters to train");
     differentiate_loss();
-    add_settings();
+    if (options_.pieces > 1) repeat_pieces();
+    if (options_.accumulate > 1) {
+      part_ = accumulated(part_, options_.accumulate, options_.loss != Loss::SumOfSquares);
+    }
+    made_.rate = part_.graph.add_value(unused_name(part_.graph, "learning_rate"),
+                                       tensor_type(DataType::Float32, Shape{}));
     find_updates();
-    Graph graph = ordered();
-    made_.graph = std::move(infer_shapes(std::move(graph)).graph);
+    made_.graph = infer_shapes(ordered()).graph;
     return std::move(made_);
   }
 
  private:
   void differentiate_loss() {
-    Inferred forward = infer_shapes(std::move(trainable_.graph));
+    Graph& graph = trainable_.graph;
+    made_.number =
+        graph.add_value(unused_name(graph, "step"), tensor_type(DataType::Int64, Shape{}));
+    graph.add_input(made_.number);
+    turn_dropouts_on(graph, made_.number, options_.seed);
+    Inferred forward = infer_shapes(std::move(graph));
     const AddedLoss loss = add_loss(forward.graph, options_.loss);
-    forward = infer_shapes(std::move(forward.graph));
-    made_.loss = loss.loss;
     made_.target = loss.target;
-    if (trainable_.parameters.empty()) fail_bad_input("the model has no parameters to train");
-    back_ = differentiate(forward, loss.loss, trainable_.parameters);
+    made_.classes = loss.classes;
+    forward = infer_shapes(std::move(forward.graph));
+    Differentiated back = differentiate(forward, loss.loss, trainable_.parameters);
     const bool depends = std::ranges::any_of(
-        back_.gradients, [](const ValueGradient& one) { return one.gradient.is_valid(); });
+        back.gradients, [](const ValueGradient& one) { return one.gradient.is_valid(); });
     if (!depends) fail_bad_input("the loss depends on no parameter of the model");
+    begin_part(std::move(back), loss.loss);
   }
 
-  void add_settings() {
-    Graph& graph = back_.graph;
-    rate_ = graph.add_value(unused_name(graph, "learning_rate"),
-                            tensor_type(DataType::Float32, Shape{}));
-    step_ = graph.add_value(unused_name(graph, "step"), tensor_type(DataType::Int64, Shape{}));
+  void begin_part(Differentiated back, ValueId loss) {
+    forward_nodes_ = back.forward_nodes;
+    for (std::size_t i = 0; i < back.graph.node_count(); ++i) {
+      const bool is_forward = i < forward_nodes_;
+      part_.phases.push_back(is_forward ? Phase::Forward : Phase::Backward);
+      part_.layers.push_back(layer_of(is_forward ? NodeId{static_cast<std::uint32_t>(i)}
+                                                 : back.gradient_of[i - forward_nodes_]));
+    }
+    part_.graph = infer_shapes(std::move(back.graph)).graph;
+    part_.gradients = std::move(back.gradients);
+    for (const ValueId input : model_.graph.inputs()) {
+      if (model_.graph.initializer(input) == nullptr) part_.samples.push_back(input);
+    }
+    if (made_.target.is_valid()) part_.samples.push_back(made_.target);
+    part_.outputs.assign(model_.graph.outputs().begin(), model_.graph.outputs().end());
+    part_.loss = loss;
+    part_.statistics = trainable_.statistics;
+  }
+
+  NodeId layer_of(NodeId forward) const {
+    const bool is_models = forward.is_valid() && forward.number < trainable_.layers.size();
+    return is_models ? trainable_.layers[forward.number] : NodeId{};
+  }
+
+  void repeat_pieces() {
+    Recomputed again = recompute(part_.graph, forward_nodes_, options_.pieces);
+    std::vector<Phase> phases;
+    std::vector<NodeId> layers;
+    for (std::size_t i = 0; i < again.graph.node_count(); ++i) {
+      const std::uint32_t origin = again.origin_of[i].number;
+      phases.push_back(again.repeats[i] ? Phase::Recompute : part_.phases[origin]);
+      layers.push_back(part_.layers[origin]);
+    }
+    made_.repeated_nodes = again.repeat_count();
+    part_.graph = std::move(again.graph);
+    part_.phases = std::move(phases);
+    part_.layers = std::move(layers);
   }
 
   void find_updates() {
-    after_.resize(back_.graph.node_count());
-    const auto readers = consumers(back_.graph);
-    for (const auto& [parameter, gradient] : back_.gradients) {
+    Graph& graph = part_.graph;
+    after_.resize(graph.node_count());
+    const auto readers = consumers(graph);
+    for (const auto& [parameter, gradient] : part_.gradients) {
       if (!gradient.is_valid()) continue;
       Update update =
-          update_of(back_.graph, options_.optimizer, {rate_, step_, parameter, gradient});
-      std::uint32_t last = back_.graph.producer(gradient).number;
+          update_of(graph, options_.optimizer, {made_.rate, made_.number, parameter, gradient});
+      std::uint32_t last = graph.producer(gradient).number;
       for (const NodeId reader : readers[parameter.number]) last = std::max(last, reader.number);
       made_.gradients.push_back(gradient);
       after_[last].push_back(std::move(update));
@@ -96,11 +141,12 @@ class StepMaker {
   }
 
   Graph ordered() {
-    const Graph& old = back_.graph;
+    const Graph& old = part_.graph;
     Graph graph;
     graph.name = old.name;
     graph.info = old.info;
     graph.opsets = old.opsets;
+    graph.opsets[std::string(kOwnDomain)] = 1;
     graph.reserve(old.value_count(), old.node_count() + position_.size());
     for (const Value& value : old.values()) graph.add_value(value.name, value.type);
     add_constants(graph);
@@ -111,13 +157,13 @@ class StepMaker {
   }
 
   bool is_trained(ValueId value) const {
-    return std::ranges::any_of(back_.gradients, [&](const ValueGradient& one) {
+    return std::ranges::any_of(part_.gradients, [&](const ValueGradient& one) {
       return one.value == value && one.gradient.is_valid();
     });
   }
 
   void add_constants(Graph& graph) const {
-    for (const auto& [value, tensor] : back_.graph.initializers()) {
+    for (const auto& [value, tensor] : part_.graph.initializers()) {
       graph.add_initializer(value, tensor);
     }
     for (const ValueId parameter : trainable_.parameters) {
@@ -125,15 +171,14 @@ class StepMaker {
     }
   }
 
-  void add_inputs_and_outputs(Graph& graph) const {
-    for (const ValueId input : model_.graph.inputs()) {
-      if (model_.graph.initializer(input) == nullptr) graph.add_input(input);
-    }
-    if (made_.target.is_valid()) graph.add_input(made_.target);
-    graph.add_input(rate_);
-    graph.add_input(step_);
+  void add_inputs_and_outputs(Graph& graph) {
+    made_.target = made_.target.is_valid() ? part_.samples.back() : ValueId{};
+    made_.loss = part_.loss;
+    for (const ValueId input : part_.samples) graph.add_input(input);
+    graph.add_input(made_.rate);
+    graph.add_input(made_.number);
     graph.add_output(made_.loss);
-    for (const ValueId output : model_.graph.outputs()) graph.add_output(output);
+    for (const ValueId output : part_.outputs) graph.add_output(output);
   }
 
   void add_slot(Graph& graph, const Carried& carried, StateSlot slot) {
@@ -150,7 +195,7 @@ class StepMaker {
       const ValueId parameter = carried.input;
       add_slot(graph, carried, {Kind::Parameter, graph.value(parameter).name, stored(parameter)});
     }
-    for (const Carried& carried : trainable_.statistics) {
+    for (const Carried& carried : part_.statistics) {
       add_slot(graph, carried,
                {Kind::Statistic, graph.value(carried.input).name, stored(carried.input)});
     }
@@ -165,13 +210,10 @@ class StepMaker {
   }
 
   void add_nodes(Graph& graph) {
-    for (std::uint32_t i = 0; i < back_.graph.node_count(); ++i) {
-      const bool is_forward = i < back_.forward_nodes;
-      const NodeId forward = is_forward ? NodeId{i} : back_.gradient_of[i - back_.forward_nodes];
-      add(graph, back_.graph.node(NodeId{i}), is_forward ? Phase::Forward : Phase::Backward,
-          layer_of(forward));
+    for (std::uint32_t i = 0; i < part_.graph.node_count(); ++i) {
+      add(graph, part_.graph.node(NodeId{i}), part_.phases[i], part_.layers[i]);
       for (Update& update : after_[i]) {
-        add(graph, std::move(update.node), Phase::Update, layer_of(forward));
+        add(graph, std::move(update.node), Phase::Update, part_.layers[i]);
       }
     }
   }
@@ -180,11 +222,6 @@ class StepMaker {
     graph.add_node(std::move(node));
     made_.phases.push_back(phase);
     made_.layers.push_back(layer);
-  }
-
-  NodeId layer_of(NodeId forward) const {
-    const bool is_models = forward.is_valid() && forward.number < trainable_.layers.size();
-    return is_models ? trainable_.layers[forward.number] : NodeId{};
   }
 
   const Tensor& stored(ValueId value) const { return *model_.graph.initializer(value); }
@@ -197,9 +234,8 @@ class StepMaker {
   const Inferred& model_;
   const TrainingStepOptions& options_;
   Trainable trainable_;
-  Differentiated back_;
-  ValueId rate_;
-  ValueId step_;
+  std::size_t forward_nodes_ = 0;
+  PartOfBatch part_;
   std::vector<std::vector<Update>> after_;                       // by node they follow
   std::vector<std::pair<std::uint32_t, std::size_t>> position_;  // in `after_`, by update
   TrainingStep made_;
@@ -235,6 +271,7 @@ std::string_view name(Phase phase) {
 
 TrainingStep training_step(const Inferred& model, std::span<const ValueId> parameters,
                            const TrainingStepOptions& options) {
+  if (options.accumulate < 1) fail_usage("a step of {} batches is none", options.accumulate);
   return StepMaker(model, parameters, options).make();
 }
 

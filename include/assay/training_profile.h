@@ -1,0 +1,123 @@
+// What one step of training costs: forward, backward and update measured layer by layer, and what
+// is in memory while they run.
+//
+// The step is a graph like any other, so that everything a profile says of a model it says of the
+// step too. What is kept for the backward pass is found, not guessed: it is what that pass reads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/profile.h"
+#include "assay/profiler.h"
+#include "assay/training_step.h"
+
+namespace assay {
+
+// What a stretch of memory is for.
+enum class MemoryUse {
+  Parameters,
+  Statistics,       // running ones of batch norms
+  OptimizerState,
+  Inputs,           // samples, targets, the rate
+  KeptActivations,  // that the backward pass reads
+  Activations,      // that it does not
+  Gradients,        // of parameters
+  ActivationGradients,
+  WorkingSpace,  // of algorithms
+};
+inline constexpr std::array kMemoryUses = {
+    MemoryUse::Parameters,      MemoryUse::Statistics,  MemoryUse::OptimizerState,
+    MemoryUse::Inputs,          MemoryUse::KeptActivations, MemoryUse::Activations,
+    MemoryUse::Gradients,       MemoryUse::ActivationGradients, MemoryUse::WorkingSpace};
+std::string_view name(MemoryUse use);  // "parameters", "optimizer_state", "kept_activations", …
+
+using BytesByUse = std::array<std::int64_t, kMemoryUses.size()>;
+
+// Counted from the step's tensors, before anything is compiled.
+struct PlannedTraining {
+  std::int64_t batch = 1;
+  OptimizerKind optimizer = OptimizerKind::Sgd;
+  std::int64_t parameter_bytes = 0;
+  std::int64_t kept_activation_bytes = 0;
+  std::int64_t gradient_bytes = 0;   // of all parameters together
+  std::int64_t optimizer_bytes = 0;
+  std::int64_t step_bytes = 0;  // all that a step needs at its worst moment, each tensor once
+};
+PlannedTraining plan_training(const Graph& model, std::int64_t batch,
+                              const TrainingStepOptions& options, Bindings bindings = {});
+
+// The largest batch whose step takes no more than so many bytes; nothing where not even one sample
+// fits.
+std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t budget_bytes,
+                                             const TrainingStepOptions& options,
+                                             const Bindings& bindings = {});
+
+// The arena while one step of the program runs.
+struct TrainingMemory {
+  PlannedTraining planned = {};
+  std::int64_t arena_bytes = 0;      // as the engine planned it, and as it was allocated
+  std::int64_t constant_bytes = 0;   // weights that do not change
+  std::vector<BytesByUse> by_step = {};  // in use while the program's step runs
+  std::size_t peak_step = 0;
+  std::optional<std::int64_t> peak_rss_growth_bytes = {};
+};
+
+struct PhaseTotals {
+  Phase phase = Phase::Forward;
+  std::int64_t macs = 0;
+  std::int64_t flops = 0;
+  std::int64_t executed_flops = 0;
+  double time_ms = 0;  // in a typical run
+  double share = 0;
+};
+
+struct LayerPhase {
+  std::int64_t flops = 0;
+  std::optional<double> time_ms = {};  // missing where it has no step of its own
+};
+
+// A node of the model with its way back and its update.
+struct TrainingLayer {
+  std::string name;
+  std::string op;
+  std::int64_t parameters = 0;
+  LayerPhase forward = {};
+  LayerPhase backward = {};  // recomputation included
+  LayerPhase update = {};
+  double share = 0;  // of the step
+};
+
+struct TrainingProfileOptions {
+  ProfileOptions profile = {};
+  TrainingStepOptions step = {};
+  double learning_rate = 1e-3;
+};
+
+struct TrainingProfile {
+  Profile step;  // of the step as a graph
+  Optimizer optimizer = {};
+  Loss loss = Loss::SumOfSquares;
+  std::int64_t parameters = 0;
+  std::vector<PhaseTotals> phases = {};    // in order; recomputation only where there is any
+  std::vector<TrainingLayer> layers = {};  // in execution order, then what belongs to no layer
+  std::vector<std::size_t> step_phases = {};  // by step of the program: position in `phases`
+  TrainingMemory memory = {};
+
+  const PhaseTotals& totals(Phase phase) const;  // zeros where there is none
+  double backward_to_forward() const;            // measured time; people guess 2
+};
+
+TrainingProfile profile_training(Graph graph, std::string name,
+                                 const TrainingProfileOptions& options = {},
+                                 Progress* progress = nullptr);
+
+// The same under the contract's keys.
+BackwardPass backward_pass_of(const TrainingProfile& profile);
+
+}  // namespace assay

@@ -1,0 +1,79 @@
+// The memory of a training step as its tensors tell it, for any batch.
+#include <algorithm>
+
+#include "assay/bind.h"
+#include "assay/cost.h"
+#include "assay/memory.h"
+#include "base/fail.h"
+#include "profile/training/memory_use.h"
+#include "profile/training/planned.h"
+
+namespace assay {
+
+namespace {
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.byte_size());
+}
+
+std::vector<HeldBytes> held_by(const MemoryPlan& plan) {
+  std::vector<HeldBytes> held;
+  for (const Buffer& buffer : plan.buffers) {
+    held.push_back({buffer.value, buffer.bytes, buffer.first_step, buffer.last_step});
+  }
+  return held;
+}
+
+}  // namespace
+
+PlannedTraining planned(const TrainingStep& step, const MemoryPlan& plan, std::int64_t batch,
+                        OptimizerKind optimizer) {
+  PlannedTraining result{.batch = batch, .optimizer = optimizer, .step_bytes = plan.arena_bytes};
+  for (const StateSlot& slot : step.state) {
+    if (slot.kind == StateSlot::Kind::Parameter) result.parameter_bytes += bytes_of(slot.initial);
+    if (slot.kind == StateSlot::Kind::Optimizer) result.optimizer_bytes += bytes_of(slot.initial);
+  }
+  result.gradient_bytes = result.parameter_bytes;
+  const MemoryUses uses(step, step.phases);
+  for (const HeldBytes& held : held_by(plan)) {
+    if (uses.use_of(held) == MemoryUse::KeptActivations) result.kept_activation_bytes += held.bytes;
+  }
+  return result;
+}
+
+PlannedTraining plan_training(const Graph& model, std::int64_t batch,
+                              const TrainingStepOptions& options, Bindings bindings) {
+  bindings.batch = batch;
+  const Inferred inferred = infer_shapes(bind_inputs(model, bindings).graph);
+  const TrainingStep step = training_step(inferred, trainable_parameters(inferred), options);
+  const MemoryPlan plan = plan_memory(infer_shapes(step.graph));
+  return planned(step, plan, batch, options.optimizer.kind);
+}
+
+// Memory grows with the batch: twice as many until it is too much, then halving what is left.
+std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t budget_bytes,
+                                             const TrainingStepOptions& options,
+                                             const Bindings& bindings) {
+  if (budget_bytes <= 0) fail_usage("a budget of {} bytes is none", budget_bytes);
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  std::optional<PlannedTraining> best;
+  const auto fits = [&](std::int64_t batch) {
+    PlannedTraining plan = plan_training(model, batch, options, bindings);
+    if (plan.step_bytes > budget_bytes) return false;
+    best = plan;
+    return true;
+  };
+  std::int64_t low = 0;
+  std::int64_t high = 1;
+  while (high <= kMost && fits(high)) {
+    low = high;
+    high *= 2;
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return best;
+}
+
+}  // namespace assay

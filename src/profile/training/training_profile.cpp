@@ -1,0 +1,230 @@
+// The story of a training profile: make the step, profile it as any graph, then tell whose time and
+// whose memory it was.
+#include "assay/training_profile.h"
+
+#include <algorithm>
+
+#include "assay/cost.h"
+#include "base/checked.h"
+#include "base/fail.h"
+#include "profile/compiled_model.h"
+#include "profile/observe.h"
+#include "profile/profile_prepared.h"
+#include "profile/training/memory_use.h"
+#include "profile/training/planned.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::array kPhases = {Phase::Forward, Phase::Recompute, Phase::Backward, Phase::Update};
+
+// What is left of the program when it is gone.
+struct ProgramMemoryFacts {
+  std::vector<ProgramBuffer> buffers;
+  ProgramMemory memory;
+};
+
+// Labels go round the classes; a rate and the number of a step are what they are.
+Tensor input_named(const Value& input, const TrainingStep& step, double rate, std::uint64_t seed) {
+  const std::string& name = input.name;
+  if (step.target.is_valid() && name == step.graph.value(step.target).name &&
+      input.type.element == DataType::Int64) {
+    const std::int64_t count = input.type.shape->elements().value();
+    std::vector<std::int64_t> labels(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      labels[i] = static_cast<std::int64_t>(i) % step.classes;
+    }
+    return Tensor::of_int64(input.type.shape->values(), labels);
+  }
+  if (name == step.graph.value(step.rate).name)
+    return Tensor::of_float({}, {static_cast<float>(rate)});
+  if (name == step.graph.value(step.number).name) return Tensor::of_int64({}, {1});
+  return random_inputs({input}, seed).front();
+}
+
+void feed(Program& program, const TrainingStep& step, const TrainingProfileOptions& options) {
+  std::vector<Tensor> inputs;
+  for (const Value& input : program.inputs()) {
+    const auto given = options.profile.run.inputs.find(input.name);
+    inputs.push_back(given != options.profile.run.inputs.end()
+                         ? given->second
+                         : input_named(input, step, options.learning_rate,
+                                       options.profile.run.seed));
+  }
+  program.set_inputs(inputs);
+  std::vector<Tensor> state;
+  for (const StateSlot& slot : step.state) state.push_back(slot.initial);
+  program.set_state(state);
+}
+
+// Of the program's steps. A change of layout that belongs to no node is part of what comes next.
+std::vector<Phase> phases_of(const std::vector<ProfileStep>& steps, const TrainingStep& step) {
+  std::vector<Phase> phases(steps.size(), Phase::Update);
+  Phase next = Phase::Update;
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    const auto& layers = steps[i].info.layers;
+    if (!layers.empty()) next = step.phases[layers.front().number];
+    phases[i] = next;
+  }
+  return phases;
+}
+
+std::vector<PhaseTotals> phase_totals(const Profile& profile, const CostSheet& cost,
+                                      const TrainingStep& step, const std::vector<Phase>& phases) {
+  std::vector<PhaseTotals> totals;
+  for (const Phase phase : kPhases) totals.push_back({.phase = phase});
+  const auto of = [&](Phase phase) -> PhaseTotals& {
+    return totals[static_cast<std::size_t>(phase)];
+  };
+  for (const LayerCost& layer : cost.layers) {
+    if (!layer.node.is_valid()) continue;
+    PhaseTotals& sum = of(step.phases[layer.node.number]);
+    sum.macs = saturating_add(sum.macs, layer.macs);
+    sum.flops = saturating_add(sum.flops, layer.flops);
+  }
+  for (std::size_t i = 0; i < profile.steps.size(); ++i) {
+    PhaseTotals& sum = of(phases[i]);
+    sum.executed_flops = saturating_add(sum.executed_flops, profile.steps[i].info.executed_flops);
+    sum.time_ms += profile.steps[i].time_ms;
+    sum.share += profile.steps[i].share;
+  }
+  std::erase_if(totals, [](const PhaseTotals& sum) {
+    return sum.phase == Phase::Recompute && sum.flops == 0 && sum.time_ms == 0;
+  });
+  return totals;
+}
+
+LayerPhase& part_of(TrainingLayer& layer, Phase phase) {
+  if (phase == Phase::Forward) return layer.forward;
+  return phase == Phase::Update ? layer.update : layer.backward;
+}
+
+// A row for every node of the model, and one for the loss and whatever else belongs to none.
+class LayerRows {
+ public:
+  LayerRows(const Graph& model, const CostSheet& model_cost, const TrainingStep& step)
+      : step_(step), rows_(model.node_count() + 1) {
+    for (std::uint32_t i = 0; i < model.node_count(); ++i) {
+      rows_[i].name = model.display_name(NodeId{i});
+      rows_[i].op = model.node(NodeId{i}).op;
+    }
+    rows_.back().name = "(loss and the rest)";
+    for (const LayerCost& cost : model_cost.layers) {
+      if (cost.node.is_valid()) rows_[cost.node.number].parameters += cost.parameters;
+    }
+  }
+
+  void add_work(const CostSheet& cost) {
+    for (const LayerCost& one : cost.layers) {
+      if (!one.node.is_valid()) continue;
+      LayerPhase& part = part_of(row_of(one.node), step_.phases[one.node.number]);
+      part.flops = saturating_add(part.flops, one.flops);
+    }
+  }
+
+  void add_time(const std::vector<ProfileStep>& steps, const std::vector<Phase>& phases) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto& nodes = steps[i].info.layers;
+      TrainingLayer& row = nodes.empty() ? rows_.back() : row_of(nodes.front());
+      LayerPhase& part = part_of(row, phases[i]);
+      part.time_ms = part.time_ms.value_or(0) + steps[i].time_ms;
+      row.share += steps[i].share;
+    }
+  }
+
+  std::vector<TrainingLayer> take() { return std::move(rows_); }
+
+ private:
+  TrainingLayer& row_of(NodeId node) {
+    const NodeId layer = step_.layers[node.number];
+    return layer.is_valid() ? rows_[layer.number] : rows_.back();
+  }
+
+  const TrainingStep& step_;
+  std::vector<TrainingLayer> rows_;
+};
+
+TrainingMemory memory_of(const TrainingStep& step, const std::vector<Phase>& phases,
+                         const ProgramMemoryFacts& facts) {
+  TrainingMemory memory{.arena_bytes = facts.memory.arena_bytes,
+                        .constant_bytes = facts.memory.weight_bytes};
+  std::vector<HeldBytes> held;
+  for (const ProgramBuffer& buffer : facts.buffers) {
+    held.push_back({buffer.value, buffer.bytes, buffer.first_step, buffer.last_step});
+  }
+  memory.by_step = MemoryUses(step, phases).by_step(held);
+  std::int64_t most = -1;
+  for (std::size_t i = 0; i < memory.by_step.size(); ++i) {
+    if (total(memory.by_step[i]) <= most) continue;
+    most = total(memory.by_step[i]);
+    memory.peak_step = i;
+  }
+  return memory;
+}
+
+Prepared prepared_step(const Prepared& model, const TrainingStep& step) {
+  Prepared prepared;
+  prepared.model = model.model;
+  prepared.batch = model.batch;
+  prepared.warnings = model.warnings;
+  prepared.inferred = infer_shapes(step.graph);
+  prepared.cost = count_costs(prepared.inferred);
+  prepared.plan = plan_memory(prepared.inferred);
+  return prepared;
+}
+
+}  // namespace
+
+const PhaseTotals& TrainingProfile::totals(Phase phase) const {
+  static const PhaseTotals kNone;
+  const auto found = std::ranges::find(phases, phase, &PhaseTotals::phase);
+  return found == phases.end() ? kNone : *found;
+}
+
+double TrainingProfile::backward_to_forward() const {
+  const double forward = totals(Phase::Forward).time_ms;
+  const double back = totals(Phase::Backward).time_ms + totals(Phase::Recompute).time_ms;
+  return forward > 0 ? back / forward : 0;
+}
+
+TrainingProfile profile_training(Graph graph, std::string name,
+                                 const TrainingProfileOptions& options, Progress* progress) {
+  StartUp start_up{.read_ms = options.profile.read_ms};
+  Prepared model;
+  TrainingStep step;
+  Prepared prepared;
+  start_up.infer_ms = timed_ms(steady_clock(), [&] {
+    model = prepare_to_run(std::move(graph), std::move(name), options.profile.run);
+    step = training_step(model.inferred, trainable_parameters(model.inferred), options.step);
+    prepared = prepared_step(model, step);
+  });
+  const CostSheet cost = prepared.cost;
+  const PlannedTraining plan =
+      planned(step, prepared.plan, model.batch, options.step.optimizer.kind);
+  ProgramMemoryFacts facts;
+  const Attendant attendant{
+      .feed = [&](Program& program) { feed(program, step, options); },
+      .leave = [&](const Program& program) { facts = {program.buffers(), program.memory()}; }};
+  TrainingProfile result{
+      .step = profile_prepared(std::move(prepared), start_up, options.profile, attendant, progress),
+      .optimizer = options.step.optimizer,
+      .loss = options.step.loss,
+      .parameters = model.cost.totals.parameters};
+  const auto phases = phases_of(result.step.steps, step);
+  result.phases = phase_totals(result.step, cost, step, phases);
+  for (const Phase phase : phases) {
+    const auto found = std::ranges::find(result.phases, phase, &PhaseTotals::phase);
+    result.step_phases.push_back(static_cast<std::size_t>(found - result.phases.begin()));
+  }
+  LayerRows rows(model.inferred.graph, model.cost, step);
+  rows.add_work(cost);
+  rows.add_time(result.step.steps, phases);
+  result.layers = rows.take();
+  result.memory = memory_of(step, phases, facts);
+  result.memory.planned = plan;
+  result.memory.peak_rss_growth_bytes = result.step.memory.peak_rss_growth_bytes;
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// Holds gradients against central differences, all in double precision, on the reference engine.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/builder.h"
+
+namespace assay {
+
+using Build = std::function<ValueId(GraphBuilder&, const std::vector<ValueId>&)>;
+
+// A piece of a graph under test, and the shapes of its inputs.
+struct Case {
+  std::string name = {};
+  std::vector<Shape> inputs = {};
+  Build build = {};
+  bool are_positive = false;  // inputs, for roots and logarithms
+};
+
+// A graph of float64 inputs whose loss is the result, each element weighed differently.
+struct Scene {
+  Graph graph = {};
+  ValueId loss = {};
+};
+
+Scene scene_of(const Case& one, std::int64_t opset = 17);
+
+std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs);
+
+// The largest difference between a gradient and the slope, relative to the largest gradient.
+double worst_error(const Case& one, std::int64_t opset = 17);
+
+}  // namespace assay
