@@ -60,6 +60,7 @@
 #include "assay/text_form.h"
 #include "assay/timing.h"
 #include "assay/training_profile.h"
+#include "assay/training_report.h"
 #include "assay/training_step.h"
 #include "assay/verify.h"
 #include "assay/zoo.h"

@@ -22,7 +22,7 @@ namespace assay {
 // What a stretch of memory is for.
 enum class MemoryUse {
   Parameters,
-  Statistics,       // running ones of batch norms
+  Statistics,  // running ones of batch norms
   OptimizerState,
   Inputs,           // samples, targets, the rate
   KeptActivations,  // that the backward pass reads
@@ -32,9 +32,9 @@ enum class MemoryUse {
   WorkingSpace,  // of algorithms
 };
 inline constexpr std::array kMemoryUses = {
-    MemoryUse::Parameters,      MemoryUse::Statistics,  MemoryUse::OptimizerState,
-    MemoryUse::Inputs,          MemoryUse::KeptActivations, MemoryUse::Activations,
-    MemoryUse::Gradients,       MemoryUse::ActivationGradients, MemoryUse::WorkingSpace};
+    MemoryUse::Parameters, MemoryUse::Statistics,          MemoryUse::OptimizerState,
+    MemoryUse::Inputs,     MemoryUse::KeptActivations,     MemoryUse::Activations,
+    MemoryUse::Gradients,  MemoryUse::ActivationGradients, MemoryUse::WorkingSpace};
 std::string_view name(MemoryUse use);  // "parameters", "optimizer_state", "kept_activations", …
 
 using BytesByUse = std::array<std::int64_t, kMemoryUses.size()>;
@@ -45,12 +45,12 @@ struct PlannedTraining {
   OptimizerKind optimizer = OptimizerKind::Sgd;
   std::int64_t parameter_bytes = 0;
   std::int64_t kept_activation_bytes = 0;
-  std::int64_t gradient_bytes = 0;   // of all parameters together
+  std::int64_t gradient_bytes = 0;  // of all parameters together
   std::int64_t optimizer_bytes = 0;
   std::int64_t step_bytes = 0;  // all that a step needs at its worst moment, each tensor once
 };
-PlannedTraining plan_training(const Graph& model, std::int64_t batch,
-                              const TrainingStepOptions& options, Bindings bindings = {});
+PlannedTraining plan_training(const Graph& model, const TrainingStepOptions& options,
+                              const Bindings& bindings = {});
 
 // The largest batch whose step takes no more than so many bytes; nothing where not even one sample
 // fits.
@@ -58,11 +58,16 @@ std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t bu
                                              const TrainingStepOptions& options,
                                              const Bindings& bindings = {});
 
+// The fewest pieces (see TrainingStepOptions) that bring a step below so many bytes; an Error that
+// tells the least it can come down to where none does.
+std::size_t pieces_to_fit(const Graph& model, std::int64_t budget_bytes,
+                          const TrainingStepOptions& options, const Bindings& bindings = {});
+
 // The arena while one step of the program runs.
 struct TrainingMemory {
   PlannedTraining planned = {};
-  std::int64_t arena_bytes = 0;      // as the engine planned it, and as it was allocated
-  std::int64_t constant_bytes = 0;   // weights that do not change
+  std::int64_t arena_bytes = 0;          // as the engine planned it, and as it was allocated
+  std::int64_t constant_bytes = 0;       // weights that do not change
   std::vector<BytesByUse> by_step = {};  // in use while the program's step runs
   std::size_t peak_step = 0;
   std::optional<std::int64_t> peak_rss_growth_bytes = {};
@@ -104,8 +109,8 @@ struct TrainingProfile {
   Optimizer optimizer = {};
   Loss loss = Loss::SumOfSquares;
   std::int64_t parameters = 0;
-  std::vector<PhaseTotals> phases = {};    // in order; recomputation only where there is any
-  std::vector<TrainingLayer> layers = {};  // in execution order, then what belongs to no layer
+  std::vector<PhaseTotals> phases = {};       // in order; recomputation only where there is any
+  std::vector<TrainingLayer> layers = {};     // in execution order, then what belongs to no layer
   std::vector<std::size_t> step_phases = {};  // by step of the program: position in `phases`
   TrainingMemory memory = {};
 

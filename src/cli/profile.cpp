@@ -15,6 +15,7 @@
 #include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/profile_training.h"
 #include "cli/turns.h"
 
 namespace assay::cli {
@@ -43,6 +44,7 @@ struct Arguments {
   bool energy = false;
   std::string power_watts;
   std::string turns;
+  TrainingArguments training;
   bool json = false;
   bool csv = false;
 };
@@ -57,6 +59,8 @@ constexpr const char* kExamples = R"(Examples:
   assay profile model.onnx --roofline --hardware how near the machine's ceilings it comes
   assay profile model.onnx --out results         everything, with pictures, in a folder
   assay profile model.onnx --json > before.json  every sample; see 'assay compare'
+  assay profile model.onnx --train --batch 32    a step of training, forward, back and update
+  assay profile model.onnx --train --optimizer adam --max-mb 512   and the batch that fits
 Ctrl-C stops early and reports what was measured.)";
 
 constexpr std::size_t kTracedRuns = 5;
@@ -101,15 +105,21 @@ ProfileReportOptions report_options(const Arguments& arguments) {
   return options;
 }
 
-Profile profiled(const Arguments& arguments, bool quiet) {
+// What is to be profiled, and how.
+struct Request {
+  RequestedModel model;
+  ProfileOptions options;
+};
+
+Request request_of(const Arguments& arguments) {
   ProfileOptions options;
   options.timing = timing_options(arguments);
   apply_engine_options(arguments.engine, options.run);
-  RequestedModel request = requested_model(arguments.model);
-  request.run.program = options.run.program;
-  request.run.seed = options.run.seed;
-  options.run = std::move(request.run);
-  options.read_ms = request.read_ms;
+  RequestedModel model = requested_model(arguments.model);
+  model.run.program = options.run.program;
+  model.run.seed = options.run.seed;
+  options.run = std::move(model.run);
+  options.read_ms = model.read_ms;
   options.judge = !arguments.no_ceilings;
   options.count_events = arguments.counters;
   options.measure_energy = arguments.energy;
@@ -118,15 +128,21 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   }
   const bool wants_trace = !arguments.trace.empty() || !arguments.folder.empty();
   options.traced_runs = wants_trace ? kTracedRuns : 0;
+  return {std::move(model), std::move(options)};
+}
+
+Profile profiled(const Arguments& arguments, bool quiet) {
+  Request request = request_of(arguments);
   ProgressBar bar(quiet);
   std::optional<TurnsProgress> turns;
   if (!arguments.turns.empty()) turns.emplace(parse_decimal("--turns", arguments.turns, 0));
   Progress& progress = turns ? static_cast<Progress&>(*turns) : bar;
   catch_interrupts();
   std::vector<std::string> machine_warnings;
-  if (options.judge) options.machine = known_machine(progress, machine_warnings);
+  if (request.options.judge) request.options.machine = known_machine(progress, machine_warnings);
   Profile profile = blaming(arguments.model.model, [&] {
-    return profile_model(std::move(request.graph), arguments.model.model, options, &progress);
+    return profile_model(std::move(request.model.graph), arguments.model.model, request.options,
+                         &progress);
   });
   profile.warnings.insert(profile.warnings.end(), machine_warnings.begin(), machine_warnings.end());
   return profile;
@@ -231,7 +247,38 @@ std::string broken_gate(const Profile& profile) {
   return "";
 }
 
+// Flags that say something of a single run of the model only.
+void check_training_flags(const Arguments& arguments) {
+  const std::pair<const char*, bool> not_for_training[] = {{"--ops", arguments.ops},
+                                                           {"--steps", arguments.steps},
+                                                           {"--sort", !arguments.sort.empty()},
+                                                           {"--roofline", arguments.roofline},
+                                                           {"--hardware", arguments.hardware},
+                                                           {"--counters", arguments.counters},
+                                                           {"--trace", !arguments.trace.empty()}};
+  for (const auto& [flag, is_given] : not_for_training) {
+    if (is_given) fail_usage("{} does not go with --train; --json has every step", flag);
+  }
+}
+
+Exit run_training(const Arguments& arguments, bool quiet) {
+  check_training_flags(arguments);
+  Request request = request_of(arguments);
+  TrainingRequest training{.model = arguments.model.model,
+                           .graph = std::move(request.model.graph),
+                           .profile = std::move(request.options),
+                           .top = report_options(arguments).top,
+                           .format = arguments.json  ? TrainingRequest::Format::Json
+                                     : arguments.csv ? TrainingRequest::Format::Csv
+                                                     : TrainingRequest::Format::Table,
+                           .folder = arguments.folder,
+                           .strict = arguments.strict};
+  return run_training_profile(std::move(training), arguments.training, quiet);
+}
+
 Exit run_profile(const Arguments& arguments, bool quiet) {
+  if (arguments.training.train) return run_training(arguments, quiet);
+  check_is_unused(arguments.training);
   const ProfileReportOptions report = report_options(arguments);
   Files files(arguments);
   const Profile profile = profiled(arguments, quiet);
@@ -301,6 +348,7 @@ void add_profile(CommandLine& program) {
   add_engine_options(*profile, arguments->engine);
   add_timing_options(*profile, *arguments);
   add_report_options(*profile, *arguments);
+  add_training_options(*profile, arguments->training);
   profile->footer(kExamples);
   profile->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_profile(*arguments, program.quiet); };

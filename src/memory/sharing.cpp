@@ -12,6 +12,7 @@ namespace {
 using Names = std::unordered_set<std::string_view>;
 
 constexpr std::array<std::size_t, 1> kFirst = {0};
+constexpr std::array<std::size_t, 1> kSecond = {1};
 constexpr std::array<std::size_t, 2> kEither = {0, 1};
 constexpr std::array<std::size_t, 2> kBranches = {1, 2};
 
@@ -40,6 +41,12 @@ const Names& binary_ops() {
   return names;
 }
 
+// Gradients that follow element by element from the one they are handed.
+std::span<const std::size_t> overwritable_by_own(const Node& node) {
+  if (node.op == "ReluGradient" || node.op == "GeluGradient") return kSecond;
+  return node.op == "Dropout" ? kFirst : std::span<const std::size_t>{};
+}
+
 bool is_inference_batch_norm(const Node& node) {
   const auto outputs = std::ranges::count_if(node.outputs, &ValueId::is_valid);
   return node.op == "BatchNormalization" && outputs == 1 && node.int_or("training_mode", 0) == 0;
@@ -53,6 +60,7 @@ bool is_view(const Node& node) {
 }
 
 std::span<const std::size_t> overwritable_inputs(const Node& node) {
+  if (node.domain == kOwnDomain) return overwritable_by_own(node);
   if (!node.is_standard()) return {};
   if (unary_ops().contains(node.op)) return kFirst;
   if (binary_ops().contains(node.op)) return kEither;

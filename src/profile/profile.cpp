@@ -39,8 +39,8 @@ Started start(Inferred model, const ProgramOptions& options, const Attendant& at
   Clock& clock = steady_clock();
   const ResidentGrowth growth;
   Started started;
-  start_up.compile_ms = timed_ms(
-      clock, [&] { started.program = compile(std::move(model), options, progress); });
+  start_up.compile_ms =
+      timed_ms(clock, [&] { started.program = compile(std::move(model), options, progress); });
   attendant.feed(*started.program);
   start_up.first_run_ms = timed_ms(clock, [&] { started.program->run(); });
   started.grown_bytes = growth.bytes();
@@ -158,11 +158,9 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   start_up.infer_ms = timed_ms(steady_clock(), [&] {
     prepared = prepare_to_run(std::move(graph), std::move(name), options.run);
   });
-  const Attendant attendant{.feed = [&](Program& program) {
-    program.set_inputs(inputs_for(program, options.run));
-  }};
-  Profile profile =
-      profile_prepared(std::move(prepared), start_up, options, attendant, progress);
+  const Attendant attendant{
+      .feed = [&](Program& program) { program.set_inputs(inputs_for(program, options.run)); }};
+  Profile profile = profile_prepared(std::move(prepared), start_up, options, attendant, progress);
   profile.advice = advise(profile);
   return profile;
 }

@@ -1,5 +1,5 @@
 #include "assay/profile_report.h"
-#include "report/json_parts.h"
+#include "report/profile_json_parts.h"
 #include "report/profile_rows.h"
 
 namespace assay {
@@ -7,6 +7,8 @@ namespace assay {
 namespace {
 
 constexpr double kMegabyte = 1024.0 * 1024.0;
+
+}  // namespace
 
 Json options_json(const Profile& profile) {
   return {{"engine", name(profile.program.engine)},
@@ -24,6 +26,8 @@ Json start_up_json(const StartUp& start_up) {
           {"first_run_ms", start_up.first_run_ms}};
 }
 
+namespace {
+
 Json timing_warnings_json(const std::vector<TimingWarning>& warnings) {
   Json list = Json::array();
   for (const auto& warning : warnings) {
@@ -34,6 +38,8 @@ Json timing_warnings_json(const std::vector<TimingWarning>& warnings) {
   }
   return list;
 }
+
+}  // namespace
 
 Json latency_json(const Measurement& measured) {
   const LatencySummary& latency = measured.latency;
@@ -57,6 +63,8 @@ Json latency_json(const Measurement& measured) {
   return json;
 }
 
+namespace {
+
 Json memory_json(const ProfileMemory& memory) {
   const auto megabytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMegabyte; };
   return {{"parameter_memory_mb", megabytes(memory.program.planned_weight_bytes)},
@@ -72,6 +80,8 @@ Json memory_json(const ProfileMemory& memory) {
           {"useful_bytes", memory.useful_bytes},
           {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)}};
 }
+
+}  // namespace
 
 Json machine_json(const std::optional<Roofline>& roofline) {
   if (!roofline) return nullptr;
@@ -94,6 +104,8 @@ Json machine_json(const std::optional<Roofline>& roofline) {
           {"step_overhead_ms", roofline->step_overhead_ms},
           {"provenance", "measured"}};
 }
+
+namespace {
 
 void put_rates(const Rates& rates, Json& json) {
   json["gflops_per_second"] = optional_json(rates.gflops_per_second);
@@ -134,6 +146,8 @@ Json energy_json(const EnergyEstimate& energy) {
           {"energy_note", energy.note}};
 }
 
+}  // namespace
+
 Json step_json(const ProfileStep& step) {
   Json json = {{"name", step.info.name},
                {"op", step.info.op},
@@ -162,6 +176,8 @@ Json fell_back_json(const std::vector<ProfileStep>& steps) {
   }
   return list;
 }
+
+namespace {
 
 Json advice_json(const std::vector<Advice>& advice) {
   Json list = Json::array();

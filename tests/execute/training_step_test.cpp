@@ -164,8 +164,8 @@ TEST(TrainingStep, PlansStateWhereItStays) {
 }
 
 // Weights after one step on a batch of eight, all at once or in parts.
-std::vector<Tensor> after_one_step(const std::string& model, std::int64_t parts,
-                                   std::size_t pieces, Engine engine) {
+std::vector<Tensor> after_one_step(const std::string& model, std::int64_t parts, std::size_t pieces,
+                                   Engine engine) {
   const TrainingStep step =
       step_of(network(model, 8 / parts),
               {.loss = Loss::CrossEntropy, .accumulate = parts, .pieces = pieces});

@@ -70,14 +70,15 @@ Binder gradient_binder(const Lowering& lowering, const WindowGrid& grid, const B
                        bool positive_only, const Place& images, const Place& gradient,
                        const Place& result) {
   const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
-  const PoolGradientShape shape{.height = size(grid.axes[1].input),
-                                .width = size(grid.axes[2].input),
-                                .block = size(blocks.block),
-                                .row_step = size(grid.axes[1].dilation),
-                                .column_step = size(grid.axes[2].dilation),
-                                .windows = size(grid.output_elements()),
-                                .are_squares = are_squares(grid.axes[1]) && are_squares(grid.axes[2]),
-                                .positive_only = positive_only};
+  const PoolGradientShape shape{
+      .height = size(grid.axes[1].input),
+      .width = size(grid.axes[2].input),
+      .block = size(blocks.block),
+      .row_step = size(grid.axes[1].dilation),
+      .column_step = size(grid.axes[2].dilation),
+      .windows = size(grid.output_elements()),
+      .are_squares = are_squares(grid.axes[1]) && are_squares(grid.axes[2]),
+      .positive_only = positive_only};
   const int threads = lowering.threads();
   return [=, windows = windows_of(grid)](const Addresses& at) -> Runner {
     const float* from = at.floats(images);

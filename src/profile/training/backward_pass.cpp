@@ -42,17 +42,17 @@ BackwardPass backward_pass_of(const TrainingProfile& profile) {
   pass.gradient_memory_mb = in_mb(planned.gradient_bytes);
   pass.total_flops = pass.forward_flops + pass.backward_flops;
   pass.total_latency_ms = pass.forward_latency_ms + pass.backward_latency_ms;
-  pass.total_memory_mb = in_mb(planned.parameter_bytes + planned.kept_activation_bytes +
-                               planned.gradient_bytes);
+  pass.total_memory_mb =
+      in_mb(planned.parameter_bytes + planned.kept_activation_bytes + planned.gradient_bytes);
   const double seconds = std::max(1e-12, pass.total_latency_ms / 1000);
   pass.total_gflops_per_second = static_cast<double>(pass.total_flops) / seconds / 1e9;
-  for (const OptimizerKind kind : {OptimizerKind::Sgd, OptimizerKind::Momentum,
-                                   OptimizerKind::Adam, OptimizerKind::AdamW}) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam, OptimizerKind::AdamW}) {
     pass.optimizer_memory_estimates[std::string(name(kind))] =
         static_cast<double>(states_of(kind)) * pass.gradient_memory_mb;
   }
-  const double taken = static_cast<double>(profile.memory.arena_bytes +
-                                           profile.memory.constant_bytes);
+  const double taken =
+      static_cast<double>(profile.memory.arena_bytes + profile.memory.constant_bytes);
   pass.memory_efficiency =
       taken > 0 ? std::min(1.0, static_cast<double>(planned.step_bytes) / taken) : 0;
   if (profile.step.bottleneck) pass.bottleneck = std::string(name(*profile.step.bottleneck));
@@ -63,9 +63,9 @@ BackwardPass backward_pass_of(const TrainingProfile& profile) {
 }
 
 std::string_view name(MemoryUse use) {
-  constexpr std::string_view kNames[] = {"parameters",  "statistics",       "optimizer_state",
-                                         "inputs",      "kept_activations", "activations",
-                                         "gradients",   "activation_gradients", "working_space"};
+  constexpr std::string_view kNames[] = {"parameters", "statistics",           "optimizer_state",
+                                         "inputs",     "kept_activations",     "activations",
+                                         "gradients",  "activation_gradients", "working_space"};
   return kNames[static_cast<std::size_t>(use)];
 }
 

@@ -45,8 +45,8 @@ MemoryUses::MemoryUses(const TrainingStep& step, std::vector<Phase> phases)
 MemoryUse MemoryUses::use_of(const HeldBytes& held) const {
   if (!held.value.is_valid()) return MemoryUse::WorkingSpace;
   const MemoryUse use = by_value_[held.value.number];
-  const bool is_read_late = use == MemoryUse::Activations && !phases_.empty() &&
-                            !is_forward(phases_[held.last_step]);
+  const bool is_read_late =
+      use == MemoryUse::Activations && !phases_.empty() && !is_forward(phases_[held.last_step]);
   return is_read_late ? MemoryUse::KeptActivations : use;
 }
 

@@ -1,10 +1,11 @@
 // The memory of a training step as its tensors tell it, for any batch.
 #include <algorithm>
+#include <limits>
 
-#include "assay/bind.h"
 #include "assay/cost.h"
 #include "assay/memory.h"
 #include "base/fail.h"
+#include "profile/prepared.h"
 #include "profile/training/memory_use.h"
 #include "profile/training/planned.h"
 
@@ -41,13 +42,30 @@ PlannedTraining planned(const TrainingStep& step, const MemoryPlan& plan, std::i
   return result;
 }
 
-PlannedTraining plan_training(const Graph& model, std::int64_t batch,
-                              const TrainingStepOptions& options, Bindings bindings) {
-  bindings.batch = batch;
-  const Inferred inferred = infer_shapes(bind_inputs(model, bindings).graph);
+PlannedTraining plan_training(const Graph& model, const TrainingStepOptions& options,
+                              const Bindings& bindings) {
+  const Prepared prepared = prepare_model(model, model.name, {.bindings = bindings});
+  const Inferred& inferred = prepared.inferred;
   const TrainingStep step = training_step(inferred, trainable_parameters(inferred), options);
   const MemoryPlan plan = plan_memory(infer_shapes(step.graph));
-  return planned(step, plan, batch, options.optimizer.kind);
+  return planned(step, plan, prepared.batch * options.accumulate, options.optimizer.kind);
+}
+
+std::size_t pieces_to_fit(const Graph& model, std::int64_t budget_bytes,
+                          const TrainingStepOptions& options, const Bindings& bindings) {
+  constexpr std::size_t kMost = 256;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t pieces = 1; pieces <= kMost; pieces += std::max<std::size_t>(1, pieces / 2)) {
+    TrainingStepOptions tried = options;
+    tried.pieces = pieces;
+    const PlannedTraining plan = plan_training(model, tried, bindings);
+    if (plan.step_bytes <= budget_bytes) return pieces;
+    least = std::min(least, plan.step_bytes);
+  }
+  fail_bad_input(
+      "a step needs {} bytes even where activations are computed again, {} are allowed: "
+      "try a smaller batch, or --accumulate",
+      least, budget_bytes);
 }
 
 // Memory grows with the batch: twice as many until it is too much, then halving what is left.
@@ -58,7 +76,9 @@ std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t bu
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   std::optional<PlannedTraining> best;
   const auto fits = [&](std::int64_t batch) {
-    PlannedTraining plan = plan_training(model, batch, options, bindings);
+    Bindings bound = bindings;
+    bound.batch = batch;
+    PlannedTraining plan = plan_training(model, options, bound);
     if (plan.step_bytes > budget_bytes) return false;
     best = plan;
     return true;

@@ -47,10 +47,10 @@ void feed(Program& program, const TrainingStep& step, const TrainingProfileOptio
   std::vector<Tensor> inputs;
   for (const Value& input : program.inputs()) {
     const auto given = options.profile.run.inputs.find(input.name);
-    inputs.push_back(given != options.profile.run.inputs.end()
-                         ? given->second
-                         : input_named(input, step, options.learning_rate,
-                                       options.profile.run.seed));
+    inputs.push_back(
+        given != options.profile.run.inputs.end()
+            ? given->second
+            : input_named(input, step, options.learning_rate, options.profile.run.seed));
   }
   program.set_inputs(inputs);
   std::vector<Tensor> state;
@@ -203,9 +203,11 @@ TrainingProfile profile_training(Graph graph, std::string name,
   const PlannedTraining plan =
       planned(step, prepared.plan, model.batch, options.step.optimizer.kind);
   ProgramMemoryFacts facts;
-  const Attendant attendant{
-      .feed = [&](Program& program) { feed(program, step, options); },
-      .leave = [&](const Program& program) { facts = {program.buffers(), program.memory()}; }};
+  const Attendant attendant{.feed = [&](Program& program) { feed(program, step, options); },
+                            .leave =
+                                [&](const Program& program) {
+                                  facts = {program.buffers(), program.memory()};
+                                }};
   TrainingProfile result{
       .step = profile_prepared(std::move(prepared), start_up, options.profile, attendant, progress),
       .optimizer = options.step.optimizer,

@@ -157,8 +157,8 @@ class Accumulation {
     if (!is_mean_) return sum;
     const ValueType type = graph().value(sum).type;
     const ValueId share = graph().add_value(unused_name(graph(), name + "/share"));
-    graph().add_initializer(
-        share, store_real(type.element, {}, {1.0 / static_cast<double>(parts_)}));
+    graph().add_initializer(share,
+                            store_real(type.element, {}, {1.0 / static_cast<double>(parts_)}));
     return add_node(name, "Mul", {sum, share}, type, Phase::Backward);
   }
 
@@ -171,9 +171,9 @@ class Accumulation {
       made_.gradients.push_back({parameter, whole});
     }
     const std::string loss = old().value(part_.loss).name;
-    made_.loss = mean_of(add_node(loss + "/sum", "Sum", losses_, old().value(part_.loss).type,
-                                  Phase::Forward),
-                         loss + "/mean");
+    made_.loss = mean_of(
+        add_node(loss + "/sum", "Sum", losses_, old().value(part_.loss).type, Phase::Forward),
+        loss + "/mean");
     for (const ValueId output : part_.outputs) join_outputs(output);
     for (const auto& [running, next] : part_.statistics) {
       made_.statistics.push_back({running, mapped_[next.number]});

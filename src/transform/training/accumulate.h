@@ -9,11 +9,11 @@ namespace assay {
 // A differentiated model for one part of a batch, and what belongs to its nodes.
 struct PartOfBatch {
   Graph graph = {};
-  std::vector<Phase> phases = {};           // by node
-  std::vector<NodeId> layers = {};          // by node
+  std::vector<Phase> phases = {};   // by node
+  std::vector<NodeId> layers = {};  // by node
   std::vector<ValueGradient> gradients = {};
-  std::vector<ValueId> samples = {};        // inputs that hold one row for each sample
-  std::vector<ValueId> outputs = {};        // likewise
+  std::vector<ValueId> samples = {};  // inputs that hold one row for each sample
+  std::vector<ValueId> outputs = {};  // likewise
   ValueId loss;
   std::vector<Carried> statistics = {};
 };

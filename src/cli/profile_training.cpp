@@ -1,0 +1,172 @@
+#include "cli/profile_training.h"
+
+#include "assay/training_report.h"
+#include "base/atomic_file.h"
+#include "base/fail.h"
+#include "cli/folder.h"
+#include "cli/machine_cache.h"
+#include "cli/model_argument.h"
+#include "cli/model_options.h"
+
+namespace assay::cli {
+
+namespace {
+
+constexpr std::int64_t kMegabyte = 1024 * 1024;
+
+std::int64_t bytes_from(const char* flag, const std::string& megabytes) {
+  return static_cast<std::int64_t>(parse_decimal(flag, megabytes, 1e-6) *
+                                   static_cast<double>(kMegabyte));
+}
+
+TrainingStepOptions step_options(const TrainingArguments& arguments) {
+  TrainingStepOptions options;
+  if (!arguments.optimizer.empty()) {
+    options.optimizer.kind = optimizer_named(arguments.optimizer);
+  }
+  if (!arguments.loss.empty()) options.loss = loss_named(arguments.loss);
+  if (!arguments.accumulate.empty()) {
+    options.accumulate = parse_count("--accumulate", arguments.accumulate, 1);
+  }
+  if (!arguments.recompute.empty()) {
+    options.pieces = static_cast<std::size_t>(parse_count("--recompute", arguments.recompute, 1));
+  }
+  return options;
+}
+
+// The same step with batches around the one that was measured.
+std::vector<PlannedTraining> other_batches(const Graph& graph, const TrainingStepOptions& options,
+                                           const Bindings& bindings) {
+  std::vector<PlannedTraining> batches;
+  for (const std::int64_t batch : {1, 2, 4, 8, 16, 32, 64, 128}) {
+    Bindings bound = bindings;
+    bound.batch = batch;
+    try {
+      batches.push_back(plan_training(graph, options, bound));
+    } catch (const Error&) {
+      return {};  // its batch cannot be changed
+    }
+  }
+  return batches;
+}
+
+TrainingReportOptions report_options(const TrainingRequest& request,
+                                     const TrainingStepOptions& step,
+                                     const TrainingArguments& arguments) {
+  const Bindings& bindings = request.profile.run.bindings;
+  TrainingReportOptions report{.top = request.top,
+                               .batches = other_batches(request.graph, step, bindings)};
+  if (arguments.max_mb.empty()) return report;
+  report.budget_bytes = bytes_from("--max-mb", arguments.max_mb);
+  report.largest = largest_batch(request.graph, *report.budget_bytes, step, bindings);
+  return report;
+}
+
+std::string rendered(TrainingRequest::Format format, const TrainingProfile& profile,
+                     const TrainingReportOptions& options) {
+  switch (format) {
+    case TrainingRequest::Format::Json:
+      return training_json(profile, options);
+    case TrainingRequest::Format::Csv:
+      return training_csv(profile, options);
+    case TrainingRequest::Format::Table:
+      break;
+  }
+  return training_table(profile, options);
+}
+
+void write_files(const std::filesystem::path& folder, const TrainingProfile& profile,
+                 const TrainingReportOptions& options) {
+  const auto write = [&](const char* name, const std::string& bytes) {
+    AtomicFile file(folder / name);
+    file.write(bytes);
+    file.commit();
+  };
+  write("profile.json", training_json(profile, options));
+  write("layers.csv", training_csv(profile, options));
+  write("memory.png", training_memory_png(profile));
+  write("memory.svg", training_memory_svg(profile));
+}
+
+std::string broken_gate(const TrainingProfile& profile) {
+  for (const ProfileStep& step : profile.step.steps) {
+    if (step.info.fell_back.empty()) continue;
+    return fmt::format("{} '{}' fell back to the reference kernel: {}", step.info.op,
+                       step.info.name, step.info.fell_back);
+  }
+  return profile.step.latency.verdict == Verdict::Noisy ? "the measurement is NOISY" : "";
+}
+
+Exit verdict_of(const TrainingProfile& profile, bool strict) {
+  if (profile.step.was_interrupted()) {
+    print_error("interrupted: this is what was measured until then");
+    return Exit::Interrupted;
+  }
+  const std::string broken = strict ? broken_gate(profile) : "";
+  if (broken.empty()) return Exit::Fine;
+  print_error("--strict: " + broken);
+  return Exit::GateFailed;
+}
+
+}  // namespace
+
+void add_training_options(CLI::App& command, TrainingArguments& arguments) {
+  command.add_flag("--train", arguments.train,
+                   "profile a step of training: forward, backward and update of every layer");
+  command.add_option("--optimizer", arguments.optimizer,
+                     "sgd, momentum, adam or adamw; default sgd");
+  command.add_option("--loss", arguments.loss,
+                     "sum-of-squares, cross-entropy or mean-squared-error; default "
+                     "sum-of-squares, which takes any output");
+  command.add_option("--accumulate", arguments.accumulate,
+                     "add up the gradients of so many batches before the update");
+  auto* recompute = command.add_option(
+      "--recompute", arguments.recompute,
+      "cut the forward pass into so many pieces and compute them again instead of keeping them");
+  command
+      .add_option("--memory-budget", arguments.memory_budget,
+                  "recompute no more than brings a step below so many MB")
+      ->excludes(recompute);
+  command.add_option("--max-mb", arguments.max_mb,
+                     "find the largest batch whose step needs no more than so many MB");
+}
+
+void check_is_unused(const TrainingArguments& arguments) {
+  const std::pair<const char*, const std::string*> flags[] = {
+      {"--optimizer", &arguments.optimizer},         {"--loss", &arguments.loss},
+      {"--accumulate", &arguments.accumulate},       {"--recompute", &arguments.recompute},
+      {"--memory-budget", &arguments.memory_budget}, {"--max-mb", &arguments.max_mb}};
+  for (const auto& [flag, value] : flags) {
+    if (!value->empty()) fail_usage("{} is about training: add --train", flag);
+  }
+}
+
+Exit run_training_profile(TrainingRequest request, const TrainingArguments& arguments, bool quiet) {
+  TrainingProfileOptions options{.profile = std::move(request.profile),
+                                 .step = step_options(arguments)};
+  options.step.seed = options.profile.run.seed;
+  if (!request.folder.empty()) make_folder(request.folder);
+  ProgressBar progress(quiet);
+  catch_interrupts();
+  std::vector<std::string> machine_warnings;
+  if (options.profile.judge) options.profile.machine = known_machine(progress, machine_warnings);
+  TrainingReportOptions report;
+  TrainingProfile profile = blaming(request.model, [&] {
+    if (!arguments.memory_budget.empty()) {
+      options.step.pieces =
+          pieces_to_fit(request.graph, bytes_from("--memory-budget", arguments.memory_budget),
+                        options.step, options.profile.run.bindings);
+    }
+    request.profile = options.profile;
+    report = report_options(request, options.step, arguments);
+    return profile_training(std::move(request.graph), request.model, options, &progress);
+  });
+  auto& warnings = profile.step.warnings;
+  warnings.insert(warnings.end(), machine_warnings.begin(), machine_warnings.end());
+  if (!request.folder.empty()) write_files(request.folder, profile, report);
+  print_data(rendered(request.format, profile, report));
+  print_warnings(warnings, quiet);
+  return verdict_of(profile, request.strict);
+}
+
+}  // namespace assay::cli

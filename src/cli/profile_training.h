@@ -1,0 +1,42 @@
+// assay profile --train: the same for a step of training.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "assay/profile.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace assay::cli {
+
+struct TrainingArguments {
+  bool train = false;
+  std::string optimizer;
+  std::string loss;
+  std::string accumulate;
+  std::string recompute;
+  std::string memory_budget;
+  std::string max_mb;
+};
+
+void add_training_options(CLI::App& command, TrainingArguments& arguments);
+// Without --train they would be ignored: that is an error.
+void check_is_unused(const TrainingArguments& arguments);
+
+struct TrainingRequest {
+  enum class Format { Table, Json, Csv };
+
+  std::string model;  // as the user named it
+  Graph graph;
+  ProfileOptions profile;
+  std::optional<std::size_t> top = {};
+  Format format = Format::Table;
+  std::string folder = "";
+  bool strict = false;
+};
+
+Exit run_training_profile(TrainingRequest request, const TrainingArguments& arguments, bool quiet);
+
+}  // namespace assay::cli

@@ -1,0 +1,108 @@
+#include "report/profile_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "report/figures.h"
+#include "report/headline.h"
+
+namespace assay {
+
+namespace {
+
+std::string plus_minus(const LatencySummary& latency) {
+  const double half =
+      std::max(latency.ci95_high_ms - latency.median_ms, latency.median_ms - latency.ci95_low_ms);
+  return latency.median_ms > 0 ? fmt::format("±{:.1f} %", 100.0 * half / latency.median_ms) : "";
+}
+
+std::string sample_text(const Measurement& measured) {
+  const auto count = static_cast<std::int64_t>(measured.samples_ms.size());
+  std::string text = with_thousands(count) + (count == 1 ? " sample" : " samples");
+  if (measured.runs_per_sample > 1) text += fmt::format(" of {} runs", measured.runs_per_sample);
+  return text;
+}
+
+}  // namespace
+
+std::string setting_text(const Profile& profile) {
+  return fmt::format("batch {}, {} {}{}, {} engine for {}", profile.batch, profile.program.threads,
+                     profile.program.threads == 1 ? "thread" : "threads",
+                     profile.program.pin_threads ? "" : " not pinned", name(profile.program.engine),
+                     name(profile.program.optimize_for));
+}
+
+std::string latency_text(const Measurement& measured) {
+  const LatencySummary& latency = measured.latency;
+  const TimeUnit unit = time_unit(latency.median_ms);
+  return fmt::format("{} {} {}   95 % interval {} to {} {}, {}", time_in(unit, latency.median_ms),
+                     unit.name, plus_minus(latency), time_in(unit, latency.ci95_low_ms),
+                     time_in(unit, latency.ci95_high_ms), unit.name, sample_text(measured));
+}
+
+std::string spread_text(const LatencySummary& latency) {
+  const TimeUnit unit = time_unit(latency.median_ms);
+  std::string text = "min " + time_in(unit, latency.min_ms);
+  const auto add = [&](const char* what, const std::optional<double>& milliseconds) {
+    if (milliseconds) text += fmt::format(", {} {}", what, time_in(unit, *milliseconds));
+  };
+  add("mean", latency.mean_ms);
+  add("p90", latency.p90_ms);
+  add("p95", latency.p95_ms);
+  add("p99", latency.p99_ms);
+  add("max", latency.max_ms);
+  return text + " " + unit.name;
+}
+
+std::string verdict_text(const Measurement& measured) {
+  std::vector<std::string> reasons;
+  for (const auto& warning : measured.warnings) reasons.push_back(warning.name);
+  std::vector<std::string> parts;
+  if (!reasons.empty()) parts.push_back(join(reasons, ", "));
+  if (!measured.unmet.empty()) parts.push_back(measured.unmet);
+  if (measured.cancelled) parts.emplace_back("interrupted");
+  const std::string why = parts.empty() ? "" : "   " + join(parts, "; ");
+  return std::string(name(measured.verdict)) + why;
+}
+
+std::string throughput_text(const Profile& profile) {
+  return fmt::format("{} samples/s", rate_text(profile.throughput_sps));
+}
+
+std::string start_up_text(const StartUp& start_up) {
+  const std::string read =
+      start_up.read_ms ? fmt::format("read {}, ", duration_text(*start_up.read_ms)) : "";
+  return fmt::format("{}infer {}, compile {}, first run {}", read, duration_text(start_up.infer_ms),
+                     duration_text(start_up.compile_ms), duration_text(start_up.first_run_ms));
+}
+
+std::string ceiling_text(const Profile& profile) {
+  const double median_ms = profile.latency.latency.median_ms;
+  if (!profile.bottleneck || !profile.computational_efficiency || median_ms <= 0) return "";
+  return fmt::format(
+      "{}   arithmetic at {:.0f} % of {} GFLOP/s; {:.0f} % of the ceiling, {} to gain",
+      name(*profile.bottleneck), 100 * *profile.computational_efficiency,
+      rate_text(profile.roofline->peak_gflops), profile.percent_of_ceiling.value_or(0),
+      duration_text(profile.headroom_ms.value_or(0)));
+}
+
+std::string fell_back_text(const Profile& profile) {
+  std::map<std::string, std::pair<int, double>> ops;
+  for (const ProfileStep& step : profile.steps) {
+    if (step.info.fell_back.empty()) continue;
+    ++ops[step.info.op].first;
+    ops[step.info.op].second += step.share;
+  }
+  if (ops.empty()) return "";
+  std::vector<std::string> parts;
+  for (const auto& [op, seen] : ops) {
+    parts.push_back(fmt::format("{} ({}, {:.1f}%)", without_control_characters(op), seen.first,
+                                100.0 * seen.second));
+  }
+  return wrapped("Fell back to the plain reference kernel: " + join(parts, ", ") + ".");
+}
+
+}  // namespace assay

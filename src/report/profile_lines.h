@@ -1,0 +1,19 @@
+// Lines that stand above and below the tables of every kind of profile.
+#pragma once
+
+#include <string>
+
+#include "assay/profile.h"
+
+namespace assay {
+
+std::string setting_text(const Profile& profile);
+std::string latency_text(const Measurement& measured);
+std::string spread_text(const LatencySummary& latency);
+std::string verdict_text(const Measurement& measured);
+std::string throughput_text(const Profile& profile);
+std::string start_up_text(const StartUp& start_up);
+std::string ceiling_text(const Profile& profile);
+std::string fell_back_text(const Profile& profile);
+
+}  // namespace assay

@@ -1,0 +1,15 @@
+// The layers of a training profile that a report shows.
+#pragma once
+
+#include "assay/training_report.h"
+
+namespace assay {
+
+// The slowest `top` (all where it is 0) in execution order or, in tables, the slowest first. What
+// was left out is summed up in `hidden`.
+std::vector<TrainingLayer> training_rows(const TrainingProfile& profile, std::size_t top,
+                                         TrainingLayer* hidden = nullptr);
+
+double time_of(const TrainingLayer& layer);  // all phases together
+
+}  // namespace assay
