@@ -101,7 +101,7 @@ struct TrainingLayer {
 struct TrainingProfileOptions {
   ProfileOptions profile = {};
   TrainingStepOptions step = {};
-  double learning_rate = 1e-3;
+  double learning_rate = 0;  // weights stay as they are, so that every run does the same
 };
 
 struct TrainingProfile {

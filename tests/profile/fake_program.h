@@ -24,7 +24,11 @@ class FakeProgram : public Program {
 
   const std::vector<Value>& inputs() const override { return none_; }
   const std::vector<Value>& outputs() const override { return none_; }
+  const std::vector<Value>& state() const override { return none_; }
   const std::vector<StepInfo>& steps() const override { return steps_; }
+  std::vector<ProgramBuffer> buffers() const override { return {}; }
+  void set_state(std::span<const Tensor>) override {}
+  std::vector<Tensor> state_values() const override { return {}; }
   ProgramMemory memory() const override { return taken; }
   int threads() const override { return 1; }
   void set_inputs(std::span<const Tensor>) override {}

@@ -84,7 +84,8 @@ Binder gradient_binder(const Lowering& lowering, const WindowGrid& grid, const B
     const float* from = at.floats(images);
     const float* gradients = at.floats(gradient);
     float* to = at.floats(result);
-    return [=] {
+    const SimdKernels& kernels = simd_for(shape.block);
+    return [=, &kernels] {
       PoolGradientShape planes = shape;
       planes.taps = windows.data();
       in_parallel(threads, blocks.batch * blocks.channel_blocks,
@@ -93,7 +94,7 @@ Binder gradient_binder(const Lowering& lowering, const WindowGrid& grid, const B
                       const std::int64_t at_image = plane * blocks.pixels * blocks.block;
                       const std::int64_t at_window =
                           plane * static_cast<std::int64_t>(shape.windows) * blocks.block;
-                      simd().pool_gradient(planes, from + at_image, gradients + at_window,
+                      kernels.pool_gradient(planes, from + at_image, gradients + at_window,
                                            to + at_image);
                     }
                   });

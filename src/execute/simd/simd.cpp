@@ -16,4 +16,16 @@ const SimdKernels& simd() {
 #endif
 }
 
+// Four, eight or sixteen floats are a vector of the baseline, of AVX2 or of AVX-512.
+const SimdKernels& simd_for(std::size_t floats) {
+#if defined(__x86_64__)
+  const bool is_wide = &simd() == &simd_avx512();
+  if (is_wide && floats < 16) return floats < 8 ? simd_baseline() : simd_avx2();
+  if (&simd() == &simd_avx2() && floats < 8) return simd_baseline();
+#else
+  (void)floats;
+#endif
+  return simd();
+}
+
 }  // namespace assay

@@ -171,6 +171,8 @@ struct SimdKernels {
 };
 
 const SimdKernels& simd();
+// The widest whose vectors a row of so many floats fills.
+const SimdKernels& simd_for(std::size_t floats);
 
 // One for each file of this folder that is compiled for the present architecture.
 const SimdKernels& simd_baseline();
