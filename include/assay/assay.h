@@ -1,6 +1,7 @@
 // Everything assay offers.
 #pragma once
 
+#include "assay/accuracy.h"
 #include "assay/advice.h"
 #include "assay/bind.h"
 #include "assay/builder.h"
@@ -58,6 +59,7 @@
 #include "assay/tensor.h"
 #include "assay/text_form.h"
 #include "assay/timing.h"
+#include "assay/train.h"
 #include "assay/training_step.h"
 #include "assay/verify.h"
 #include "assay/zoo.h"
