@@ -38,6 +38,7 @@
 #include "assay/machine_report.h"
 #include "assay/memory.h"
 #include "assay/memory_budget.h"
+#include "assay/metrics.h"
 #include "assay/model_inputs.h"
 #include "assay/npy.h"
 #include "assay/npz.h"
