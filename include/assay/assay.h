@@ -61,6 +61,7 @@
 #include "assay/text_form.h"
 #include "assay/timing.h"
 #include "assay/train.h"
+#include "assay/train_report.h"
 #include "assay/training_step.h"
 #include "assay/verify.h"
 #include "assay/zoo.h"

@@ -87,6 +87,9 @@ class TrainProgress : public Progress {
   virtual void finished(const EpochResult& /*epoch*/) {}
 };
 
+// An Error of kind Usage names the option, its value and what is possible.
+void check_train_options(const TrainOptions& options, bool has_validation);
+
 // `validation` may be null. Options and data that do not fit are an Error before any work; numbers
 // that stop being finite are one that names epoch, step and the first layer with such a number.
 // Throws an Error of kind Cancelled after the step in which `progress` cancels.

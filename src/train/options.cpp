@@ -1,4 +1,4 @@
-#include "train/options.h"
+#include "train/schedule.h"
 
 #include <cmath>
 #include <numbers>
@@ -46,7 +46,7 @@ Schedule schedule_named(std::string_view wanted) {
   fail_usage("there is no schedule '{}': choose from constant, cosine", wanted);
 }
 
-void check_options(const TrainOptions& options, bool has_validation) {
+void check_train_options(const TrainOptions& options, bool has_validation) {
   check_at_least("the number of epochs", options.epochs, 1);
   check_at_least("the batch size", options.batch_size, 1);
   check_at_least("the patience", options.patience, 0);

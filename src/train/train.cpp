@@ -9,7 +9,7 @@
 #include "train/bound_model.h"
 #include "train/checkpoint.h"
 #include "train/divergence.h"
-#include "train/options.h"
+#include "train/schedule.h"
 #include "train/scores.h"
 #include "train/weights.h"
 
@@ -105,12 +105,23 @@ class Trainer {
     const TrainingStepOptions step = {.loss = options_.loss, .optimizer = options_.optimizer};
     step_ = training_step(bound_.model, trainable_parameters(bound_.model), step);
     check_weights_can_return(graph_, step_);
+    warn_of_dropout();
     done_.state_names = names_of(step_.state);
     done_.state = initial_state(step_);
     if (const auto bad = first_not_finite(done_.state)) {
       fail_bad_input("stored tensor '{}' holds NaN or an infinity, training cannot begin with it",
                      step_.state[*bad].name);
     }
+  }
+
+  // Training steps are made of the model as it is used, where they do nothing.
+  void warn_of_dropout() {
+    const auto layers =
+        std::ranges::count_if(graph_.nodes(), [](const Node& node) { return node.is("Dropout"); });
+    if (layers == 0) return;
+    warnings_.push_back(fmt::format(
+        "{} Dropout {} nothing while training; weight decay is another way to regularise", layers,
+        layers == 1 ? "layer drops" : "layers drop"));
   }
 
   void start_program() {
@@ -190,11 +201,13 @@ class Trainer {
       const Batch batch = loader_.batch(step);
       const StepResult result = run_step(batch, step);
       if (!std::isfinite(result.loss)) {
-        fail_diverged(step, fmt::format("the loss is {}", result.loss));
+        fail_diverged(step, std::isnan(result.loss) ? "the loss is NaN" : "the loss is infinite");
       }
       tally.add(result, batch.labels);
       tell(tally, seconds_since(start));
-      stop_if_cancelled(step);
+      if (progress_.cancelled()) {
+        stop(fmt::format("after step {} of {}", step + 1, loader_.batches()));
+      }
     }
     look_at_state(loader_.batches());
     return finished_epoch(tally, start);
@@ -218,20 +231,29 @@ class Trainer {
     result.samples_per_second = static_cast<double>(tally.samples) / seconds_since(start);
     done_.state = std::move(good_state_);
     if (validation_) {
-      const Evaluation seen =
-          evaluate(model_with(model_weights(step_, done_.state)), *validation_,
-                   {.loss = options_.loss, .program = options_.program}, &progress_);
-      if (!std::isfinite(seen.loss)) {
-        fail_running(
-            "training diverged in epoch {}: the loss on the validation data is {}; lower the "
-            "learning rate, which is {}",
-            result.epoch, seen.loss, options_.learning_rate);
-      }
+      const Evaluation seen = validated();
       result.validation_loss = seen.loss;
       result.validation_accuracy = seen.accuracy;
     }
     result.seconds = seconds_since(start);
     return result;
+  }
+
+  // The model as others will run it, with the weights of now.
+  Evaluation validated() {
+    const Graph model = model_with(model_weights(step_, done_.state));
+    const EvaluateOptions options = {.loss = options_.loss, .program = options_.program};
+    try {
+      const Evaluation seen = evaluate(model, *validation_, options, &progress_);
+      if (std::isfinite(seen.loss)) return seen;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Cancelled) stop("while it was validated");
+      throw;
+    }
+    fail_running(
+        "training diverged in epoch {}: the loss on the validation data is not finite; lower the "
+        "learning rate, which is {:g}",
+        epoch() + 1, options_.learning_rate);
   }
 
   Graph model_with(std::span<const Tensor> weights) const {
@@ -259,7 +281,7 @@ class Trainer {
         bound_.model.graph, step_, before, inputs_of(loader_.batch(step), step), options_.program);
     fail_running(
         "training diverged in epoch {}, step {}: {}; the first number that was not finite is in "
-        "{} at step {}; lower the learning rate, which is {}",
+        "{} at step {}; lower the learning rate, which is {:g}",
         epoch() + 1, last_step + 1, what, where, step + 1, options_.learning_rate);
   }
 
@@ -278,14 +300,13 @@ class Trainer {
                        .seconds_left = seconds_since(start_) * (all - made) / made});
   }
 
-  void stop_if_cancelled(std::int64_t step) const {
-    if (!progress_.cancelled()) return;
-    const std::string kept = options_.checkpoint.empty() || done_.epochs.empty()
-                                 ? "nothing was kept"
-                                 : fmt::format("{} holds all up to epoch {}, resume from it",
-                                               options_.checkpoint.string(), done_.epochs.size());
-    throw Error(ErrorKind::Cancelled, fmt::format("stopped in epoch {} after step {} of {}; {}",
-                                                  epoch() + 1, step + 1, loader_.batches(), kept));
+  [[noreturn]] void stop(const std::string& where) const {
+    const bool is_kept = !options_.checkpoint.empty() && !done_.epochs.empty();
+    const std::string kept = is_kept ? fmt::format("{} holds all up to epoch {}, resume from it",
+                                                   options_.checkpoint.string(), epoch())
+                                     : "nothing was kept";
+    throw Error(ErrorKind::Cancelled,
+                fmt::format("stopped in epoch {} {}; {}", epoch() + 1, where, kept));
   }
 
   TrainResult result_so_far() {
@@ -322,7 +343,7 @@ class Trainer {
 
 TrainResult train_model(Graph graph, const Dataset& training, const Dataset* validation,
                         const TrainOptions& options, TrainProgress* progress) {
-  check_options(options, validation != nullptr);
+  check_train_options(options, validation != nullptr);
   TrainProgress silent;
   return Trainer(std::move(graph), training, validation, options,
                  progress != nullptr ? *progress : silent)

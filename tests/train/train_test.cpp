@@ -120,6 +120,14 @@ TEST_F(Train, StopsEarlyAndTakesTheBestEpoch) {
   EXPECT_NEAR(evaluate(result.model, loader).loss, best, 1e-4 * best + 1e-5);
 }
 
+TEST_F(Train, DropoutThatDropsNothingIsAWarning) {
+  GraphBuilder builder("dropping");
+  const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
+  builder.output(Sequential({Dropout(), Linear(64, 4)})(builder, input), "output");
+  const TrainResult result = train_model(builder.finish(), training_, nullptr, small_training());
+  EXPECT_THAT(result.warnings, testing::ElementsAre(HasSubstr("1 Dropout layer drops nothing")));
+}
+
 TEST_F(Train, NeedsNoValidation) {
   const TrainResult result = train_model(small_network(), training_, nullptr, small_training());
   EXPECT_FALSE(result.epochs.back().validation_loss.has_value());
