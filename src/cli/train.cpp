@@ -104,7 +104,8 @@ std::vector<std::int64_t> sample_dims_of(const Graph& graph, std::vector<std::in
 }
 
 Dataset limited(const Dataset& dataset, std::int64_t count, std::uint64_t seed) {
-  return count == 0 ? dataset : subset(dataset, count, seed);
+  const bool is_whole = count == 0 || count == dataset.size();
+  return is_whole ? dataset : subset(dataset, count, seed);
 }
 
 // A tenth, unless --val-subset says how many.
@@ -125,12 +126,13 @@ Data load_data(const Arguments& arguments, const Graph& graph, std::uint64_t see
   const std::int64_t val_count = count_or("--val-subset", arguments.val_subset, 0);
   DatasetOptions options = {.folder = arguments.folder, .seed = seed};
   options.sample_dims = sample_dims_of(graph, options.sample_dims);
+  options.size = train_count;  // no more are made up than are asked for
   const Dataset whole = load_dataset(arguments.dataset, options);
   if (!has_test_part(arguments.dataset)) return split_data(whole, train_count, val_count, seed);
   options.split = Split::Test;
-  options.subset = val_count;
+  options.size = val_count;
   return {.training = limited(whole, train_count, seed),
-          .validation = load_dataset(arguments.dataset, options)};
+          .validation = limited(load_dataset(arguments.dataset, options), val_count, seed)};
 }
 
 // Found out now, not after hours of training.
@@ -237,6 +239,7 @@ void add_data_options(CLI::App& train, Arguments& arguments) {
 void add_running_options(CLI::App& train, Arguments& arguments) {
   train.add_option("--threads", arguments.engine.threads,
                    "exactly so many; default: as many as processors");
+  train.add_flag("--no-pin", arguments.engine.no_pin, "let threads wander between processors");
   train.add_option("--engine", arguments.engine.engine, "onednn (default) or reference");
   train.add_option("--optimize-for", arguments.engine.optimize_for,
                    "memory (default): the same weights every time; latency: algorithms are chosen "
