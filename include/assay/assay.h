@@ -1,6 +1,7 @@
 // Everything assay offers.
 #pragma once
 
+#include "assay/accuracy.h"
 #include "assay/advice.h"
 #include "assay/bind.h"
 #include "assay/builder.h"
@@ -37,6 +38,7 @@
 #include "assay/machine_report.h"
 #include "assay/memory.h"
 #include "assay/memory_budget.h"
+#include "assay/metrics.h"
 #include "assay/model_inputs.h"
 #include "assay/npy.h"
 #include "assay/npz.h"
@@ -59,8 +61,10 @@
 #include "assay/tensor.h"
 #include "assay/text_form.h"
 #include "assay/timing.h"
+#include "assay/train.h"
+#include "assay/train_report.h"
 #include "assay/training_profile.h"
-#include "assay/training_report.h"
+#include "assay/training_profile_report.h"
 #include "assay/training_step.h"
 #include "assay/verify.h"
 #include "assay/zoo.h"

@@ -55,6 +55,10 @@ struct DatasetOptions {
 //   x.npy,y.npy             two files with a comma between
 Dataset load_dataset(std::string_view name, const DatasetOptions& options = {});
 
+// Whether it comes with samples to test on. A pair of .npy files and a .npz file with x and y alone
+// do not: split a part off.
+bool has_test_part(std::string_view name);
+
 // From tensors at hand. Samples of other number types become float32, whole labels of other widths
 // int64; images of bytes [N, height, width] get an axis for their one channel.
 Dataset make_dataset(std::string name, Tensor samples, Tensor labels, std::int64_t classes = 0);

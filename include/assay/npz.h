@@ -1,4 +1,5 @@
-// NumPy .npz files, several named arrays in one ZIP file. A file is hostile until verified.
+// NumPy .npz files in and out, several named arrays in one ZIP file. A file is hostile until
+// verified.
 #pragma once
 
 #include <filesystem>
@@ -14,5 +15,8 @@ namespace assay {
 // that its checksums tell, names given twice, encryption, members that overlap, and sizes that do
 // not come out, before memory is taken for them.
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
+
+// Not compressed. The file appears whole or not at all; types are as `write_npy` has them.
+void write_npz(const std::map<std::string, Tensor>& arrays, const std::filesystem::path& path);
 
 }  // namespace assay

@@ -29,6 +29,7 @@ void add_machine(CommandLine& program);
 void add_devices(CommandLine& program);
 void add_fit(CommandLine& program);
 void add_stream(CommandLine& program);
+void add_train(CommandLine& program);
 void add_zoo(CommandLine& program);
 
 }  // namespace assay::cli

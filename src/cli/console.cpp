@@ -71,10 +71,26 @@ bool interrupted() {
   return interrupt_seen != 0;
 }
 
-ProgressBar::ProgressBar(bool quiet) : draws_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+bool draws_progress(bool quiet) {
+  return !quiet && ::isatty(STDERR_FILENO) != 0;
+}
+
+void draw_bar(double fraction, int cells, std::string_view what) {
+  const int percent = static_cast<int>(fraction * 100.0);
+  const int filled = percent * cells / 100;
+  fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:3}% {}", "", filled, "", cells - filled, percent,
+             without_control_characters(what));
+  std::fflush(stderr);
+}
+
+void clear_bar() {
+  fmt::print(stderr, "\r\033[K");
+}
+
+ProgressBar::ProgressBar(bool quiet) : draws_(draws_progress(quiet)) {}
 
 ProgressBar::~ProgressBar() {
-  if (has_drawn_) fmt::print(stderr, "\r\033[K");
+  if (has_drawn_) clear_bar();
 }
 
 void ProgressBar::report(double fraction, std::string_view what) {
@@ -83,10 +99,7 @@ void ProgressBar::report(double fraction, std::string_view what) {
   const int percent = static_cast<int>(fraction * 100.0);
   const bool is_soon = std::chrono::steady_clock::now() - start_ < kPatience;
   if (!draws_ || is_soon || percent == last_percent_) return;
-  const int filled = percent * kCells / 100;
-  fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:3}% {}", "", filled, "", kCells - filled, percent,
-             without_control_characters(what.substr(0, 40)));
-  std::fflush(stderr);
+  draw_bar(fraction, kCells, what.substr(0, 40));
   last_percent_ = percent;
   has_drawn_ = true;
 }

@@ -23,6 +23,12 @@ void print_warnings(const std::vector<std::string>& warnings, bool quiet);
 void catch_interrupts();
 bool interrupted();
 
+// Whether progress is drawn at all: on a terminal, unless asked not to.
+bool draws_progress(bool quiet);
+// A bar of so many cells on stderr with text behind it, in the place of the one before.
+void draw_bar(double fraction, int cells, std::string_view what);
+void clear_bar();
+
 // Draws a bar on stderr after two seconds, if stderr is a terminal.
 class ProgressBar : public Progress {
  public:

@@ -9,11 +9,11 @@
 namespace assay::cli {
 
 struct EngineArguments {
-  std::string engine;
-  std::string optimize_for;
-  std::string threads;
-  std::string seed;
-  std::string tuning;
+  std::string engine = {};
+  std::string optimize_for = {};
+  std::string threads = {};
+  std::string seed = {};
+  std::string tuning = {};
   bool no_pin = false;
 };
 

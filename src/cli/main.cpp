@@ -20,6 +20,7 @@ constexpr const char* kExamples = R"(Examples:
   assay compare old.onnx new.onnx     which is faster, and is that sure
   assay machine                       what this machine can do
   assay stream zoo:resnet18 --interval-ms 33  fed thirty times a second: does it keep up
+  assay train zoo:small_cnn --dataset fashion-mnist -o trained.onnx
   assay devices                       what other machines can do
   assay count zoo:resnet50 --json     a built-in network, for programs
   assay zoo                           the built-in networks
@@ -43,6 +44,7 @@ void describe(CommandLine& program) {
   add_devices(program);
   add_fit(program);
   add_stream(program);
+  add_train(program);
   add_zoo(program);
 }
 

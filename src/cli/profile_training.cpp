@@ -1,6 +1,6 @@
 #include "cli/profile_training.h"
 
-#include "assay/training_report.h"
+#include "assay/training_profile_report.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "cli/folder.h"

@@ -56,13 +56,19 @@ std::string listed(std::vector<std::string> names) {
       where);
 }
 
+// x_train and y_train, or train_x and train_y.
+std::optional<NamePair> find_part(const std::vector<std::string>& present, Split split) {
+  const std::string part = part_name(split);
+  const auto found = find_pair(present, "", "_" + part);
+  return found ? found : find_pair(present, part + "_", "");
+}
+
 // Arrays of the part asked for. Those that belong to no part are there to train: if they were
 // also there to test, a network would be judged by what it has learnt.
 NamePair choose_arrays(const NpzArchive& archive, const std::string& file, Split split) {
   const auto present = archive.names();
   const std::string part = part_name(split);
-  if (const auto found = find_pair(present, "", "_" + part)) return *found;
-  if (const auto found = find_pair(present, part + "_", "")) return *found;
+  if (const auto found = find_part(present, split)) return *found;
   const auto whole = find_pair(present, "", "");
   if (whole && split == Split::Train) return *whole;
   if (whole) fail_without_test_part(file);
@@ -84,6 +90,10 @@ Labelled read_npz_pair(const std::filesystem::path& path, Split split) {
           .samples_at = place(names.samples),
           .labels = archive.read(names.labels),
           .labels_at = place(names.labels)};
+}
+
+bool has_test_arrays(const std::filesystem::path& path) {
+  return find_part(NpzArchive(path).names(), Split::Test).has_value();
 }
 
 Labelled read_npy_pair(std::string_view paths, Split split) {

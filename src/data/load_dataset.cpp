@@ -54,9 +54,13 @@ Dataset load_known(const Known& known, const DatasetOptions& options) {
       near ? fmt::format("did you mean '{}'?", *near) : "known are " + join(names, ", "));
 }
 
+bool is_npy_pair(std::string_view name) {
+  return name.find(".npy") != std::string_view::npos;
+}
+
 Labelled read_files(std::string_view name, Split split) {
   if (is_folder(name)) return read_idx_folder(name, split);
-  if (name.find(".npy") != std::string_view::npos) return read_npy_pair(name, split);
+  if (is_npy_pair(name)) return read_npy_pair(name, split);
   if (name.ends_with(".npz")) return read_npz_pair(name, split);
   fail_unknown(name);
 }
@@ -76,6 +80,12 @@ Dataset load_dataset(std::string_view name, const DatasetOptions& options) {
   dataset.normalisation = options.normalisation;
   if (options.subset == 0) return dataset;
   return subset(dataset, options.subset, options.seed);
+}
+
+bool has_test_part(std::string_view name) {
+  if (is_folder(name)) return true;
+  if (is_npy_pair(name)) return false;
+  return !name.ends_with(".npz") || has_test_arrays(name);
 }
 
 }  // namespace assay

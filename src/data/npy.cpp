@@ -11,7 +11,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "data/npy_header.h"
-#include "data/read_npy.h"
+#include "data/npy_parts.h"
 #include "graph/half.h"
 
 namespace assay {
@@ -146,8 +146,9 @@ Tensor as_float32(const Tensor& tensor) {
   return Tensor::of_float(tensor.dims(), numbers);
 }
 
-// Magic, version, length and text, padded with spaces so that the data is aligned.
-std::string whole_header(const Tensor& tensor) {
+}  // namespace
+
+std::string npy_header(const Tensor& tensor) {
   constexpr std::size_t kLengthBytes = 2;
   std::string text = npy_dictionary(tensor.type(), tensor.dims());
   const std::size_t before = kMagic.size() + kVersionBytes + kLengthBytes;
@@ -160,7 +161,12 @@ std::string whole_header(const Tensor& tensor) {
   return header + text;
 }
 
-}  // namespace
+Tensor as_numpy_has_it(const Tensor& tensor, const std::filesystem::path& path) {
+  if (tensor.type() == DataType::BFloat16) return as_float32(tensor);
+  if (!numpy_name(tensor.type()).empty()) return tensor;
+  fail_bad_input("{}: NumPy has no element type {}, cast the tensor to a type it knows",
+                 path.string(), name(tensor.type()));
+}
 
 Tensor read_npy(const std::filesystem::path& path) {
   auto file = MappedFile::open(path);
@@ -173,14 +179,10 @@ Tensor read_npy(ByteSource& source) {
 }
 
 void write_npy(const Tensor& tensor, const std::filesystem::path& path) {
-  if (tensor.type() == DataType::BFloat16) return write_npy(as_float32(tensor), path);
-  if (numpy_name(tensor.type()).empty()) {
-    fail_bad_input("{}: NumPy has no element type {}, cast the tensor to a type it knows",
-                   path.string(), name(tensor.type()));
-  }
+  const Tensor known = as_numpy_has_it(tensor, path);
   AtomicFile file(path);
-  file.write(whole_header(tensor));
-  file.write(tensor.bytes());
+  file.write(npy_header(known));
+  file.write(known.bytes());
   file.commit();
 }
 

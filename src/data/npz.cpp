@@ -4,8 +4,8 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "data/npy_parts.h"
 #include "data/npz_archive.h"
-#include "data/read_npy.h"
 
 namespace assay {
 

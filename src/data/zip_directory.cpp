@@ -1,8 +1,6 @@
-// Numbers of the format are from APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
 #include "data/zip_directory.h"
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstring>
 #include <optional>
@@ -14,24 +12,16 @@
 #include "base/fail.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
+#include "data/zip_format.h"
 
 namespace assay {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are read as they are stored");
-
-constexpr std::uint32_t kMemberSignature = 0x04034b50;
-constexpr std::uint32_t kEntrySignature = 0x02014b50;
-constexpr std::uint32_t kEndSignature = 0x06054b50;
-constexpr std::uint32_t kWideEndSignature = 0x06064b50;
-constexpr std::uint32_t kWideLocatorSignature = 0x07064b50;
 constexpr std::size_t kEndBytes = 22;
 constexpr std::size_t kWideEndBytes = 56;
 constexpr std::size_t kWideLocatorBytes = 20;
 constexpr std::size_t kLongestComment = 65'535;
-constexpr std::uint16_t kWideSizes = 1;               // the extra field of 64-bit sizes
-constexpr std::uint32_t kSeeWideSizes = 0xffff'ffff;  // a size that stands there instead
 constexpr std::uint16_t kIsEncrypted = 1 | 1 << 6 | 1 << 13;
 constexpr std::uint16_t kStored = 0;
 constexpr std::uint16_t kDeflated = 8;

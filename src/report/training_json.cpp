@@ -1,4 +1,4 @@
-#include "assay/training_report.h"
+#include "assay/training_profile_report.h"
 #include "report/csv.h"
 #include "report/profile_json_parts.h"
 #include "report/training_rows.h"

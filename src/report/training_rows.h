@@ -1,7 +1,7 @@
 // The layers of a training profile that a report shows.
 #pragma once
 
-#include "assay/training_report.h"
+#include "assay/training_profile_report.h"
 
 namespace assay {
 

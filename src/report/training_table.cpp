@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "assay/training_report.h"
+#include "assay/training_profile_report.h"
 #include "base/text.h"
 #include "report/figures.h"
 #include "report/headline.h"

@@ -56,7 +56,7 @@ class Case(unittest.TestCase):
 class Help(Case):
     def test_every_help_ends_with_examples(self):
         for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["machine"],
-                      ["devices"], ["stream"], ["zoo"],
+                      ["devices"], ["stream"], ["train"], ["zoo"],
                       ["zoo", "export"]):
             result = assay(*words, "--help")
             self.assertEqual(result.returncode, 0)

@@ -134,6 +134,14 @@ TEST_F(DatasetFiles, NpzPartsAreKeptApart) {
   EXPECT_EQ(load_dataset(file, {.split = Split::Test}).samples, x_test);
 }
 
+TEST_F(DatasetFiles, TellWhetherTheyHaveATestPart) {
+  EXPECT_TRUE(has_test_part("synthetic"));
+  EXPECT_TRUE(has_test_part(folder_.string()));
+  EXPECT_FALSE(has_test_part("x.npy,y.npy"));
+  EXPECT_FALSE(has_test_part(write_npz({{"x", x_}, {"y", y_}})));
+  EXPECT_TRUE(has_test_part(write_npz({{"x", x_}, {"y", y_}, {"x_test", x_}, {"y_test", y_}})));
+}
+
 TEST_F(DatasetFiles, WithoutATestPartNothingIsTestedOn) {
   EXPECT_THAT(refusal(write_npz({{"x", x_}, {"y", y_}}), {.split = Split::Test}),
               AllOf(HasSubstr("no test part"), HasSubstr("a.npz")));

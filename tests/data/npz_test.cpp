@@ -215,6 +215,32 @@ TEST_F(Npz, RandomDamageIsRefusedOrHarmless) {
   EXPECT_GT(refused, 10'000);  // versions, times and attributes do not matter
 }
 
+TEST_F(Npz, WhatIsWrittenIsReadAgain) {
+  const std::map<std::string, Tensor> arrays = {
+      {"scalar", Tensor::of_float({}, {3})}, {"none", Tensor::of_float({0, 2}, {})}, {"y", y_}};
+  write_npz(arrays, folder_ / "written.npz");
+  EXPECT_EQ(read_npz(folder_ / "written.npz"), arrays);
+}
+
+TEST_F(Npz, EqualArraysMakeEqualFiles) {
+  write_npz({{"x", x_}}, folder_ / "a.npz");
+  write_npz({{"x", x_}}, folder_ / "b.npz");
+  const auto content = [&](const char* name) {
+    std::ifstream stream(folder_ / name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  EXPECT_EQ(content("a.npz"), content("b.npz"));
+}
+
+TEST_F(Npz, TypesThatNumpyLacksAreNotWritten) {
+  const Tensor strings({1}, std::vector<std::string>{"a"});
+  EXPECT_THAT(refusal_of([&] {
+                write_npz({{"x", strings}}, folder_ / "a.npz");
+              }),
+              HasSubstr("NumPy has no element type"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
+}
+
 TEST_F(Npz, MissingFilesAreErrors) {
   EXPECT_THROW(read_npz(folder_ / "none.npz"), Error);
 }

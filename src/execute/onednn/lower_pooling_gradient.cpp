@@ -95,7 +95,7 @@ Binder gradient_binder(const Lowering& lowering, const WindowGrid& grid, const B
                       const std::int64_t at_window =
                           plane * static_cast<std::int64_t>(shape.windows) * blocks.block;
                       kernels.pool_gradient(planes, from + at_image, gradients + at_window,
-                                           to + at_image);
+                                            to + at_image);
                     }
                   });
     };

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "assay/training_report.h"
+#include "assay/training_profile_report.h"
 #include "report/charts/canvas.h"
 #include "report/charts/lettering.h"
 #include "report/charts/palette.h"

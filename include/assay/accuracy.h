@@ -1,0 +1,51 @@
+// How often a model that tells classes apart is right, with the doubt that so many samples leave.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "assay/graph.h"
+#include "assay/loader.h"
+#include "assay/program.h"
+#include "assay/training_step.h"
+
+namespace assay {
+
+struct Accuracy {
+  std::int64_t correct = 0;
+  std::int64_t total = 0;
+  double value = 0;     // correct / total
+  double ci95_low = 0;  // by Wilson: from 0 to 1
+  double ci95_high = 0;
+};
+Accuracy accuracy_of(std::int64_t correct, std::int64_t total);
+
+struct EvaluateOptions {
+  Loss loss = Loss::CrossEntropy;
+  bool confusion = false;
+  ProgramOptions program = {};
+};
+
+struct Evaluation {
+  Accuracy accuracy = {};
+  double loss = 0;  // the mean over all samples
+  // By true class, then by the class the model said; empty unless asked for.
+  std::vector<std::vector<std::int64_t>> confusion = {};
+};
+
+// Every sample of the loader, also those of a last batch that is not full. The model takes batches
+// of float32 samples and gives a score for each class: other models are an Error that names both
+// shapes, labels out of range one with index and value.
+Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOptions& options = {},
+                    Progress* progress = nullptr);
+
+// correct / total. Device `cpu`, precision `fp32`; others are refused by name.
+double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device = "cpu",
+                         std::string_view precision = "fp32");
+
+// By true class, then by the class the model said.
+std::vector<std::vector<std::int64_t>> confusion_matrix(const Graph& model, const Loader& loader,
+                                                        const ProgramOptions& options = {});
+
+}  // namespace assay

@@ -1,0 +1,276 @@
+// assay train: fits a model to a data set and writes it.
+#include <algorithm>
+#include <memory>
+
+#include "assay/onnx.h"
+#include "assay/train_report.h"
+#include "base/atomic_file.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/engine_options.h"
+#include "cli/model_argument.h"
+#include "cli/training_progress.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string dataset;
+  std::string folder;
+  std::string epochs;
+  std::string rate;
+  std::string batch;
+  std::string optimizer = "adam";
+  std::string loss = "cross-entropy";
+  std::string momentum;
+  std::string weight_decay;
+  std::string schedule = "constant";
+  std::string train_subset;
+  std::string val_subset;
+  std::string early_stop;
+  std::string checkpoint;
+  std::string output;
+  EngineArguments engine = {.optimize_for = "memory"};
+  bool resume = false;
+  bool evaluate_only = false;
+  bool confusion = false;
+  bool json = false;
+  bool csv = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  assay train zoo:small_cnn --dataset fashion-mnist -o trained.onnx   one epoch of Adam
+  assay train model.onnx --dataset data.npz --epochs 20 --early-stop 3 -o best.onnx
+  assay train zoo:lenet5 --dataset mnist --dataset-folder ~/mnist --optimizer momentum --lr 0.05
+  assay train model.onnx --dataset x.npy,y.npy --epochs 50 --checkpoint run.npz -o out.onnx
+  assay train model.onnx --dataset x.npy,y.npy --epochs 50 --checkpoint run.npz --resume -o out.onnx
+  assay train trained.onnx --dataset fashion-mnist --evaluate-only --confusion
+Ctrl-C stops after the current step; with --checkpoint, --resume goes on after the last epoch.)";
+
+std::int64_t count_or(const char* flag, const std::string& text, std::int64_t otherwise) {
+  return text.empty() ? otherwise : parse_count(flag, text, 1);
+}
+
+// What people begin with: plain descent takes larger steps than Adam.
+double usual_rate(OptimizerKind kind) {
+  return states_of(kind) == 2 ? 0.001 : 0.01;
+}
+
+TrainOptions train_options(const Arguments& arguments) {
+  TrainOptions options;
+  options.epochs = count_or("--epochs", arguments.epochs, options.epochs);
+  options.batch_size = count_or("--batch", arguments.batch, options.batch_size);
+  options.patience = count_or("--early-stop", arguments.early_stop, 0);
+  options.optimizer.kind = optimizer_named(arguments.optimizer);
+  options.loss = loss_named(arguments.loss);
+  options.schedule = schedule_named(arguments.schedule);
+  options.learning_rate = arguments.rate.empty() ? usual_rate(options.optimizer.kind)
+                                                 : parse_decimal("--lr", arguments.rate, 0);
+  if (!arguments.momentum.empty()) {
+    options.optimizer.momentum = parse_decimal("--momentum", arguments.momentum, 0);
+  }
+  if (!arguments.weight_decay.empty()) {
+    options.optimizer.weight_decay = parse_decimal("--weight-decay", arguments.weight_decay, 0);
+  }
+  options.checkpoint = arguments.checkpoint;
+  options.resume = arguments.resume;
+  RunOptions engine;
+  apply_engine_options(arguments.engine, engine);
+  options.program = engine.program;
+  options.seed = engine.seed;
+  check_train_options(options, true);
+  return options;
+}
+
+struct Data {
+  Dataset training = {};
+  Dataset validation = {};
+  std::vector<std::string> warnings = {};
+};
+
+// Samples that are made up have the shape that the model takes.
+std::vector<std::int64_t> sample_dims_of(const Graph& graph, std::vector<std::int64_t> otherwise) {
+  if (graph.inputs().empty()) return otherwise;
+  const ValueType& type = graph.value(graph.inputs()[0]).type;
+  if (!type.shape || type.shape->rank() < 2) return otherwise;
+  const auto dims = type.shape->values();
+  const std::vector<std::int64_t> sample(dims.begin() + 1, dims.end());
+  const bool is_known = std::ranges::all_of(sample, [](std::int64_t dim) { return dim > 0; });
+  return is_known ? sample : otherwise;
+}
+
+Dataset limited(const Dataset& dataset, std::int64_t count, std::uint64_t seed) {
+  const bool is_whole = count == 0 || count == dataset.size();
+  return is_whole ? dataset : subset(dataset, count, seed);
+}
+
+// A tenth, unless --val-subset says how many.
+Data split_data(const Dataset& whole, std::int64_t train_count, std::int64_t val_count,
+                std::uint64_t seed) {
+  const std::int64_t kept =
+      val_count > 0 ? val_count : std::max<std::int64_t>(1, whole.size() / 10);
+  auto [validation, training] = split_off(whole, kept, seed);
+  return {.training = limited(training, train_count, seed),
+          .validation = validation,
+          .warnings = {fmt::format("data set '{}' has no test part: {} of its {} samples are kept "
+                                   "to validate",
+                                   whole.name, kept, whole.size())}};
+}
+
+Data load_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed) {
+  const std::int64_t train_count = count_or("--train-subset", arguments.train_subset, 0);
+  const std::int64_t val_count = count_or("--val-subset", arguments.val_subset, 0);
+  DatasetOptions options = {.folder = arguments.folder, .seed = seed};
+  options.sample_dims = sample_dims_of(graph, options.sample_dims);
+  options.size = train_count;  // no more are made up than are asked for
+  const Dataset whole = load_dataset(arguments.dataset, options);
+  if (!has_test_part(arguments.dataset)) return split_data(whole, train_count, val_count, seed);
+  options.split = Split::Test;
+  options.size = val_count;
+  return {.training = limited(whole, train_count, seed),
+          .validation = limited(load_dataset(arguments.dataset, options), val_count, seed)};
+}
+
+// Found out now, not after hours of training.
+void check_writable(const Arguments& arguments) {
+  if (!arguments.output.empty() && arguments.output == arguments.checkpoint) {
+    fail_usage("-o and --checkpoint both name {}", arguments.output);
+  }
+  for (const std::string& path : {arguments.output, arguments.checkpoint}) {
+    if (!path.empty()) AtomicFile probe(path);
+  }
+}
+
+ModelSummary summary_of(const Graph& graph, const std::string& name) {
+  const auto values = [&](std::span<const ValueId> ids) {
+    std::vector<Value> list;
+    for (const ValueId id : ids) list.push_back(graph.value(id));
+    return list;
+  };
+  return {.name = name,
+          .opset = graph.opset(),
+          .inputs = values(graph.inputs()),
+          .outputs = values(graph.outputs())};
+}
+
+// With types and shapes inferred: other tools want those of the outputs.
+void write_model(const Graph& model, const std::string& path, Progress& progress) {
+  write_onnx(infer_shapes(model).graph, path, {}, &progress);
+}
+
+void train(const Arguments& arguments, const Data& data, Graph graph, TrainingProgress& progress,
+           TrainReport& report) {
+  report.result =
+      train_model(std::move(graph), data.training, &data.validation, report.options, &progress);
+  if (arguments.output.empty()) {
+    report.result.warnings.emplace_back("the trained model is not kept: -o FILE.onnx writes it");
+    return;
+  }
+  write_model(report.result.model, arguments.output, progress);
+  report.file = arguments.output;
+}
+
+Evaluation judged(const Graph& model, const Data& data, const TrainOptions& options, bool confusion,
+                  Progress& progress) {
+  const std::int64_t batch_size = std::min(options.batch_size, data.validation.size());
+  const Loader loader(data.validation, {.batch_size = batch_size, .shuffle = false});
+  return evaluate(model, loader,
+                  {.loss = options.loss, .confusion = confusion, .program = options.program},
+                  &progress);
+}
+
+Exit run_train(const Arguments& arguments, bool quiet) {
+  TrainReport report = {.options = train_options(arguments)};
+  check_writable(arguments);
+  Graph graph = load_model(arguments.model);
+  const Data data = load_data(arguments, graph, report.options.seed);
+  report.model = summary_of(graph, arguments.model);
+  report.dataset = trained_on(data.training, &data.validation);
+  catch_interrupts();
+  TrainingProgress progress(report.options.epochs, quiet);
+  if (arguments.evaluate_only) {
+    report.result.model = std::move(graph);
+  } else {
+    train(arguments, data, std::move(graph), progress, report);
+  }
+  if (arguments.evaluate_only || arguments.confusion) {
+    report.evaluation =
+        judged(report.result.model, data, report.options, arguments.confusion, progress);
+  }
+  auto& warnings = report.result.warnings;
+  warnings.insert(warnings.begin(), data.warnings.begin(), data.warnings.end());
+  print_data(arguments.json  ? train_json(report)
+             : arguments.csv ? train_csv(report)
+                             : train_table(report));
+  print_warnings(warnings, quiet);
+  return Exit::Fine;
+}
+
+void add_training_options(CLI::App& train, Arguments& arguments) {
+  train.add_option("--epochs", arguments.epochs, "times through the data; default 1");
+  train.add_option("--batch", arguments.batch, "samples in a step; default 64");
+  train.add_option("--optimizer", arguments.optimizer, "sgd, momentum, adam (default) or adamw");
+  train.add_option("--lr", arguments.rate,
+                   "the learning rate; default 0.001, of sgd and momentum 0.01");
+  train.add_option("--schedule", arguments.schedule, "of the rate: constant (default) or cosine");
+  train.add_option("--momentum", arguments.momentum, "of momentum; default 0.9");
+  train.add_option("--weight-decay", arguments.weight_decay, "default 0");
+  train.add_option("--loss", arguments.loss, "cross-entropy (default) or mean-squared-error");
+  train.add_option("--early-stop", arguments.early_stop,
+                   "stop after N epochs without a smaller validation loss, and keep the best");
+  train.add_option("--seed", arguments.engine.seed, "of the order of samples; default 0");
+}
+
+void add_data_options(CLI::App& train, Arguments& arguments) {
+  train
+      .add_option("--dataset", arguments.dataset,
+                  "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or "
+                  "x.npy,y.npy")
+      ->required();
+  train.add_option("--dataset-folder", arguments.folder, "where the files of a known one are");
+  train.add_option("--train-subset", arguments.train_subset, "train on N samples drawn at random");
+  train.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
+}
+
+void add_running_options(CLI::App& train, Arguments& arguments) {
+  train.add_option("--threads", arguments.engine.threads,
+                   "exactly so many; default: as many as processors");
+  train.add_flag("--no-pin", arguments.engine.no_pin, "let threads wander between processors");
+  train.add_option("--engine", arguments.engine.engine, "onednn (default) or reference");
+  train.add_option("--optimize-for", arguments.engine.optimize_for,
+                   "memory (default): the same weights every time; latency: algorithms are chosen "
+                   "by timing them");
+  auto* checkpoint = train.add_option("--checkpoint", arguments.checkpoint,
+                                      "keep training in FILE after every epoch");
+  train.add_flag("--resume", arguments.resume, "go on from --checkpoint, if it is there");
+  auto* output =
+      train.add_option("-o,--output", arguments.output, "write the trained model to FILE.onnx");
+  train.add_flag("--evaluate-only", arguments.evaluate_only, "only judge the model, train nothing")
+      ->excludes(output)
+      ->excludes(checkpoint);
+  train.add_flag("--confusion", arguments.confusion, "tell which classes are taken for which");
+  auto* json = train.add_flag("--json", arguments.json, "print one JSON object");
+  train.add_flag("--csv", arguments.csv, "print the epochs as CSV")->excludes(json);
+}
+
+}  // namespace
+
+void add_train(CommandLine& program) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* train =
+      program.app.add_subcommand("train", "Fit a model to a data set, write an ONNX model");
+  train->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
+  add_data_options(*train, *arguments);
+  add_training_options(*train, *arguments);
+  add_running_options(*train, *arguments);
+  train->footer(kExamples);
+  train->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_train(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,89 @@
+#include <cmath>
+
+#include "assay/energy.h"
+#include "assay/latency.h"
+#include "assay/memory.h"
+#include "assay/memory_budget.h"
+#include "assay/metrics.h"
+#include "base/fail.h"
+#include "profile/compiled_model.h"
+#include "train/bound_model.h"
+#include "train/target.h"
+
+namespace assay {
+
+namespace {
+
+constexpr double kMegabyte = 1024.0 * 1024.0;
+
+void check_positive(const char* what, double value) {
+  if (value > 0 && std::isfinite(value)) return;
+  fail_usage("the {} is {}: expected a finite number above 0", what, value);
+}
+
+void add_accuracy(const Accuracy& accuracy, PerfMetrics& metrics) {
+  metrics.accuracy = accuracy.value;
+  metrics.accuracy_ci95_low = accuracy.ci95_low;
+  metrics.accuracy_ci95_high = accuracy.ci95_high;
+}
+
+void add_latency(const LatencyDistribution& latency, double multiplier, std::int64_t batch_size,
+                 PerfMetrics& metrics) {
+  metrics.latency_ms = latency.mean_ms * multiplier;
+  metrics.latency_median_ms = latency.median_ms * multiplier;
+  metrics.latency_std_ms = latency.std_ms * multiplier;
+  metrics.latency_p95_ms = latency.p95_ms * multiplier;
+  metrics.latency_ci95_low_ms = latency.ci95_low_ms * multiplier;
+  metrics.latency_ci95_high_ms = latency.ci95_high_ms * multiplier;
+  metrics.throughput_sps = static_cast<double>(batch_size) / (metrics.latency_ms * 1e-3);
+}
+
+// With the machine's meter, if it has one.
+EnergyEstimate metered(const Graph& model, const Tensor& samples, const ProgramOptions& options) {
+  const EnergyMeters found = find_energy_meters();
+  EnergyMeter* meter = primary_meter(found);
+  if (meter == nullptr) return {.note = why_no_meter(found)};
+  const auto program = compiled_for(model, samples, options);
+  return energy_per_run(measure_energy(*meter, [&] { program->run(); }));
+}
+
+void add_energy(const EnergyEstimate& measured, double power_watts, double multiplier,
+                PerfMetrics& metrics) {
+  const EnergyEstimate proxy = energy_by_proxy(power_watts, metrics.latency_ms);
+  metrics.energy_proxy_j = proxy.proxy_j.value_or(0);
+  metrics.energy_note = measured.note + "; " + proxy.note;
+  if (!measured.gross_j_per_run) return;
+  metrics.energy_measured_j = *measured.gross_j_per_run * multiplier;
+  if (multiplier != 1) {
+    metrics.energy_note +=
+        fmt::format("; measured joules are times {}, as latencies are", multiplier);
+  }
+}
+
+}  // namespace
+
+PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::string_view device,
+                            double power_watts, std::string_view precision,
+                            double latency_multiplier, std::size_t benchmark_repeats,
+                            const MetricsOptions& options) {
+  check_device(device);
+  check_precision(precision);
+  check_positive("power in watts", power_watts);
+  check_positive("latency multiplier", latency_multiplier);
+  const Batch batch = loader.batch(0);
+  const std::int64_t batch_size = batch.labels.elements();
+  const BoundModel bound = bind_to_data(model, loader.dataset(), batch_size);
+  const Tensor samples = fitted_samples(batch.samples, bound);
+  PerfMetrics metrics;
+  add_accuracy(evaluate(model, loader, {.program = options.program}).accuracy, metrics);
+  add_latency(measure_latency_distribution(model, samples, benchmark_repeats, options.num_runs,
+                                           options.warmup, options.program),
+              latency_multiplier, batch_size, metrics);
+  metrics.memory_mb = model_memory_mb(model);
+  metrics.runtime_memory_mb =
+      metrics.memory_mb + static_cast<double>(plan_memory(bound.model).arena_bytes) / kMegabyte;
+  add_energy(metered(model, samples, options.program), power_watts, latency_multiplier, metrics);
+  return metrics;
+}
+
+}  // namespace assay

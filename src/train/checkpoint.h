@@ -1,0 +1,33 @@
+// Training as far as it came, in one file: all that is needed to go on as if nothing had happened.
+//
+// The file is a .npz that NumPy opens: `setup` and `state_names` are text as bytes, `epochs` is a
+// table, `state_N` and `best_N` are tensors. Damage is an Error that names the byte.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/train.h"
+
+namespace assay {
+
+// What must be alike for training to go on, each with a name for people.
+using TrainingSetup = std::vector<std::pair<std::string, std::string>>;
+TrainingSetup setup_of(const Graph& model, const Dataset& training, const Dataset* validation,
+                       const TrainOptions& options);
+
+struct Checkpoint {
+  TrainingSetup setup = {};
+  std::vector<std::string> state_names = {};
+  std::vector<EpochResult> epochs = {};  // finished
+  std::vector<Tensor> state = {};        // after the last of them
+  std::vector<Tensor> best = {};         // after the best of them; empty where nobody will ask
+};
+
+void write_checkpoint(const Checkpoint& checkpoint, const std::filesystem::path& path);
+// Refuses a checkpoint of another training by what differs first.
+Checkpoint read_checkpoint(const std::filesystem::path& path, const TrainingSetup& setup);
+
+}  // namespace assay

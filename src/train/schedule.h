@@ -1,0 +1,11 @@
+// How the learning rate goes on.
+#pragma once
+
+#include "assay/train.h"
+
+namespace assay {
+
+// The rate of a step, counted from 0 over all epochs.
+double learning_rate_at(const TrainOptions& options, std::int64_t step, std::int64_t steps);
+
+}  // namespace assay
