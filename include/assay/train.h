@@ -30,18 +30,23 @@ Schedule schedule_named(std::string_view name);
 struct TrainOptions {
   std::int64_t epochs = 1;
   std::int64_t batch_size = 64;
+  // A batch in so many equal parts, and the forward pass in so many pieces: less memory for the
+  // same weights, as TrainingStepOptions tells.
+  std::int64_t accumulate = 1;
+  std::size_t pieces = 1;
   double learning_rate = 0.001;
   Optimizer optimizer = {.kind = OptimizerKind::Adam};
   Loss loss = Loss::CrossEntropy;  // or the mean squared error from 1 for the class, 0 for others
   Schedule schedule = Schedule::Constant;
-  std::uint64_t seed = 0;  // of the order of samples
+  std::uint64_t seed = 0;  // of the order of samples, and of what dropouts drop
   // Stops after so many epochs without a smaller loss on the validation data, and takes the weights
   // of the epoch that had the smallest; 0: never.
   std::int64_t patience = 0;
   std::filesystem::path checkpoint = {};  // written after every epoch; empty: none
   bool resume = false;                    // goes on from the checkpoint, if it is there
-  // For memory, oneDNN's own choice of algorithms is taken. For latency they are timed, and those
-  // chosen may differ from run to run in the last bits of what they compute.
+  // For memory, oneDNN's own choice of algorithms is taken. For latency they are timed once and
+  // kept in the tuning file: without one, another process may choose others, whose last bits
+  // differ.
   ProgramOptions program = {.optimize_for = OptimizeFor::Memory};
 };
 

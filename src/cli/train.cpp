@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "cli/cache.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
@@ -34,7 +35,9 @@ struct Arguments {
   std::string early_stop;
   std::string checkpoint;
   std::string output;
-  EngineArguments engine = {.optimize_for = "memory"};
+  EngineArguments engine = {};
+  std::string accumulate = {};
+  std::string recompute = {};
   bool resume = false;
   bool evaluate_only = false;
   bool confusion = false;
@@ -60,6 +63,21 @@ double usual_rate(OptimizerKind kind) {
   return states_of(kind) == 2 ? 0.001 : 0.01;
 }
 
+// Choices of algorithms have to outlive the process, so that it can be repeated to the bit: where
+// no file can keep them, none are made.
+EngineArguments with_memory(EngineArguments engine) {
+  if (!engine.tuning.empty() || !chooses_algorithms(engine)) return engine;
+  const auto path = cache_path("tuning", "training");
+  try {
+    if (path) make_folder(std::filesystem::path(*path).parent_path());
+    engine.tuning = path.value_or("");
+  } catch (const Error&) {
+    engine.tuning.clear();
+  }
+  if (engine.tuning.empty()) engine.optimize_for = name(OptimizeFor::Memory);
+  return engine;
+}
+
 TrainOptions train_options(const Arguments& arguments) {
   TrainOptions options;
   options.epochs = count_or("--epochs", arguments.epochs, options.epochs);
@@ -78,8 +96,10 @@ TrainOptions train_options(const Arguments& arguments) {
   }
   options.checkpoint = arguments.checkpoint;
   options.resume = arguments.resume;
+  options.accumulate = count_or("--accumulate", arguments.accumulate, 1);
+  options.pieces = static_cast<std::size_t>(count_or("--recompute", arguments.recompute, 1));
   RunOptions engine;
-  apply_engine_options(arguments.engine, engine);
+  apply_engine_options(with_memory(arguments.engine), engine);
   options.program = engine.program;
   options.seed = engine.seed;
   check_train_options(options, true);
@@ -242,8 +262,15 @@ void add_running_options(CLI::App& train, Arguments& arguments) {
   train.add_flag("--no-pin", arguments.engine.no_pin, "let threads wander between processors");
   train.add_option("--engine", arguments.engine.engine, "onednn (default) or reference");
   train.add_option("--optimize-for", arguments.engine.optimize_for,
-                   "memory (default): the same weights every time; latency: algorithms are chosen "
-                   "by timing them");
+                   "latency (default): algorithms are chosen by timing them once, and kept; or "
+                   "memory");
+  train.add_option("--tuning", arguments.engine.tuning,
+                   "keep the algorithms chosen in FILE instead of the cache folder");
+  train.add_option("--accumulate", arguments.accumulate,
+                   "take a batch in N parts and add up their gradients: less memory");
+  train.add_option("--recompute", arguments.recompute,
+                   "cut the forward pass into N pieces and compute them again instead of keeping "
+                   "them: less memory, more time");
   auto* checkpoint = train.add_option("--checkpoint", arguments.checkpoint,
                                       "keep training in FILE after every epoch");
   train.add_flag("--resume", arguments.resume, "go on from --checkpoint, if it is there");

@@ -92,7 +92,11 @@ BoundModel bind_to_data(const Graph& graph, const Dataset& data, std::int64_t ba
 Tensor fitted_samples(const Tensor& samples, const BoundModel& model) {
   const auto batch_size = static_cast<std::size_t>(model.input_dims[0]);
   const auto given = static_cast<std::size_t>(samples.dims()[0]);
-  if (given == batch_size) return samples.reshaped(model.input_dims);
+  if (given >= batch_size) {  // more: a batch in parts
+    std::vector<std::int64_t> dims = model.input_dims;
+    dims[0] = samples.dims()[0];
+    return samples.reshaped(dims);
+  }
   const auto bytes = samples.bytes();
   const std::size_t row = bytes.size() / given;
   std::vector<std::byte> filled(bytes.begin(), bytes.end());

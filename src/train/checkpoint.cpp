@@ -184,6 +184,7 @@ TrainingSetup setup_of(const Graph& model, const Dataset& training, const Datase
           {"training data", described(&training)},
           {"validation data", described(validation)},
           {"batch size", fmt::format("{}", options.batch_size)},
+          {"parts of a batch", fmt::format("{}", options.accumulate)},
           {"learning rate", fmt::format("{}", options.learning_rate)},
           {"schedule", described_schedule(options)},
           {"optimizer", described(options.optimizer)},

@@ -49,6 +49,11 @@ Schedule schedule_named(std::string_view wanted) {
 void check_train_options(const TrainOptions& options, bool has_validation) {
   check_at_least("the number of epochs", options.epochs, 1);
   check_at_least("the batch size", options.batch_size, 1);
+  check_at_least("the number of parts of a batch", options.accumulate, 1);
+  if (options.batch_size % options.accumulate != 0) {
+    fail_usage("a batch of {} does not come in {} equal parts", options.batch_size,
+               options.accumulate);
+  }
   check_at_least("the patience", options.patience, 0);
   if (!(options.learning_rate > 0) || !std::isfinite(options.learning_rate)) {
     fail_usage("the learning rate is {}: expected a finite number above 0", options.learning_rate);

@@ -74,7 +74,7 @@ class Trainer {
         progress_(progress),
         loader_(training,
                 {.batch_size = options.batch_size, .seed = options.seed, .drop_last = true}),
-        bound_(bind_to_data(graph_, training, options.batch_size)) {
+        bound_(bind_to_data(graph_, training, options.batch_size / options.accumulate)) {
     if (validation != nullptr) {
       const std::int64_t batch_size = std::min(options.batch_size, validation->size());
       validation_.emplace(*validation, LoaderOptions{.batch_size = batch_size, .shuffle = false});
@@ -102,26 +102,19 @@ class Trainer {
 
  private:
   void prepare() {
-    const TrainingStepOptions step = {.loss = options_.loss, .optimizer = options_.optimizer};
+    const TrainingStepOptions step = {.loss = options_.loss,
+                                      .optimizer = options_.optimizer,
+                                      .seed = options_.seed,
+                                      .accumulate = options_.accumulate,
+                                      .pieces = options_.pieces};
     step_ = training_step(bound_.model, trainable_parameters(bound_.model), step);
     check_weights_can_return(graph_, step_);
-    warn_of_dropout();
     done_.state_names = names_of(step_.state);
     done_.state = initial_state(step_);
     if (const auto bad = first_not_finite(done_.state)) {
       fail_bad_input("stored tensor '{}' holds NaN or an infinity, training cannot begin with it",
                      step_.state[*bad].name);
     }
-  }
-
-  // Training steps are made of the model as it is used, where they do nothing.
-  void warn_of_dropout() {
-    const auto layers =
-        std::ranges::count_if(graph_.nodes(), [](const Node& node) { return node.is("Dropout"); });
-    if (layers == 0) return;
-    warnings_.push_back(fmt::format(
-        "{} Dropout {} nothing while training; weight decay is another way to regularise", layers,
-        layers == 1 ? "layer drops" : "layers drop"));
   }
 
   void start_program() {

@@ -120,12 +120,32 @@ TEST_F(Train, StopsEarlyAndTakesTheBestEpoch) {
   EXPECT_NEAR(evaluate(result.model, loader).loss, best, 1e-4 * best + 1e-5);
 }
 
-TEST_F(Train, DropoutThatDropsNothingIsAWarning) {
-  GraphBuilder builder("dropping");
-  const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
-  builder.output(Sequential({Dropout(), Linear(64, 4)})(builder, input), "output");
-  const TrainResult result = train_model(builder.finish(), training_, nullptr, small_training());
-  EXPECT_THAT(result.warnings, testing::ElementsAre(HasSubstr("1 Dropout layer drops nothing")));
+TEST_F(Train, DropoutDropsWhatTheSeedDecides) {
+  const auto last_loss = [&](std::uint64_t seed) {
+    GraphBuilder builder("dropping");
+    const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
+    builder.output(Sequential({Dropout(), Linear(64, 4)})(builder, input), "output");
+    TrainOptions options = small_training();
+    options.seed = seed;
+    return train_model(builder.finish(), training_, nullptr, options).epochs.back().loss;
+  };
+  EXPECT_EQ(last_loss(1), last_loss(1));
+  EXPECT_NE(last_loss(1), last_loss(2));
+}
+
+TEST_F(Train, InPartsComesToTheSameWeights) {
+  const auto trained = [&](std::int64_t parts, std::size_t pieces) {
+    TrainOptions options = small_training();
+    options.accumulate = parts;
+    options.pieces = pieces;
+    GraphBuilder builder("plain");  // a batch norm would see parts of the batch
+    const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
+    builder.output(Sequential({Linear(64, 16), Relu(), Linear(16, 4)})(builder, input), "output");
+    return train_model(builder.finish(), training_, nullptr, options).epochs.back().loss;
+  };
+  EXPECT_NEAR(trained(2, 1), trained(1, 1), 1e-4);
+  EXPECT_NEAR(trained(1, 2), trained(1, 1), 1e-4);
+  EXPECT_THROW(trained(7, 1), Error);
 }
 
 TEST_F(Train, NeedsNoValidation) {

@@ -1,6 +1,8 @@
 // Functions between layers.
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <optional>
 
 #include "kernels/lanes.h"
 #include "transform/gradient/context.h"
@@ -13,41 +15,79 @@ void relu(GradientContext& context) {
   context.give(0, context.own("ReluGradient", {context.out(), context.gradient()}));
 }
 
-ValueId is_positive(GradientContext& context) {
-  return context.node("Greater", {context.in(0), context.number(0)});
+// `gradient` where `value` is above zero, else zero: the one choice that engines have a fast form
+// of.
+ValueId where_positive(GradientContext& context, ValueId value, ValueId gradient) {
+  return context.own("ReluGradient", {value, gradient});
+}
+
+// The gradient in two halves, where the input is above zero and where it is not.
+struct Halves {
+  ValueId above;
+  ValueId below;
+};
+
+Halves halves_of(GradientContext& context) {
+  const ValueId gradient = context.gradient();
+  const ValueId above = where_positive(context, context.in(0), gradient);
+  return {above, context.sub(gradient, above)};
 }
 
 void leaky_relu(GradientContext& context) {
-  const ValueId gradient = context.gradient();
   const double alpha = static_cast<double>(context.node().float_or("alpha", 0.01f));
-  context.give(
-      0, context.node("Where", {is_positive(context), gradient, context.times(gradient, alpha)}));
+  const Halves halves = halves_of(context);
+  context.give(0, context.add(halves.above, context.times(halves.below, alpha)));
 }
 
 void parametric_relu(GradientContext& context) {
-  const ValueId gradient = context.gradient();
-  const ValueId positive = is_positive(context);
+  const Halves halves = halves_of(context);
   if (context.wants(0)) {
-    const ValueId sloped = context.mul(gradient, context.in(1));
-    context.give(0, context.node("Where", {positive, gradient, sloped}));
+    context.give(0, context.add(halves.above, context.mul(halves.below, context.in(1))));
   }
-  if (context.wants(1)) {
-    const ValueId product = context.mul(gradient, context.in(0));
-    context.give_broadcast(1, context.node("Where", {positive, context.number(0), product}));
-  }
+  if (context.wants(1)) context.give_broadcast(1, context.mul(halves.below, context.in(0)));
 }
 
 // α (eˣ - 1) below zero: its slope is the result plus α.
 void exponential_linear(GradientContext& context) {
-  const ValueId gradient = context.gradient();
   const double alpha = static_cast<double>(context.node().float_or("alpha", 1.0f));
+  const Halves halves = halves_of(context);
   const ValueId slope = context.add(context.out(), context.number(alpha));
-  context.give(
-      0, context.node("Where", {is_positive(context), gradient, context.mul(gradient, slope)}));
+  context.give(0, context.add(halves.above, context.mul(halves.below, slope)));
 }
 
-// What was not clipped is unchanged.
+// The gradient where `value` lies between two numbers; one that is infinite binds nothing.
+ValueId where_between(GradientContext& context, ValueId value, double low, double high,
+                      ValueId gradient) {
+  if (std::isfinite(high)) {
+    gradient = where_positive(context, context.sub(context.number(high), value), gradient);
+  }
+  if (std::isfinite(low)) {
+    const ValueId above = low == 0 ? value : context.sub(value, context.number(low));
+    gradient = where_positive(context, above, gradient);
+  }
+  return gradient;
+}
+
+// A bound of Clip: an attribute in old opsets, an input in later ones; nothing where it is not a
+// number known before running.
+std::optional<double> clip_bound(const GradientContext& context, std::size_t input,
+                                 const char* attribute, double otherwise) {
+  if (!context.has(input)) {
+    return static_cast<double>(context.node().float_or(attribute, static_cast<float>(otherwise)));
+  }
+  const Tensor* bound = context.known(input);
+  if (bound == nullptr || bound->elements() != 1) return {};
+  return bound->to_double().front();
+}
+
+// What was clipped gets nothing.
 void clip(GradientContext& context) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const auto low = clip_bound(context, 1, "min", -kNone);
+  const auto high = clip_bound(context, 2, "max", kNone);
+  if (low && high) {
+    return context.give(0, where_between(context, context.in(0), *low, *high, context.gradient()));
+  }
   const ValueId is_kept = context.node("Equal", {context.in(0), context.out()});
   context.give(0, context.where(is_kept, context.gradient()));
 }
@@ -64,21 +104,18 @@ void hyperbolic_tangent(GradientContext& context) {
 
 void hard_sigmoid(GradientContext& context) {
   const double alpha = static_cast<double>(context.node().float_or("alpha", 0.2f));
-  const ValueId above = context.node("Greater", {context.out(), context.number(0)});
-  const ValueId below = context.node("Less", {context.out(), context.number(1)});
-  const ValueId between = context.node("And", {above, below});
-  context.give(0, context.where(between, context.times(context.gradient(), alpha)));
+  const ValueId sloped = context.times(context.gradient(), alpha);
+  context.give(0, where_between(context, context.out(), 0, 1, sloped));
 }
 
 // x · clip(x / 6 + 1/2, 0, 1)
 void hard_swish(GradientContext& context) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
   const ValueId x = context.in(0);
   const ValueId gradient = context.gradient();
-  const ValueId above = context.node("Greater", {x, context.number(-3)});
-  const ValueId beyond = context.node("Greater", {x, context.number(3)});
   const ValueId slope = context.add(context.times(x, 1.0 / 3), context.number(0.5));
-  const ValueId bent = context.where(above, context.mul(gradient, slope));
-  context.give(0, context.node("Where", {beyond, gradient, bent}));
+  const ValueId bent = where_between(context, x, -3, 3, context.mul(gradient, slope));
+  context.give(0, context.add(bent, where_between(context, x, 3, kNone, gradient)));
 }
 
 void softplus(GradientContext& context) {
