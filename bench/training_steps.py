@@ -6,8 +6,8 @@
 The peer is torch with channels_last images and a malloc that keeps what it was given, on the same
 network, loss and optimizer (plain SGD). Needs /usr/bin/python3 with torch, torchvision and OpenBLAS
 (libopenblas0: torch multiplies matrices twenty times slower without it); run it on a quiet machine. Prints
-the medians of every round, their ratio, and the most memory of each process: all of assay's, but of torch's
-only what came after `import torch`.
+the medians of every round, their ratio, and the most memory of each process; of torch's also how much of it
+came after `import torch`.
 """
 import argparse
 import json
@@ -49,14 +49,14 @@ def assay_step(assay, model, threads, cache):
     command = [assay, "profile", f"zoo:{name}", "--train", "--batch", str(batch), "--loss", loss, "--threads",
                str(threads), "--runs", str(runs), "--warmup", "3", "--no-ceilings", "--json", "-q"]
     told, most = told_by(command, {"XDG_CACHE_HOME": cache})
-    return told["latency"]["median_ms"], most
+    return told["latency"]["median_ms"], most, 0
 
 
 def torch_step(model, threads):
     _, batch, loss, runs = MODELS[model]
     told, most = told_by(["/usr/bin/python3", str(PEER), model, str(batch), loss, str(threads), str(runs)],
                          {**KEEP_MEMORY, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)})
-    return told["median_ms"], most - told["imported_mb"]
+    return told["median_ms"], most, told["imported_mb"]
 
 
 def main():
@@ -67,22 +67,23 @@ def main():
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     options = parser.parse_args()
     print(f"{'model':14} {'threads':>7} {'assay ms':>10} {'torch ms':>10} {'ratio':>6}   "
-          f"{'ratios of the rounds':24} {'assay MB':>9} {'torch MB':>9}")
+          f"{'ratios of the rounds':24} {'assay MB':>9} {'torch MB':>9} {'of it':>7}")
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as cache:
         for model in options.models:
             for threads in options.threads:
                 assay_step(options.assay, model, threads, cache)  # chooses algorithms
-                own, peers, grown, peers_grown = [], [], [], []
+                own, peers, taken, peers_taken, imported = [], [], [], [], 0
                 for _ in range(options.rounds):
-                    for times, sizes, step in ((own, grown, lambda: assay_step(options.assay, model, threads, cache)),
-                                               (peers, peers_grown, lambda: torch_step(model, threads))):
-                        time, size = step()
-                        times.append(time)
-                        sizes.append(size)
+                    time, size, _ = assay_step(options.assay, model, threads, cache)
+                    own.append(time)
+                    taken.append(size)
+                    time, size, imported = torch_step(model, threads)
+                    peers.append(time)
+                    peers_taken.append(size)
                 ratios = [a / b for a, b in zip(own, peers)]
                 print(f"{model:14} {threads:7} {statistics.median(own):10.3f} {statistics.median(peers):10.3f} "
                       f"{statistics.median(ratios):6.3f}   {' '.join(f'{r:.2f}' for r in sorted(ratios)):24} "
-                      f"{max(grown):9.1f} {max(peers_grown):9.1f}", flush=True)
+                      f"{max(taken):9.1f} {max(peers_taken):9.1f} {max(peers_taken) - imported:7.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -415,6 +415,36 @@ class Profiling(Case):
         self.assertEqual(sorted(os.listdir(folder)), ["layers.csv", "profile.json", "trace.json"])
         json.loads((folder / "profile.json").read_text())
 
+    def test_a_step_of_training(self):
+        folder = self.folder / "training"
+        document = self.profile("zoo:small_cnn", "--train", "--batch", "4", "--loss", "cross-entropy",
+                                "--optimizer", "adam", "--max-mb", "8", "--out", folder, *QUICK)
+        self.assertEqual(document["schema"], "assay.profile-train/1")
+        for key in ("forward_flops", "forward_latency_ms", "forward_memory_mb", "backward_flops",
+                    "backward_latency_ms", "gradient_memory_mb", "total_flops", "total_latency_ms",
+                    "total_memory_mb", "total_gflops_per_second", "optimizer_memory_estimates",
+                    "memory_efficiency", "bottleneck"):
+            self.assertIn(key, document)
+        self.assertEqual(document["fell_back"], [])
+        self.assertEqual([phase["phase"] for phase in document["phases"]],
+                         ["forward", "backward", "update"])
+        self.assertLessEqual(document["largest_batch"]["step_bytes"], 8 << 20)
+        self.assertEqual(sorted(os.listdir(folder)),
+                         ["layers.csv", "memory.png", "memory.svg", "profile.json"])
+
+    def test_training_that_repeats_pieces_and_adds_up_parts(self):
+        document = self.profile("zoo:lenet5", "--train", "--recompute", "3", "--accumulate", "2", *QUICK)
+        self.assertIn("recompute", [phase["phase"] for phase in document["phases"]])
+
+    def test_usage_of_training(self):
+        self.expect(2, "add --train", "profile", "zoo:mlp", "--optimizer", "adam")
+        self.expect(2, "choose from", "profile", "zoo:mlp", "--train", "--optimizer", "adamm")
+        self.expect(2, "choose from", "profile", "zoo:mlp", "--train", "--loss", "hinge")
+        self.expect(2, "does not go with --train", "profile", "zoo:mlp", "--train", "--ops")
+        self.expect(2, "--accumulate", "profile", "zoo:mlp", "--train", "--accumulate", "0")
+        self.expect(3, "even where activations are computed again", "profile", "zoo:mlp", "--train",
+                    "--memory-budget", "0.1")
+
     def test_a_trace_that_cannot_be_written_is_told_before_anything_runs(self):
         missing = self.folder / "no" / "such" / "trace.json"
         self.expect(4, "cannot be written", "profile", "zoo:mlp", "--trace", missing)
