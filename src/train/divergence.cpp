@@ -27,7 +27,7 @@ Graph with_all_values_as_outputs(Graph graph) {
 
 std::string described(const Graph& model, const TrainingStep& step, std::size_t node) {
   const NodeId layer = step.layers[node];
-  const bool is_forward = step.phases[node] == Phase::Forward;
+  const bool is_forward = step.phases[node] <= Phase::Recompute;
   if (!layer.is_valid()) return is_forward ? "the loss itself" : "the gradient of the loss";
   return fmt::format("the {} layer '{}'", is_forward ? "output of" : "gradient at",
                      model.display_name(layer));

@@ -142,10 +142,14 @@ class Trainer {
   void take_up(Checkpoint checkpoint) {
     const auto weights = model_weights(step_, done_.state);
     const bool has_best = options_.patience > 0;
-    const bool fits = have_same_types(checkpoint.state, done_.state) &&
+    const auto is_judged = [&](const EpochResult& epoch) {
+      return epoch.validation_loss.has_value() == validation_.has_value();
+    };
+    const bool fits = std::ranges::all_of(checkpoint.epochs, is_judged) &&
+                      have_same_types(checkpoint.state, done_.state) &&
                       have_same_types(checkpoint.best, has_best ? weights : std::vector<Tensor>{});
     if (!fits || first_not_finite(checkpoint.state)) {
-      fail_bad_input("{}: its tensors are not those of this training, remove it or name another",
+      fail_bad_input("{}: what it holds does not fit this training, remove it or name another",
                      options_.checkpoint.string());
     }
     done_ = std::move(checkpoint);

@@ -5,7 +5,9 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
+#include "assay/npz.h"
 #include "train/small_data.h"
 
 namespace assay {
@@ -153,6 +155,36 @@ TEST_F(Checkpoints, DamageIsNamedByItsByte) {
   damaged[damaged.size() / 2] ^= 1;
   put(damaged);
   EXPECT_THAT(complaint(options(2)), AllOf(HasSubstr("byte"), HasSubstr("damaged")));
+}
+
+// Whoever makes one up may leave out what training relies on.
+TEST_F(Checkpoints, ThatHoldOtherThingsThanTheySayAreRefused) {
+  TrainOptions patient = options(3);
+  patient.patience = 2;
+  train(patient);
+  const auto made_up = [&](auto change) {
+    auto arrays = read_npz(patient.checkpoint);
+    change(arrays);
+    write_npz(arrays, patient.checkpoint);
+    const std::string message = complaint(patient);
+    return message;
+  };
+  const std::string whole = content();
+  EXPECT_THAT(made_up([](auto& arrays) { arrays.erase("best_0"); }), HasSubstr("does not fit"));
+  put(whole);
+  EXPECT_THAT(made_up([](auto& arrays) { arrays["state_1"] = Tensor::of_float({1}, {0}); }),
+              HasSubstr("does not fit"));
+  put(whole);
+  EXPECT_THAT(made_up([](auto& arrays) {
+                auto numbers = arrays.at("epochs").template to_vector<double>();
+                numbers[2] = std::numeric_limits<double>::quiet_NaN();  // a validation loss
+                arrays["epochs"] =
+                    Tensor::of<double>(DataType::Float64, arrays.at("epochs").dims(), numbers);
+              }),
+              HasSubstr("does not fit"));
+  put(whole);
+  EXPECT_THAT(made_up([](auto& arrays) { arrays.erase("epochs"); }),
+              HasSubstr("no array 'epochs'"));
 }
 
 TEST_F(Checkpoints, OtherArchivesAreRefused) {

@@ -148,6 +148,24 @@ TEST_F(Train, InPartsComesToTheSameWeights) {
   EXPECT_THROW(trained(7, 1), Error);
 }
 
+TEST_F(Train, DropoutsDropTheSameAfterAResume) {
+  GraphBuilder builder("dropping");
+  const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
+  builder.output(Sequential({Dropout(), Linear(64, 4)})(builder, input), "output");
+  const Graph model = builder.finish();
+  const auto trained = [&](const TrainOptions& options) {
+    return train_model(model, training_, nullptr, options).model;
+  };
+  TrainOptions parts = small_training();
+  const Graph whole = trained(parts);
+  parts.checkpoint = folder_ / "training.npz";
+  parts.resume = true;
+  parts.epochs = 1;
+  trained(parts);
+  parts.epochs = 2;
+  EXPECT_EQ(trained(parts), whole);
+}
+
 TEST_F(Train, NeedsNoValidation) {
   const TrainResult result = train_model(small_network(), training_, nullptr, small_training());
   EXPECT_FALSE(result.epochs.back().validation_loss.has_value());
