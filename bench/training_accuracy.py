@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Trains the same networks in assay and in PyTorch on Fashion-MNIST, from the same first weights.
 
     bench/training_accuracy.py build/release/assay [--epochs 2] [--seeds 3] [--models small_cnn …]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Holds assay's gradients against torch's autograd, on networks exported with their weights.
 
     bench/peers/check_gradients.py build/release/assay [MODEL …]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Times one step of training in PyTorch: MODEL BATCH LOSS THREADS RUNS. Prints JSON."""
 import json
 import resource

@@ -28,8 +28,8 @@ std::int64_t sum(const BytesByUse& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
 }
 
-// Of one sample: what a multiply-add costs twice, once for each operand's gradient; the images of the
-// first layer want none.
+// Of one sample: what a multiply-add costs twice, once for each operand's gradient; the images of
+// the first layer want none.
 TEST(TrainingProfile, CountsTheBackwardPassByTheFormulas) {
   const TrainingProfile profile = profiled("small_cnn", {.loss = Loss::CrossEntropy});
   const std::int64_t conv1 = 28 * 28 * 9 * 16;
@@ -80,8 +80,7 @@ TEST(TrainingProfile, AllocatesWhatIsInUseAtThePeak) {
 }
 
 TEST(TrainingProfile, ReferenceEngineTakesWhatWasPlanned) {
-  const TrainingProfile profile =
-      profiled("mlp", {.loss = Loss::CrossEntropy}, Engine::Reference);
+  const TrainingProfile profile = profiled("mlp", {.loss = Loss::CrossEntropy}, Engine::Reference);
   EXPECT_GT(profile.memory.planned.step_bytes, 0);
   EXPECT_EQ(profile.step.memory.program.planned_arena_bytes, profile.memory.planned.step_bytes);
 }
@@ -124,8 +123,8 @@ TEST(TrainingProfile, PiecesAreComputedAgainToFitABudget) {
 TEST(Profiler, ProfileBackwardPassHasTheKeysOfTheContract) {
   const Graph model = bind_inputs(zoo_model("mlp"), {.batch = 8}).graph;
   const Tensor input = random_inputs({model.value(model.inputs()[0])}, 1).front();
-  const BackwardPass pass = Profiler({.threads = 1, .pin_threads = false})
-                                .profile_backward_pass(model, {input});
+  const BackwardPass pass =
+      Profiler({.threads = 1, .pin_threads = false}).profile_backward_pass(model, {input});
   const std::int64_t macs = 784 * 256 + 256 * 128 + 128 * 10;
   EXPECT_GE(pass.forward_flops, 8 * 2 * macs);
   EXPECT_EQ(pass.total_flops, pass.forward_flops + pass.backward_flops);

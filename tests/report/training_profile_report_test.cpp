@@ -20,9 +20,10 @@ TrainingProfile fixed_training() {
   profile.phases = {{Phase::Forward, 500'000, 1'010'000, 800'000, 0.6, 0.3},
                     {Phase::Backward, 900'000, 1'830'000, 1'500'000, 1.2, 0.6},
                     {Phase::Update, 0, 148'140, 148'140, 0.1, 0.05}};
-  profile.layers = {{"conv", "Conv", 12000, {900'000, 0.5}, {1'700'000, 1.0}, {144'000, 0.06}, 0.78},
-                    {"relu", "Relu", 0, {10'000, {}}, {10'000, 0.1}, {}, 0.05},
-                    {"(loss and the rest)", "", 0, {0, 0.1}, {0, 0.1}, {}, 0.1}};
+  profile.layers = {
+      {"conv", "Conv", 12000, {900'000, 0.5}, {1'700'000, 1.0}, {144'000, 0.06}, 0.78},
+      {"relu", "Relu", 0, {10'000, {}}, {10'000, 0.1}, {}, 0.05},
+      {"(loss and the rest)", "", 0, {0, 0.1}, {0, 0.1}, {}, 0.1}};
   const std::size_t steps = profile.step.steps.size();
   for (std::size_t i = 0; i < steps; ++i) {
     profile.step_phases.push_back(i * profile.phases.size() / steps);
@@ -36,10 +37,11 @@ TrainingProfile fixed_training() {
 }
 
 TrainingReportOptions fixed_options() {
-  return {.batches = {{1, OptimizerKind::Adam, 49380, 6144, 49380, 98760, 190000},
-                      {2, OptimizerKind::Adam, 49380, 12288, 49380, 98760, 200000}},
-          .budget_bytes = 1 << 20,
-          .largest = PlannedTraining{80, OptimizerKind::Adam, 49380, 500000, 49380, 98760, 1000000}};
+  return {
+      .batches = {{1, OptimizerKind::Adam, 49380, 6144, 49380, 98760, 190000},
+                  {2, OptimizerKind::Adam, 49380, 12288, 49380, 98760, 200000}},
+      .budget_bytes = 1 << 20,
+      .largest = PlannedTraining{80, OptimizerKind::Adam, 49380, 500000, 49380, 98760, 1000000}};
 }
 
 TEST(TrainingProfileReport, TableIsAsPinned) {
