@@ -75,7 +75,8 @@ TEST(TrainingProfile, AllocatesWhatIsInUseAtThePeak) {
     for (const BytesByUse& bytes : memory.by_step) most = std::max(most, sum(bytes));
     EXPECT_EQ(sum(memory.by_step[memory.peak_step]), most) << model;
     EXPECT_LE(most, memory.arena_bytes) << model;
-    EXPECT_GE(1.02 * static_cast<double>(most), static_cast<double>(memory.arena_bytes)) << model;
+    // Stretches of many sizes and lifetimes leave gaps between them.
+    EXPECT_GE(1.1 * static_cast<double>(most), static_cast<double>(memory.arena_bytes)) << model;
   }
 }
 

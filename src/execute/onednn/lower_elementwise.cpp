@@ -218,6 +218,33 @@ std::optional<std::vector<std::int64_t>> blocked_strides(const Place& place, con
   return std::vector<std::int64_t>{strides[0], shape.block, 0, 1};
 }
 
+bool keeps_zero(const Link& link) {
+  static constexpr UnaryOp kUnary[] = {
+      UnaryOp::Copy,     UnaryOp::Relu,      UnaryOp::LeakyRelu, UnaryOp::Tanh,   UnaryOp::Sqrt,
+      UnaryOp::Neg,      UnaryOp::Abs,       UnaryOp::Erf,       UnaryOp::Elu,    UnaryOp::GeluErf,
+      UnaryOp::GeluTanh, UnaryOp::HardSwish, UnaryOp::Swish,     UnaryOp::Square, UnaryOp::Cube,
+      UnaryOp::Softsign, UnaryOp::Floor,     UnaryOp::Ceil};
+  static constexpr BinaryOp kBinary[] = {BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul,
+                                         BinaryOp::Max, BinaryOp::Min, BinaryOp::WherePositive};
+  const bool by_number = link.operand < 0;
+  switch (link.kind) {
+    case Link::Kind::Unary:
+      if (link.unary == UnaryOp::Clip) return link.alpha <= 0 && link.beta >= 0;
+      return std::ranges::find(kUnary, link.unary) != std::end(kUnary);
+    case Link::Kind::Binary:
+    case Link::Kind::ReversedBinary:
+      if (by_number) return link.binary == BinaryOp::Mul;
+      return std::ranges::find(kBinary, link.binary) != std::end(kBinary);
+    default:
+      return false;
+  }
+}
+
+// Channels that only fill up a block are zero, and have to stay so.
+bool keeps_padding(const Draft& draft) {
+  return std::ranges::all_of(draft.links, keeps_zero);
+}
+
 std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& draft) {
   const auto whole = lowering.dims(draft.result);
   const auto is_whole_block = [&](ValueId value) {
@@ -228,7 +255,7 @@ std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& 
   if (found == draft.operands.end()) return {};
   const Place like = lowering.native(*found);
   const auto shape = block_shape(like);
-  if (!shape || shape->is_padded) return {};
+  if (!shape || (shape->is_padded && !keeps_padding(draft))) return {};
   Arrangement arrangement;
   arrangement.grid.dims = {shape->batch, shape->channel_blocks, shape->pixels, shape->block};
   for (std::size_t i = 0; i < draft.operands.size(); ++i) {
@@ -236,7 +263,8 @@ std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& 
     if (is_mask(lowering, operand)) return {};
     const Place place = operand.is_valid() ? lowering.native(operand) : draft.vectors.at(i);
     const auto strides = blocked_strides(place, like, *shape);
-    if (!strides) return {};
+    const bool reaches_padding = place.blocked.has_value() || !shape->is_padded;
+    if (!strides || !reaches_padding) return {};
     arrangement.grid.strides.push_back(*strides);
     arrangement.operands.push_back(place);
   }

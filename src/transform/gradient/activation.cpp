@@ -92,14 +92,17 @@ void clip(GradientContext& context) {
   context.give(0, context.where(is_kept, context.gradient()));
 }
 
+// y · (1 - y)
 void sigmoid(GradientContext& context) {
-  const ValueId rest = context.sub(context.number(1), context.out());
-  context.give(0, context.mul(context.gradient(), context.mul(context.out(), rest)));
+  const ValueId product = context.mul(context.gradient(), context.out());
+  context.give(0, context.sub(product, context.mul(product, context.out())));
 }
 
+// 1 - y², in an order that takes one pass
 void hyperbolic_tangent(GradientContext& context) {
-  const ValueId square = context.mul(context.out(), context.out());
-  context.give(0, context.mul(context.gradient(), context.sub(context.number(1), square)));
+  const ValueId gradient = context.gradient();
+  const ValueId square = context.mul(context.mul(gradient, context.out()), context.out());
+  context.give(0, context.sub(gradient, square));
 }
 
 void hard_sigmoid(GradientContext& context) {
