@@ -23,10 +23,6 @@ Place new_vector(Lowering& lowering, std::int64_t elements) {
   return row_major_place(lowering.new_buffer(bytes), DataType::Float32, {elements});
 }
 
-Place new_like(Lowering& lowering, const Desc& layout, const Dims& dims) {
-  return place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(layout))), layout, dims);
-}
-
 // running · momentum + of the batch · (1 - momentum), written over the running statistic itself
 // where nobody needs that any more.
 struct RunningStatistic {
@@ -85,7 +81,7 @@ bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
   const auto choice = batch_norm({*layout, node.float_or("epsilon", 1e-5f)});
   if (!choice || is_slow(*choice)) return false;
   const Place source = lowering.in_layout(node.inputs[0], *layout);
-  const Place result = new_like(lowering, *layout, dims);
+  const Place result = lowering.new_place(*layout, dims);
   const Place mean = new_vector(lowering, dims[1]);
   const Place variance = new_vector(lowering, dims[1]);
   const Place scale = lowering.row_major(node.inputs[1]);
@@ -136,7 +132,7 @@ bool lower_gradient(Lowering& lowering, NodeId id) {
   const Place scale = lowering.row_major(node.inputs[1]);
   const bool in_place = lowering.may_overwrite(node.inputs[2], id) &&
                         gradient.buffer == lowering.native(node.inputs[2]).buffer;
-  const Place result = in_place ? gradient : new_like(lowering, *layout, dims);
+  const Place result = in_place ? gradient : lowering.new_place(*layout, dims);
   const Place by_scale = lowering.new_row_major(node.outputs[1]);
   const Place by_shift = lowering.new_row_major(node.outputs[2]);
   const Desc vector = plain_desc({dims[1]});

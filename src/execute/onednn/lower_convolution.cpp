@@ -107,10 +107,7 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer,
     add_addend_argument(epilogue, choice.result, *addend, arguments);
   }
   const Place result =
-      epilogue.in_place
-          ? *addend
-          : place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(choice.result))),
-                      choice.result, layer.output);
+      epilogue.in_place ? *addend : lowering.new_place(choice.result, layer.output);
   arguments.push_back({DNNL_ARG_DST, choice.result, result});
   draft.writes.push_back(result);
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);

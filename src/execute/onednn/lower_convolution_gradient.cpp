@@ -62,11 +62,6 @@ int index_of(const Choice& choice, Desc Choice::*layout) {
   return layout == &Choice::weights ? choice.indices.weights : choice.indices.result;
 }
 
-Place new_place(Lowering& lowering, ValueId value, const Desc& desc) {
-  const auto bytes = static_cast<std::int64_t>(bytes_of(desc));
-  return place_for(lowering.new_buffer(bytes), desc, lowering.dims(value));
-}
-
 void add_gradient_step(Lowering& lowering, const Gradient& gradient, const Choice& choice) {
   const Node& node = lowering.node(gradient.layer.id);
   StepDraft draft{.nodes = {gradient.layer.id},
@@ -80,7 +75,7 @@ void add_gradient_step(Lowering& lowering, const Gradient& gradient, const Choic
     draft.reads.push_back(place);
   }
   const auto write = [&](ValueId value, int index, const Desc& desc) {
-    const Place place = new_place(lowering, value, desc);
+    const Place place = lowering.new_place(desc, lowering.dims(value));
     arguments.push_back({index, desc, place});
     draft.writes.push_back(place);
     lowering.set_place(value, place);

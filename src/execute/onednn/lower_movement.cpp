@@ -46,8 +46,7 @@ bool lower_blocked_concat(Lowering& lowering, NodeId id) {
     };
     if (!std::ranges::all_of(node.inputs, fits)) continue;
     const Desc desc(whole, dnnl::memory::data_type::f32, layout);
-    const Place result =
-        place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(desc))), desc, whole);
+    const Place result = lowering.new_place(desc, whole);
     const std::int64_t pixels = whole[2] * whole[3];
     const auto as_rows = [&](const Place& place, std::int64_t channels) {
       Place rows = row_major_place(place.buffer, DataType::Float32, {whole[0], channels * pixels});

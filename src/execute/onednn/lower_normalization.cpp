@@ -8,19 +8,6 @@ namespace assay::onednn {
 
 namespace {
 
-// Fewer elements than this are not worth a second thread.
-constexpr std::int64_t kElementsWorthSharing = 8192;
-
-struct Rows {
-  std::int64_t count = 0;
-  std::int64_t width = 0;
-};
-
-Rows rows_from(const Dims& dims, std::size_t axis) {
-  return {checked_product(std::span(dims).first(axis)).value_or(0),
-          checked_product(std::span(dims).subspan(axis)).value_or(0)};
-}
-
 template <typename RowFunction>
 void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t flops_per_element,
                   const std::vector<Place>& more_reads, RowFunction function) {
@@ -31,7 +18,7 @@ void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t 
   Place result = row_major_place(source.buffer, DataType::Float32, source.dims);
   if (!in_place) result = lowering.new_row_major(node.outputs[0]);
   const std::int64_t elements = rows.count * rows.width;
-  const int threads = elements >= kElementsWorthSharing ? lowering.threads() : 1;
+  const int threads = threads_for(lowering, rows);
   StepDraft draft{.nodes = {id},
                   .algorithm = "row by row",
                   .executed_flops = saturating_multiply(elements, flops_per_element),

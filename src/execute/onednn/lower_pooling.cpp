@@ -108,9 +108,7 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
   const auto choice = choose(layout, input, described(node, *windows, layout, output));
   if (!choice) return false;
   const Place source = lowering.in_layout(node.inputs[0], choice->source);
-  const Place result =
-      place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(choice->result))),
-                choice->result, output);
+  const Place result = lowering.new_place(choice->result, output);
   StepDraft draft{.nodes = {id},
                   .algorithm = choice->implementation,
                   .executed_flops = saturating_multiply(
@@ -140,9 +138,7 @@ bool lower_average_gradient(Lowering& lowering, NodeId id) {
   const auto choice = pooling_gradient(described(node, *windows, layout, output));
   if (!choice) return false;
   const Place gradient = lowering.in_layout(node.inputs[0], choice->result);
-  const Place result =
-      place_for(lowering.new_buffer(static_cast<std::int64_t>(bytes_of(choice->source))),
-                choice->source, input);
+  const Place result = lowering.new_place(choice->source, input);
   StepDraft draft{.nodes = {id},
                   .algorithm = choice->implementation,
                   .executed_flops = saturating_multiply(

@@ -10,25 +10,9 @@ namespace assay::onednn {
 
 namespace {
 
-constexpr std::int64_t kElementsWorthSharing = 8192;
-
-struct Rows {
-  std::int64_t count = 0;
-  std::int64_t width = 0;
-};
-
-Rows rows_from(const Dims& dims, std::size_t axis) {
-  return {checked_product(std::span(dims).first(axis)).value_or(0),
-          checked_product(std::span(dims).subspan(axis)).value_or(0)};
-}
-
 bool are_float(const Lowering& lowering, const Node& node) {
   return std::ranges::all_of(node.inputs, [&](ValueId id) { return lowering.is_float(id); }) &&
          checked_product(lowering.dims(node.inputs[0])).value_or(0) > 0;
-}
-
-int threads_for(const Lowering& lowering, const Rows& rows) {
-  return rows.count * rows.width >= kElementsWorthSharing ? lowering.threads() : 1;
 }
 
 // `one(first operand, second operand, result, width)` for every row of both.

@@ -2,6 +2,7 @@
 // needs them side by side copies them then.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "execute/onednn/steps.h"
 #include "kernels/shape_math.h"
 
@@ -13,6 +14,16 @@ Place sliced(Place place, std::size_t axis, std::int64_t first, std::int64_t ste
   place.strides[axis] *= step;
   place.dims[axis] = count;
   return place;
+}
+
+Rows rows_from(const Dims& dims, std::size_t axis) {
+  return {checked_product(std::span(dims).first(axis)).value_or(0),
+          checked_product(std::span(dims).subspan(axis)).value_or(0)};
+}
+
+int threads_for(const Lowering& lowering, const Rows& rows) {
+  constexpr std::int64_t kElementsWorthSharing = 8192;
+  return rows.count * rows.width >= kElementsWorthSharing ? lowering.threads() : 1;
 }
 
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {

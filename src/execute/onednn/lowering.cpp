@@ -194,6 +194,10 @@ Place Lowering::new_row_major(ValueId id) {
   return place;
 }
 
+Place Lowering::new_place(const Desc& desc, const Dims& dims) {
+  return place_for(new_buffer(static_cast<std::int64_t>(bytes_of(desc))), desc, dims);
+}
+
 void Lowering::set_place(ValueId id, Place place) {
   values_in_[place.buffer.number].push_back(id);
   native_[id.number] = std::move(place);

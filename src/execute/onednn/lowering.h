@@ -111,7 +111,8 @@ class Lowering {
   bool is_dynamic(ValueId id) const;              // its shape is known only at run time
 
   BufferId new_buffer(std::int64_t bytes);
-  Place new_row_major(ValueId id);  // a fresh buffer for a value of known shape
+  Place new_row_major(ValueId id);                      // a fresh buffer for a value of known shape
+  Place new_place(const Desc& desc, const Dims& dims);  // likewise in a layout of oneDNN's
   void set_place(ValueId id, Place place);
   // A weight in a layout of the engine's; made once for equal tensor and layout.
   Place weight(const Tensor& tensor, const Desc& from, const Desc& to);

@@ -16,6 +16,15 @@ void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
 Place sliced(Place place, std::size_t axis, std::int64_t first, std::int64_t step,
              std::int64_t count);
 
+// Everything from `axis` on is one row.
+struct Rows {
+  std::int64_t count = 0;
+  std::int64_t width = 0;
+};
+Rows rows_from(const Dims& dims, std::size_t axis);
+// One, where there is too little to do for more.
+int threads_for(const Lowering& lowering, const Rows& rows);
+
 // An axis of -rank..rank-1 as a position, or nothing.
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 
