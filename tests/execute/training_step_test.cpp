@@ -216,6 +216,28 @@ TEST(TrainingStep, IsTheSameOnEveryRun) {
   }
 }
 
+// Clip, Pad and Slice had attributes where they have inputs since.
+TEST(TrainingStep, TakesTheFormsOfOldOpsets) {
+  using Ints = std::vector<std::int64_t>;
+  GraphBuilder builder("old", 5, 9);
+  const ValueId input = builder.input("x", DataType::Float32, Shape{2, 3, 5, 5});
+  const ValueId padded =
+      builder.node("Pad", "pad", {input}, {{"pads", Ints{0, 0, 1, 1, 0, 0, 1, 1}}});
+  const ValueId images =
+      builder.node("Conv", "conv", {padded, builder.weight("w", {16, 3, 3, 3}, 0.3)});
+  const ValueId clipped = builder.node("Clip", "clip", {images}, {{"min", 0.0f}, {"max", 0.5f}});
+  builder.output(builder.node("Slice", "slice", {clipped},
+                              {{"axes", Ints{2}}, {"starts", Ints{1}}, {"ends", Ints{4}}}),
+                 "y");
+  const TrainingStep step = step_of(infer_shapes(builder.finish()), {});
+  const auto fast = program_of(step, Engine::OneDnn);
+  const auto plain = program_of(step, Engine::Reference);
+  EXPECT_NEAR(run_once(*fast, 0.1f, 1), run_once(*plain, 0.1f, 1), 1e-3);
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_LT(difference.largest, 1e-4) << difference.where;
+  EXPECT_GT(compare_results(plain->state_values(), initial_state(step)).largest, 0);
+}
+
 TEST(TrainingStep, RefusesAModelWithoutParameters) {
   GraphBuilder builder("bare", 5, 17);
   const ValueId input = builder.input("x", DataType::Float32, Shape{2, 3});

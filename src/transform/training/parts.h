@@ -9,6 +9,9 @@ namespace assay {
 // `name`, or with a number behind it where a value has that name already.
 std::string unused_name(const Graph& graph, std::string name);
 
+// The same model in the forms of opset 11; values and nodes keep their numbers.
+Inferred in_modern_forms(const Inferred& model);
+
 // The model with everything that training changes turned from a constant into an input.
 struct Trainable {
   Graph graph = {};

@@ -16,7 +16,7 @@ bool is_batch_norm(const Node& node) {
 
 // Layers that are written as many small ops are differentiated as the one they are.
 Rewritten recognised(const Inferred& model) {
-  GraphEdit edit(model);
+  GraphEdit edit(in_modern_forms(model));
   drop_idle_nodes(edit);
   recognise_layer_norms(edit);
   recognise_gelus(edit);
