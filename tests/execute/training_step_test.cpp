@@ -236,6 +236,7 @@ TEST(TrainingStep, TakesTheFormsOfOldOpsets) {
   const Difference difference = compare_results(fast->state_values(), plain->state_values());
   EXPECT_LT(difference.largest, 1e-4) << difference.where;
   EXPECT_GT(compare_results(plain->state_values(), initial_state(step)).largest, 0);
+  for (const StepInfo& info : fast->steps()) EXPECT_EQ(info.fell_back, "") << info.op;
 }
 
 TEST(TrainingStep, RefusesAModelWithoutParameters) {

@@ -195,9 +195,48 @@ bool lower_pad(Lowering& lowering, NodeId id) {
   return true;
 }
 
+// The part of `whole` that a slice took, if it lies inside and goes forward.
+std::optional<Place> part_taken(const Node& node, const Place& whole, const Dims& taken) {
+  const Dims starts = node.ints_or("starts", {});
+  const Dims steps = node.ints_or("steps", {});
+  if (starts.size() != whole.dims.size() || steps.size() != starts.size()) return {};
+  if (taken.size() != starts.size()) return {};
+  Place part = whole;
+  for (std::size_t axis = 0; axis < taken.size(); ++axis) {
+    const bool is_forward = starts[axis] >= 0 && steps[axis] > 0 && taken[axis] > 0;
+    if (!is_forward || starts[axis] >= whole.dims[axis]) return {};
+    if (taken[axis] - 1 > (whole.dims[axis] - 1 - starts[axis]) / steps[axis]) return {};
+    part = sliced(part, axis, starts[axis], steps[axis], taken[axis]);
+  }
+  return part;
+}
+
+bool lower_slice_gradient(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (!lowering.is_float(node.inputs[0])) return false;
+  const Dims taken = lowering.dims(node.inputs[0]);
+  const Place whole = lowering.new_row_major(node.outputs[0]);
+  const auto part = part_taken(node, whole, taken);
+  if (!part) return false;
+  const Place gradient = lowering.strided(node.inputs[0]);
+  const Binder copy = copy_binder(lowering, gradient, *part);
+  lowering.add_step({.nodes = {id}, .algorithm = "copy", .reads = {gradient}, .writes = {whole}},
+                    [=](const Addresses& at) -> Runner {
+                      const Runner run = copy(at);
+                      std::byte* to = at.bytes(whole);
+                      return [=, bytes = static_cast<std::size_t>(whole.bytes())] {
+                        std::memset(to, 0, bytes);
+                        run();
+                      };
+                    });
+  lowering.set_place(node.outputs[0], whole);
+  return true;
+}
+
 }  // namespace
 
 void add_movement_lowering(LowerTable& table) {
+  table["assay.SliceGradient"] = lower_slice_gradient;
   table["Concat"] = lower_concat;
   table["Gather"] = lower_gather;
   table["Pad"] = lower_pad;
