@@ -38,6 +38,7 @@ inline constexpr std::array kMemoryUses = {
 std::string_view name(MemoryUse use);  // "parameters", "optimizer_state", "kept_activations", …
 
 using BytesByUse = std::array<std::int64_t, kMemoryUses.size()>;
+std::int64_t total(const BytesByUse& bytes);
 
 // Counted from the step's tensors, before anything is compiled.
 struct PlannedTraining {
@@ -109,9 +110,9 @@ struct TrainingProfile {
   Optimizer optimizer = {};
   Loss loss = Loss::SumOfSquares;
   std::int64_t parameters = 0;
-  std::vector<PhaseTotals> phases = {};       // in order; recomputation only where there is any
-  std::vector<TrainingLayer> layers = {};     // in execution order, then what belongs to no layer
-  std::vector<std::size_t> step_phases = {};  // by step of the program: position in `phases`
+  std::vector<PhaseTotals> phases = {};    // in order; recomputation only where there is any
+  std::vector<TrainingLayer> layers = {};  // in execution order, then what belongs to no layer
+  std::vector<Phase> step_phases = {};     // by step of the program
   TrainingMemory memory = {};
 
   const PhaseTotals& totals(Phase phase) const;  // zeros where there is none

@@ -102,6 +102,12 @@ void AtomicFile::commit() {
   sync_directory_of(target_);
 }
 
+void write_file(const std::filesystem::path& target, std::string_view text) {
+  AtomicFile file(target);
+  file.write(text);
+  file.commit();
+}
+
 void make_folder(const std::filesystem::path& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);

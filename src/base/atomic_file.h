@@ -36,6 +36,9 @@ class AtomicFile {
   std::uint64_t bytes_written_ = 0;
 };
 
+// The whole content at once.
+void write_file(const std::filesystem::path& target, std::string_view text);
+
 // Makes the folder and those around it, or throws an Error that says why not.
 void make_folder(const std::filesystem::path& folder);
 

@@ -56,9 +56,7 @@ std::string keep_text(const std::optional<std::string>& path, const std::string&
   try {
     std::error_code failed;
     std::filesystem::create_directories(std::filesystem::path(*path).parent_path(), failed);
-    AtomicFile file(*path);
-    file.write(text);
-    file.commit();
+    write_file(*path, text);
     return "";
   } catch (const Error& error) {
     return fmt::format("{} not kept for next time: {}", what, error.what());

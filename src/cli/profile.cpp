@@ -15,6 +15,7 @@
 #include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/profile_gate.h"
 #include "cli/profile_training.h"
 #include "cli/turns.h"
 
@@ -215,36 +216,15 @@ std::string rendered(const Arguments& arguments, const Profile& profile,
 }
 
 // Pictures and tables of --out beside profile.json.
-void write_artifacts(const std::string& folder, const Profile& profile) {
-  const auto write = [&](const char* name, const std::string& bytes) {
-    AtomicFile file(std::filesystem::path(folder) / name);
-    file.write(bytes);
-    file.commit();
-  };
+void write_artifacts(const std::filesystem::path& folder, const Profile& profile) {
   if (const auto chart = roofline_chart(profile)) {
-    write("roofline.png", roofline_png(*chart));
-    write("roofline.svg", roofline_svg(*chart));
+    write_file(folder / "roofline.png", roofline_png(*chart));
+    write_file(folder / "roofline.svg", roofline_svg(*chart));
   }
   const auto layers = layer_estimates(profile);
   if (const auto summary = hardware_summary(profile, layers)) {
     save_hardware_artifacts(folder, layers, {}, *summary);
   }
-}
-
-// What --strict refuses: a figure that is not what it seems.
-std::string broken_gate(const Profile& profile) {
-  if (!profile.uncounted.empty()) {
-    const auto& first = profile.uncounted.front();
-    return fmt::format("{} '{}' was not counted: {}", first.op, first.node, first.reason);
-  }
-  for (const ProfileStep& step : profile.steps) {
-    if (!step.info.fell_back.empty()) {
-      return fmt::format("{} '{}' fell back to the reference kernel: {}", step.info.op,
-                         step.info.name, step.info.fell_back);
-    }
-  }
-  if (profile.latency.verdict == Verdict::Noisy) return "the measurement is NOISY";
-  return "";
 }
 
 // Flags that say something of a single run of the model only.
@@ -287,14 +267,7 @@ Exit run_profile(const Arguments& arguments, bool quiet) {
   print_data(rendered(arguments, profile, report));
   print_warnings(profile.warnings, quiet);
   print_warnings(profile.uncounted_events, quiet);
-  if (profile.was_interrupted()) {
-    print_error("interrupted: this is what was measured until then");
-    return Exit::Interrupted;
-  }
-  const std::string broken = arguments.strict ? broken_gate(profile) : "";
-  if (broken.empty()) return Exit::Fine;
-  print_error("--strict: " + broken);
-  return Exit::GateFailed;
+  return exit_after(profile, arguments.strict);
 }
 
 void add_timing_options(CLI::App& command, Arguments& arguments) {

@@ -3,20 +3,19 @@
 #include "assay/training_profile_report.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
+#include "base/megabytes.h"
 #include "cli/folder.h"
 #include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/profile_gate.h"
 
 namespace assay::cli {
 
 namespace {
 
-constexpr std::int64_t kMegabyte = 1024 * 1024;
-
 std::int64_t bytes_from(const char* flag, const std::string& megabytes) {
-  return static_cast<std::int64_t>(parse_decimal(flag, megabytes, 1e-6) *
-                                   static_cast<double>(kMegabyte));
+  return static_cast<std::int64_t>(parse_decimal(flag, megabytes, 1e-6) * kMegabyte);
 }
 
 TrainingStepOptions step_options(const TrainingArguments& arguments) {
@@ -77,35 +76,10 @@ std::string rendered(TrainingRequest::Format format, const TrainingProfile& prof
 
 void write_files(const std::filesystem::path& folder, const TrainingProfile& profile,
                  const TrainingReportOptions& options) {
-  const auto write = [&](const char* name, const std::string& bytes) {
-    AtomicFile file(folder / name);
-    file.write(bytes);
-    file.commit();
-  };
-  write("profile.json", training_json(profile, options));
-  write("layers.csv", training_csv(profile, options));
-  write("memory.png", training_memory_png(profile));
-  write("memory.svg", training_memory_svg(profile));
-}
-
-std::string broken_gate(const TrainingProfile& profile) {
-  for (const ProfileStep& step : profile.step.steps) {
-    if (step.info.fell_back.empty()) continue;
-    return fmt::format("{} '{}' fell back to the reference kernel: {}", step.info.op,
-                       step.info.name, step.info.fell_back);
-  }
-  return profile.step.latency.verdict == Verdict::Noisy ? "the measurement is NOISY" : "";
-}
-
-Exit verdict_of(const TrainingProfile& profile, bool strict) {
-  if (profile.step.was_interrupted()) {
-    print_error("interrupted: this is what was measured until then");
-    return Exit::Interrupted;
-  }
-  const std::string broken = strict ? broken_gate(profile) : "";
-  if (broken.empty()) return Exit::Fine;
-  print_error("--strict: " + broken);
-  return Exit::GateFailed;
+  write_file(folder / "profile.json", training_json(profile, options));
+  write_file(folder / "layers.csv", training_csv(profile, options));
+  write_file(folder / "memory.png", training_memory_png(profile));
+  write_file(folder / "memory.svg", training_memory_svg(profile));
 }
 
 }  // namespace
@@ -166,7 +140,7 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   if (!request.folder.empty()) write_files(request.folder, profile, report);
   print_data(rendered(request.format, profile, report));
   print_warnings(warnings, quiet);
-  return verdict_of(profile, request.strict);
+  return exit_after(profile.step, request.strict);
 }
 
 }  // namespace assay::cli

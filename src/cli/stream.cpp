@@ -171,9 +171,7 @@ StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
 void write_files(const std::string& folder, const StreamReport& report) {
   if (folder.empty()) return;
   write_hardware_profile_artifacts(report.profile, folder);
-  AtomicFile file(std::filesystem::path(folder) / "stream.json");
-  file.write(stream_json(report));
-  file.commit();
+  write_file(std::filesystem::path(folder) / "stream.json", stream_json(report));
 }
 
 std::string rendered(const Arguments& arguments, const StreamReport& report) {

@@ -6,6 +6,7 @@
 #include "assay/memory_budget.h"
 #include "assay/metrics.h"
 #include "base/fail.h"
+#include "base/megabytes.h"
 #include "profile/compiled_model.h"
 #include "train/bound_model.h"
 #include "train/target.h"
@@ -13,8 +14,6 @@
 namespace assay {
 
 namespace {
-
-constexpr double kMegabyte = 1024.0 * 1024.0;
 
 void check_positive(const char* what, double value) {
   if (value > 0 && std::isfinite(value)) return;
@@ -80,8 +79,7 @@ PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::strin
                                            options.warmup, options.program),
               latency_multiplier, batch_size, metrics);
   metrics.memory_mb = model_memory_mb(model);
-  metrics.runtime_memory_mb =
-      metrics.memory_mb + static_cast<double>(plan_memory(bound.model).arena_bytes) / kMegabyte;
+  metrics.runtime_memory_mb = metrics.memory_mb + in_mb(plan_memory(bound.model).arena_bytes);
   add_energy(metered(model, samples, options.program), power_watts, latency_multiplier, metrics);
   return metrics;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/fail.h"
+#include "base/megabytes.h"
 
 namespace assay {
 
@@ -28,7 +29,7 @@ std::string shortest_with_decimal(double number) {
 }  // namespace
 
 double model_memory_mb(const Graph& model) {
-  return stored_bytes(model) / (1024.0 * 1024.0);
+  return stored_bytes(model) / kMegabyte;
 }
 
 std::vector<std::pair<std::string, bool>> memory_violations(double memory_mb,

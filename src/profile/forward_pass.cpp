@@ -4,6 +4,7 @@
 #include "assay/profile.h"
 #include "assay/profiler.h"
 #include "base/fail.h"
+#include "base/megabytes.h"
 #include "profile/assemble.h"
 #include "profile/compiled_model.h"
 #include "profile/observe.h"
@@ -12,12 +13,6 @@
 namespace assay {
 
 namespace {
-
-constexpr double kMegabyte = 1024.0 * 1024.0;
-
-double in_mb(std::int64_t bytes) {
-  return static_cast<double>(bytes) / kMegabyte;
-}
 
 MemoryFigures figures_of(const ProfileMemory& memory) {
   MemoryFigures figures;

@@ -85,9 +85,7 @@ std::vector<std::filesystem::path> save_hardware_artifacts(
   make_folder(folder);
   std::vector<std::filesystem::path> paths;
   for (const auto& [file_name, bytes] : files) {
-    AtomicFile file(folder / file_name);
-    file.write(bytes);
-    file.commit();
+    write_file(folder / file_name, bytes);
     paths.push_back(folder / file_name);
   }
   return paths;

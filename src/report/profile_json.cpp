@@ -1,14 +1,9 @@
 #include "assay/profile_report.h"
+#include "base/megabytes.h"
 #include "report/profile_json_parts.h"
 #include "report/profile_rows.h"
 
 namespace assay {
-
-namespace {
-
-constexpr double kMegabyte = 1024.0 * 1024.0;
-
-}  // namespace
 
 Json options_json(const Profile& profile) {
   return {{"engine", name(profile.program.engine)},
@@ -66,10 +61,9 @@ Json latency_json(const Measurement& measured) {
 namespace {
 
 Json memory_json(const ProfileMemory& memory) {
-  const auto megabytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMegabyte; };
-  return {{"parameter_memory_mb", megabytes(memory.program.planned_weight_bytes)},
-          {"activation_memory_mb", megabytes(memory.program.planned_arena_bytes)},
-          {"peak_memory_mb", megabytes(memory.peak_bytes)},
+  return {{"parameter_memory_mb", in_mb(memory.program.planned_weight_bytes)},
+          {"activation_memory_mb", in_mb(memory.program.planned_arena_bytes)},
+          {"peak_memory_mb", in_mb(memory.peak_bytes)},
           {"memory_efficiency", memory.memory_efficiency},
           {"weight_bytes", memory.program.weight_bytes},
           {"arena_bytes", memory.program.arena_bytes},
@@ -205,10 +199,8 @@ void put_forward_pass(const Profile& profile, JsonWriter& json) {
   json.field("gflops_per_second", profile.gflops_per_second);
   json.field("executed_flops", profile.executed_flops);
   json.field("executed_gflops_per_second", profile.executed_gflops_per_second);
-  json.field("memory_bandwidth_mbs",
-             per_second(static_cast<double>(profile.memory.peak_bytes) / kMegabyte));
-  json.field("counted_traffic_mbs",
-             per_second(static_cast<double>(profile.traffic_bytes) / kMegabyte));
+  json.field("memory_bandwidth_mbs", per_second(in_mb(profile.memory.peak_bytes)));
+  json.field("counted_traffic_mbs", per_second(in_mb(profile.traffic_bytes)));
   json.field("computational_efficiency", optional_json(profile.computational_efficiency));
   const auto is = [&](Bound bound) {
     return profile.bottleneck ? Json(*profile.bottleneck == bound) : Json(nullptr);

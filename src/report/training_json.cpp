@@ -89,7 +89,7 @@ void put_steps(const TrainingProfile& profile, JsonWriter& json) {
   json.begin_list("steps");
   for (std::size_t i = 0; i < profile.step.steps.size(); ++i) {
     Json step = step_json(profile.step.steps[i]);
-    step["phase"] = name(profile.phases[profile.step_phases[i]].phase);
+    step["phase"] = name(profile.step_phases[i]);
     json.item(step);
   }
   json.end_list();

@@ -26,6 +26,12 @@ double time_of(const TrainingLayer& layer) {
          layer.update.time_ms.value_or(0);
 }
 
+std::string words_of(MemoryUse use) {
+  std::string words(name(use));
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
 std::vector<TrainingLayer> training_rows(const TrainingProfile& profile, std::size_t top,
                                          TrainingLayer* hidden) {
   std::vector<TrainingLayer> rows;

@@ -12,4 +12,6 @@ std::vector<TrainingLayer> training_rows(const TrainingProfile& profile, std::si
 
 double time_of(const TrainingLayer& layer);  // all phases together
 
+std::string words_of(MemoryUse use);  // "kept activations"
+
 }  // namespace assay

@@ -66,9 +66,7 @@ std::string peak_text(const TrainingProfile& profile) {
   std::vector<std::string> parts;
   for (const MemoryUse use : kMemoryUses) {
     const std::int64_t bytes = memory.by_step[memory.peak_step][static_cast<std::size_t>(use)];
-    std::string word(name(use));
-    std::ranges::replace(word, '_', ' ');
-    if (bytes > 0) parts.push_back(fmt::format("{} {}", word, binary_text(bytes)));
+    if (bytes > 0) parts.push_back(fmt::format("{} {}", words_of(use), binary_text(bytes)));
   }
   return fmt::format("at its peak, in '{}': {}",
                      without_control_characters(profile.step.steps[memory.peak_step].info.name),
@@ -84,8 +82,7 @@ std::string memory_curve(const TrainingMemory& memory) {
   std::vector<std::int64_t> columns(std::min(kColumns, steps), 0);
   std::int64_t most = 1;
   for (std::size_t i = 0; i < steps; ++i) {
-    std::int64_t sum = 0;
-    for (const std::int64_t bytes : memory.by_step[i]) sum += bytes;
+    const std::int64_t sum = total(memory.by_step[i]);
     auto& column = columns[i * columns.size() / steps];
     column = std::max(column, sum);
     most = std::max(most, sum);

@@ -26,7 +26,7 @@ TrainingProfile fixed_training() {
       {"(loss and the rest)", "", 0, {0, 0.1}, {0, 0.1}, {}, 0.1}};
   const std::size_t steps = profile.step.steps.size();
   for (std::size_t i = 0; i < steps; ++i) {
-    profile.step_phases.push_back(i * profile.phases.size() / steps);
+    profile.step_phases.push_back(profile.phases[i * profile.phases.size() / steps].phase);
     const auto at = static_cast<std::int64_t>(i + 1);
     profile.memory.by_step.push_back({49380, 0, 98760, 1536, 4096 * at, 2048, 512, 1024 * at, 64});
   }

@@ -6,6 +6,7 @@
 
 #include "assay/fit.h"
 #include "base/fail.h"
+#include "base/megabytes.h"
 #include "base/text.h"
 #include "profile/fit/efficiency.h"
 #include "profile/prepared.h"
@@ -14,7 +15,6 @@ namespace assay {
 
 namespace {
 
-constexpr double kMegabyte = 1024.0 * 1024.0;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Of a datasheet's bandwidth, edge boards really reach 43 to 79 %.
@@ -162,7 +162,7 @@ std::optional<Finding> time_finding(const DeviceFit& fit, const FitLimits& limit
 
 std::optional<Finding> size_finding(const FitReport& report) {
   if (!report.limits.max_mb) return {};
-  const double need = static_cast<double>(report.need_bytes()) / kMegabyte;
+  const double need = in_mb(report.need_bytes());
   if (need <= *report.limits.max_mb) return {};
   return Finding{FitVerdict::DoesNotFit,
                  fmt::format("needs {:.3g} MB, {:g} allowed", need, *report.limits.max_mb)};

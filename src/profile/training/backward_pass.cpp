@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "assay/training_profile.h"
+#include "base/megabytes.h"
 #include "profile/compiled_model.h"
 #include "profile/training/memory_use.h"
 
@@ -9,17 +10,11 @@ namespace assay {
 
 namespace {
 
-constexpr double kMegabyte = 1024.0 * 1024.0;
-
-double in_mb(std::int64_t bytes) {
-  return static_cast<double>(bytes) / kMegabyte;
-}
-
 // The most that is in memory while a step of the forward pass runs.
 std::int64_t forward_peak(const TrainingProfile& profile) {
   std::int64_t most = 0;
   for (std::size_t i = 0; i < profile.memory.by_step.size(); ++i) {
-    if (profile.phases[profile.step_phases[i]].phase != Phase::Forward) continue;
+    if (profile.step_phases[i] != Phase::Forward) continue;
     most = std::max(most, total(profile.memory.by_step[i]));
   }
   return most;

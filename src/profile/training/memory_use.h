@@ -29,6 +29,4 @@ class MemoryUses {
   std::vector<MemoryUse> by_value_;  // as far as the value alone tells
 };
 
-std::int64_t total(const BytesByUse& bytes);
-
 }  // namespace assay

@@ -213,17 +213,13 @@ TrainingProfile profile_training(Graph graph, std::string name,
       .optimizer = options.step.optimizer,
       .loss = options.step.loss,
       .parameters = model.cost.totals.parameters};
-  const auto phases = phases_of(result.step.steps, step);
-  result.phases = phase_totals(result.step, cost, step, phases);
-  for (const Phase phase : phases) {
-    const auto found = std::ranges::find(result.phases, phase, &PhaseTotals::phase);
-    result.step_phases.push_back(static_cast<std::size_t>(found - result.phases.begin()));
-  }
+  result.step_phases = phases_of(result.step.steps, step);
+  result.phases = phase_totals(result.step, cost, step, result.step_phases);
   LayerRows rows(model.inferred.graph, model.cost, step);
   rows.add_work(cost);
-  rows.add_time(result.step.steps, phases);
+  rows.add_time(result.step.steps, result.step_phases);
   result.layers = rows.take();
-  result.memory = memory_of(step, phases, facts);
+  result.memory = memory_of(step, result.step_phases, facts);
   result.memory.planned = plan;
   result.memory.peak_rss_growth_bytes = result.step.memory.peak_rss_growth_bytes;
   return result;

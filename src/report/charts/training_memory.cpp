@@ -9,6 +9,7 @@
 #include "report/charts/lettering.h"
 #include "report/charts/palette.h"
 #include "report/figures.h"
+#include "report/training_rows.h"
 
 namespace assay {
 
@@ -50,16 +51,10 @@ Colour colour_of(MemoryUse use) {
   return palette::kSky;
 }
 
-std::string words_of(MemoryUse use) {
-  std::string words(name(use));
-  std::ranges::replace(words, '_', ' ');
-  return words;
-}
-
 class Picture {
  public:
   Picture(const TrainingProfile& profile, Canvas& canvas) : profile_(profile), canvas_(canvas) {
-    for (const BytesByUse& bytes : profile.memory.by_step) most_ = std::max(most_, sum_of(bytes));
+    for (const BytesByUse& bytes : profile.memory.by_step) most_ = std::max(most_, total(bytes));
     for (const ProfileStep& step : profile.step.steps) duration_ += step.time_ms;
   }
 
@@ -72,11 +67,6 @@ class Picture {
   }
 
  private:
-  static std::int64_t sum_of(const BytesByUse& bytes) {
-    std::int64_t sum = 0;
-    for (const std::int64_t one : bytes) sum += one;
-    return sum;
-  }
   double plot_width() const { return kSize.width - kLeft - kRight; }
   double plot_height() const { return kSize.height - kTop - kBottom; }
   double x_at(double ms) const {
@@ -134,7 +124,7 @@ class Picture {
     double begin = 0;
     const auto& steps = profile_.step.steps;
     const auto is_forward = [&](std::size_t i) {
-      return profile_.phases[profile_.step_phases[i]].phase == Phase::Forward;
+      return profile_.step_phases[i] == Phase::Forward;
     };
     const double bottom = kSize.height - kBottom;
     for (std::size_t i = 0; i < steps.size(); ++i) {

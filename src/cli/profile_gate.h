@@ -1,0 +1,12 @@
+// How a profile ends: interrupted, refused by --strict, or well.
+#pragma once
+
+#include "assay/profile.h"
+#include "cli/commands.h"
+
+namespace assay::cli {
+
+// Says on standard error what is wrong; --strict refuses a figure that is not what it seems.
+Exit exit_after(const Profile& profile, bool strict);
+
+}  // namespace assay::cli
