@@ -5,8 +5,9 @@
 
 The peer is torch with channels_last images and a malloc that keeps what it was given, on the same
 network, loss and optimizer (plain SGD). Needs /usr/bin/python3 with torch, torchvision and OpenBLAS
-(libopenblas0: torch multiplies matrices twenty times slower without it); run it on a quiet machine. Prints
-the medians of every round, their ratio, and the most memory of each process; of torch's also how much of it
+(libopenblas0: torch multiplies matrices twenty times slower without it); run it on a quiet machine. Debian's
+OpenBLAS does not know the newest processors and takes them for very old ones: it is told what this one has,
+unless OPENBLAS_CORETYPE is set. Prints the medians of every round, their ratio, and the most memory of each process; of torch's also how much of it
 came after `import torch`.
 """
 import argparse
@@ -33,6 +34,13 @@ KEEP_MEMORY = {
 }
 
 
+def blas_core():
+    """The newest core that OpenBLAS knows and this processor can be."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text()
+    core = "SkylakeX" if "avx512vl" in flags else "Haswell" if "avx2" in flags else ""
+    return {"OPENBLAS_CORETYPE": core} if core and "OPENBLAS_CORETYPE" not in os.environ else {}
+
+
 def told_by(command, environment):
     """The JSON that a command prints, and the most memory its process had, in MB."""
     with tempfile.TemporaryFile() as out:
@@ -55,7 +63,7 @@ def assay_step(assay, model, threads, cache):
 def torch_step(model, threads):
     _, batch, loss, runs = MODELS[model]
     told, most = told_by(["/usr/bin/python3", str(PEER), model, str(batch), loss, str(threads), str(runs)],
-                         {**KEEP_MEMORY, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)})
+                         {**KEEP_MEMORY, **blas_core(), "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)})
     return told["median_ms"], most, told["imported_mb"]
 
 

@@ -139,6 +139,90 @@ TEST(TrainingStep, KeepsRunningStatisticsOfBatchNorms) {
   EXPECT_LT(difference.largest, 1e-3) << difference.where;
 }
 
+struct NormCase {
+  std::vector<std::int64_t> dims;
+  std::int64_t filters = 0;  // of a convolution before the norm; 0: none
+  std::string behind = "";   // an op behind the norm; "Sum": a shortcut, then Relu
+  int threads = 1;
+};
+
+void PrintTo(const NormCase& one, std::ostream* out) {
+  *out << testing::PrintToString(one.dims) << " " << one.filters << " filters " << one.behind << " "
+       << one.threads;
+}
+
+class BatchNormInTraining : public testing::TestWithParam<NormCase> {
+ protected:
+  static ValueId behind_norm(GraphBuilder& builder, ValueId normed, ValueId images) {
+    const std::string& op = GetParam().behind;
+    if (op.empty()) return normed;
+    if (op != "Sum") return builder.node(op, "behind", {normed});
+    return builder.node("Relu", "relu", {builder.node("Add", "sum", {normed, images})});
+  }
+
+  // Ends in a product with weights, so that gradients differ from element to element.
+  static Graph model() {
+    const NormCase& one = GetParam();
+    GraphBuilder builder("norm", 5, 17);
+    ValueId images = builder.input("x", DataType::Float32, Shape(one.dims));
+    std::vector<std::int64_t> dims = one.dims;
+    if (one.filters > 0) {
+      const ValueId weight = builder.weight("w", {one.filters, dims[1], 3, 3}, 0.3);
+      images = builder.node("Conv", "conv", {images, weight},
+                            {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+      dims[1] = one.filters;
+    }
+    const std::int64_t channels = dims[1];
+    const ValueId normed = builder.node(
+        "BatchNormalization", "norm",
+        {images, builder.weight("scale", {channels}, 1), builder.weight("shift", {channels}, 1),
+         builder.filled("mean", {channels}, 0), builder.filled("variance", {channels}, 1)});
+    dims[0] = 1;
+    const ValueId result = behind_norm(builder, normed, images);
+    builder.output(builder.node("Mul", "weighted", {result, builder.weight("v", dims, 1)}), "y");
+    return builder.finish();
+  }
+};
+
+TEST_P(BatchNormInTraining, IsThatOfTheReference) {
+  const TrainingStep step = step_of(infer_shapes(model()), {});
+  const auto fast = program_of(step, Engine::OneDnn, GetParam().threads);
+  const auto plain = program_of(step, Engine::Reference);
+  const double loss = run_once(*plain, 0.01f, 1);
+  EXPECT_NEAR(run_once(*fast, 0.01f, 1), loss, 1e-5 * loss);
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_LT(difference.largest, 2e-5) << difference.where;
+  for (const StepInfo& info : fast->steps()) EXPECT_EQ(info.fell_back, "") << info.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, BatchNormInTraining,
+    testing::Values(NormCase{{4, 3, 7, 5}, 16, "Relu"}, NormCase{{4, 3, 7, 5}, 20, "Relu", 2},
+                    NormCase{{3, 2, 5, 5}, 33, ""}, NormCase{{2, 3, 9, 9}, 16, "Sum", 2},
+                    NormCase{{2, 3, 9, 9}, 24, "HardSwish"}, NormCase{{4, 3, 7, 5}, 0, "Relu", 2},
+                    NormCase{{3, 5, 40}, 0, ""}, NormCase{{32, 7}, 0, "Relu"},
+                    NormCase{{16, 300}, 0, "", 2}, NormCase{{6, 2, 3, 4, 5}, 0, "Relu"}));
+
+// Pixels far from zero: the sum of their squares would leave nothing of their variance.
+TEST(TrainingStep, FindsTheVarianceOfWhatIsFarFromZero) {
+  GraphBuilder builder("far", 5, 17);
+  const ValueId input = builder.input("x", DataType::Float32, Shape{8, 16, 12, 12});
+  const ValueId far =
+      builder.node("Add", "far", {input, builder.filled("offset", {1, 16, 1, 1}, 3000)});
+  builder.output(
+      builder.node("BatchNormalization", "norm",
+                   {far, builder.filled("scale", {16}, 1), builder.filled("shift", {16}, 0),
+                    builder.filled("mean", {16}, 0), builder.filled("variance", {16}, 1)}),
+      "y");
+  const TrainingStep step = step_of(infer_shapes(builder.finish()), {});
+  const auto fast = program_of(step, Engine::OneDnn);
+  const auto plain = program_of(step, Engine::Reference);
+  run_once(*fast, 0, 1);
+  run_once(*plain, 0, 1);
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_LT(difference.largest, 1e-5) << difference.where;
+}
+
 TEST(TrainingStep, GivesEveryNodeAPhaseAndALayer) {
   const Inferred model = network("small_cnn", 2);
   const TrainingStep step = step_of(model, {.loss = Loss::CrossEntropy});

@@ -116,17 +116,30 @@ dnnl::convolution_forward::primitive_desc forward_hint(const Convolution& what,
 #endif
 }
 
-template <typename Backward, typename MakeChoice, typename Make>
-std::vector<Choice> offered_backward(std::size_t most, Make make, MakeChoice choice_from) {
+// `operands` are what stands between source and result: weights, and for some a bias.
+template <typename Backward, typename Fill, typename... Operands>
+std::vector<Choice> gradients_by(const Convolution& what, dnnl::algorithm algorithm,
+                                 std::size_t most, Fill fill, const Operands&... operands) {
+  const auto attr = attributes({});
   std::vector<Choice> choices;
   try {
-    auto desc = make();
+    const auto hint = forward_hint(what, algorithm);
+#if DNNL_VERSION_MAJOR >= 3
+    typename Backward::primitive_desc desc(cpu(), algorithm, what.source, operands..., what.result,
+                                           what.strides, what.dilations, what.pads_begin,
+                                           what.pads_end, hint, attr);
+#else
+    const typename Backward::desc described(algorithm, what.source, operands..., what.result,
+                                            what.strides, what.dilations, what.pads_begin,
+                                            what.pads_end);
+    typename Backward::primitive_desc desc(described, attr, cpu(), hint);
+#endif
     do {
       Choice choice;
       choice.primitive = Backward(desc);
       choice.implementation = desc.impl_info_str();
       choice.scratchpad = desc.scratchpad_desc();
-      choice_from(desc, choice);
+      fill(desc, choice);
       choices.push_back(std::move(choice));
     } while (choices.size() < most && desc.next_impl());
   } catch (const dnnl::error&) {
@@ -138,38 +151,18 @@ std::vector<Choice> offered_backward(std::size_t most, Make make, MakeChoice cho
 std::vector<Choice> input_gradients_by(const Convolution& what, dnnl::algorithm algorithm,
                                        std::size_t most) {
   using Backward = dnnl::convolution_backward_data;
-  const auto attr = attributes({});
   const auto fill = [](const Backward::primitive_desc& desc, Choice& choice) {
     choice.source = desc.diff_src_desc();
     choice.weights = desc.weights_desc();
     choice.result = desc.diff_dst_desc();
     choice.indices = {.source = DNNL_ARG_DIFF_SRC, .result = DNNL_ARG_DIFF_DST};
   };
-#if DNNL_VERSION_MAJOR >= 3
-  const auto make = [&] {
-    return Backward::primitive_desc(cpu(), algorithm, what.source, what.weights, what.result,
-                                    what.strides, what.dilations, what.pads_begin, what.pads_end,
-                                    forward_hint(what, algorithm), attr);
-  };
-#else
-  // Like the description, the hint must outlive the iteration.
-  std::optional<Backward::desc> described;
-  std::optional<dnnl::convolution_forward::primitive_desc> hint;
-  const auto make = [&] {
-    hint.emplace(forward_hint(what, algorithm));
-    described.emplace(algorithm, what.source, what.weights, what.result, what.strides,
-                      what.dilations, what.pads_begin, what.pads_end);
-    return Backward::primitive_desc(*described, attr, cpu(), *hint);
-  };
-#endif
-  return offered_backward<Backward>(most, make, fill);
+  return gradients_by<Backward>(what, algorithm, most, fill, what.weights);
 }
 
 std::vector<Choice> weight_gradients_by(const Convolution& what, dnnl::algorithm algorithm,
                                         std::size_t most) {
   using Backward = dnnl::convolution_backward_weights;
-  const auto attr = attributes({});
-  const Desc bias = what.bias.value_or(Desc());
   const auto fill = [&](const Backward::primitive_desc& desc, Choice& choice) {
     choice.source = desc.src_desc();
     choice.weights = desc.diff_weights_desc();
@@ -178,24 +171,8 @@ std::vector<Choice> weight_gradients_by(const Convolution& what, dnnl::algorithm
     choice.indices = {
         .weights = DNNL_ARG_DIFF_WEIGHTS, .bias = DNNL_ARG_DIFF_BIAS, .result = DNNL_ARG_DIFF_DST};
   };
-#if DNNL_VERSION_MAJOR >= 3
-  const auto make = [&] {
-    return Backward::primitive_desc(cpu(), algorithm, what.source, what.weights, bias, what.result,
-                                    what.strides, what.dilations, what.pads_begin, what.pads_end,
-                                    forward_hint(what, algorithm), attr);
-  };
-#else
-  // Like the description, the hint must outlive the iteration.
-  std::optional<Backward::desc> described;
-  std::optional<dnnl::convolution_forward::primitive_desc> hint;
-  const auto make = [&] {
-    hint.emplace(forward_hint(what, algorithm));
-    described.emplace(algorithm, what.source, what.weights, bias, what.result, what.strides,
-                      what.dilations, what.pads_begin, what.pads_end);
-    return Backward::primitive_desc(*described, attr, cpu(), *hint);
-  };
-#endif
-  return offered_backward<Backward>(most, make, fill);
+  return gradients_by<Backward>(what, algorithm, most, fill, what.weights,
+                                what.bias.value_or(Desc()));
 }
 
 // Version 3 has no Winograd that it would not choose by itself.
@@ -364,52 +341,6 @@ std::optional<Choice> pooling_gradient(const Pooling& what) {
     choice.scratchpad = desc.scratchpad_desc();
     choice.indices = {.source = DNNL_ARG_DIFF_SRC, .result = DNNL_ARG_DIFF_DST};
     return choice;
-  } catch (const dnnl::error&) {
-    return std::nullopt;
-  }
-}
-
-namespace {
-
-const auto kNormFlags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
-
-dnnl::batch_normalization_forward::primitive_desc norm_forward(const BatchNorm& what) {
-  using Forward = dnnl::batch_normalization_forward;
-  const auto attr = attributes({});
-#if DNNL_VERSION_MAJOR >= 3
-  return Forward::primitive_desc(cpu(), kTraining, what.source, what.source, what.epsilon,
-                                 kNormFlags, attr);
-#else
-  return Forward::primitive_desc({kTraining, what.source, what.epsilon, kNormFlags}, attr, cpu());
-#endif
-}
-
-}  // namespace
-
-std::optional<BatchNormChoice> batch_norm(const BatchNorm& what) {
-  try {
-    const auto desc = norm_forward(what);
-    return BatchNormChoice{dnnl::batch_normalization_forward(desc), desc.impl_info_str(),
-                           desc.scratchpad_desc()};
-  } catch (const dnnl::error&) {
-    return std::nullopt;
-  }
-}
-
-std::optional<BatchNormChoice> batch_norm_gradient(const BatchNorm& what) {
-  using Backward = dnnl::batch_normalization_backward;
-  const auto attr = attributes({});
-  try {
-#if DNNL_VERSION_MAJOR >= 3
-    const Backward::primitive_desc desc(cpu(), dnnl::prop_kind::backward, what.source, what.source,
-                                        what.source, what.epsilon, kNormFlags, norm_forward(what),
-                                        attr);
-#else
-    const Backward::primitive_desc desc(
-        {dnnl::prop_kind::backward, what.source, what.source, what.epsilon, kNormFlags}, attr,
-        cpu(), norm_forward(what));
-#endif
-    return BatchNormChoice{Backward(desc), desc.impl_info_str(), desc.scratchpad_desc()};
   } catch (const dnnl::error&) {
     return std::nullopt;
   }

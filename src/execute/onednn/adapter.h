@@ -102,20 +102,6 @@ std::optional<Choice> pooling(const Pooling& what);
 // Of an average, which needs nothing but the gradient.
 std::optional<Choice> pooling_gradient(const Pooling& what);
 
-// A batch norm by the batch's own statistics: one number for each channel of scale, shift, mean and
-// variance. Going back, `scale`'s and `shift`'s gradients take the place of the statistics.
-struct BatchNorm {
-  Desc source;
-  float epsilon = 0;
-};
-struct BatchNormChoice {
-  dnnl::primitive primitive;
-  std::string implementation;
-  Desc scratchpad;
-};
-std::optional<BatchNormChoice> batch_norm(const BatchNorm& what);
-std::optional<BatchNormChoice> batch_norm_gradient(const BatchNorm& what);
-
 // Leaves out choices whose weights take much more room than the least that any of them needs.
 void keep_small_weights(std::vector<Choice>& choices);
 

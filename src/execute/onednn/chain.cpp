@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace assay::onednn {
 
@@ -117,6 +118,29 @@ void run_select(const Link& link, const Position& at, float* running, float* roo
                 link.running_is_first ? other : running, running, count);
 }
 
+// The rows that the numbers of a norm repeat in, if they are whole.
+std::optional<NormRows> norm_rows(const Position& at, std::size_t operand) {
+  if (at.grid->strides[operand].back() != 1) return {};
+  const auto period = static_cast<std::size_t>(at.grid->periods[operand]);
+  if (period == 0) return NormRows{1, at.count, at.count};
+  if (at.start % period != 0 || at.count % period != 0) return {};
+  return NormRows{at.count / period, period, period};
+}
+
+void run_normalise(const Link& link, const Position& at, const float* in, float* running,
+                   float* room) {
+  const auto first = static_cast<std::size_t>(link.operand);
+  if (const auto rows = norm_rows(at, first)) {
+    const NormVectors norm{at.operands[first], at.operands[first + 1], at.operands[first + 2]};
+    return simd_for(rows->width).normalise(*rows, norm, in, running);
+  }
+  if (in != running) simd().unary(UnaryOp::Copy, 0, 0, in, running, at.count);
+  int operand = link.operand;
+  for (const BinaryOp op : {BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Add}) {
+    run_binary({.kind = Link::Kind::Binary, .binary = op, .operand = operand++}, at, running, room);
+  }
+}
+
 void run_links(const std::vector<Link>& links, const Position& at, float* running, float* room,
                float* second) {
   const float* loaded = at.values(0, running);
@@ -124,6 +148,8 @@ void run_links(const std::vector<Link>& links, const Position& at, float* runnin
   for (const Link& link : links) {
     if (link.kind == Link::Kind::Unary) {
       simd().unary(link.unary, link.alpha, link.beta, in, running, at.count);
+    } else if (link.kind == Link::Kind::Normalise) {
+      run_normalise(link, at, in, running, room);
     } else {
       if (in != running) simd().unary(UnaryOp::Copy, 0, 0, in, running, at.count);
       if (link.kind == Link::Kind::Select) {

@@ -14,13 +14,13 @@ constexpr std::size_t kMostOperands = 8;
 
 // What one link does to the running block. Operands are numbered; -1 means a constant number.
 struct Link {
-  enum class Kind { Load, Unary, Binary, ReversedBinary, Select };
+  enum class Kind { Load, Unary, Binary, ReversedBinary, Select, Normalise };
   Kind kind = Kind::Unary;
   UnaryOp unary = UnaryOp::Copy;
   BinaryOp binary = BinaryOp::Add;
   float alpha = 0;
   float beta = 0;
-  int operand = -1;
+  int operand = -1;  // of Normalise: the mean; the factor and the shift are the next two
   float number = 0;
   // Of Select: running = mask ≠ 0 ? first : second, where one of them is the running block.
   int other = -1;

@@ -1,26 +1,44 @@
-// Batch norms in training and their gradients, by oneDNN, in the layout the images have.
+// Batch norms in training and their gradients, in the layout the images have. Once the statistics
+// are there, a norm is the begin of a chain of element-wise ops.
+#include <algorithm>
+#include <cmath>
+
 #include "base/checked.h"
+#include "execute/onednn/batch_norm.h"
 #include "execute/onednn/steps.h"
 
 namespace assay::onednn {
 
 namespace {
 
-bool is_slow(const BatchNormChoice& choice) {
-  return choice.implementation.starts_with("ref") ||
-         choice.implementation.find("sse41") != std::string::npos;
+Place new_doubles(Lowering& lowering, std::int64_t elements) {
+  const auto bytes = elements * static_cast<std::int64_t>(sizeof(double));
+  return row_major_place(lowering.new_buffer(bytes), DataType::Float64, {elements});
 }
 
-std::optional<Desc> layout_of(Lowering& lowering, ValueId images) {
+// One number for each channel, those that fill up a block included: for these it is zero.
+Place new_vector(Lowering& lowering, const NormShape& shape) {
+  const auto bytes = shape.all_channels() * static_cast<std::int64_t>(sizeof(float));
+  return row_major_place(lowering.new_buffer(bytes), DataType::Float32, {shape.all_channels()});
+}
+
+bool can_sum_up(const Lowering& lowering, ValueId images) {
   const Dims dims = lowering.dims(images);
-  if (dims.size() < 2 || dims.size() > 5 || checked_product(dims).value_or(0) == 0) return {};
-  const Place native = lowering.native(images);
-  return native.blocked ? *native.blocked : plain_desc(dims);
+  return dims.size() >= 2 && checked_product(dims).value_or(0) > 0;
 }
 
-Place new_vector(Lowering& lowering, std::int64_t elements) {
-  const auto bytes = elements * static_cast<std::int64_t>(sizeof(float));
-  return row_major_place(lowering.new_buffer(bytes), DataType::Float32, {elements});
+// As the images lie, if that is one of the layouts with channels side by side; else row-major.
+Place summable(Lowering& lowering, ValueId images) {
+  const Place native = lowering.native(images);
+  return block_shape(native) ? native : lowering.row_major(images);
+}
+
+Place laid_like(Lowering& lowering, ValueId value, const Place& images) {
+  return images.blocked ? lowering.in_layout(value, *images.blocked) : lowering.row_major(value);
+}
+
+int threads_for_all(const Lowering& lowering, const NormShape& shape) {
+  return threads_for(lowering, Rows{shape.images * shape.groups, shape.channels * shape.pixels});
 }
 
 // running · momentum + of the batch · (1 - momentum), written over the running statistic itself
@@ -70,92 +88,160 @@ bool takes_vectors(const Lowering& lowering, const Node& node, std::size_t first
 
 }  // namespace
 
-bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
+namespace {
+
+// Scale over standard deviation, and shift, of every channel; zeros for padding.
+void find_factors(const NormShape& shape, std::int64_t channels, float epsilon,
+                  const float* variance, const float* scale, const float* shift, float* factors,
+                  float* shifts) {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double deviation =
+        std::sqrt(static_cast<double>(variance[c]) + static_cast<double>(epsilon));
+    factors[c] = static_cast<float>(static_cast<double>(scale[c]) / deviation);
+    shifts[c] = shift[c];
+  }
+  std::fill(factors + channels, factors + shape.all_channels(), 0.0f);
+  std::fill(shifts + channels, shifts + shape.all_channels(), 0.0f);
+}
+
+}  // namespace
+
+std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (node.inputs.size() != 5 || node.outputs.size() > 3) return false;
-  if (!lowering.is_float(node.inputs[0])) return false;
-  const auto layout = layout_of(lowering, node.inputs[0]);
-  if (!layout) return false;
-  const Dims dims = lowering.dims(node.inputs[0]);
-  if (!takes_vectors(lowering, node, 1, 4, dims[1])) return false;
-  const auto choice = batch_norm({*layout, node.float_or("epsilon", 1e-5f)});
-  if (!choice || is_slow(*choice)) return false;
-  const Place source = lowering.in_layout(node.inputs[0], *layout);
-  const Place result = lowering.new_place(*layout, dims);
-  const Place mean = new_vector(lowering, dims[1]);
-  const Place variance = new_vector(lowering, dims[1]);
+  if (node.inputs.size() != 5 || node.outputs.size() > 3) return {};
+  if (!lowering.is_float(node.inputs[0]) || !can_sum_up(lowering, node.inputs[0])) return {};
+  const std::int64_t channels = lowering.dims(node.inputs[0])[1];
+  if (!takes_vectors(lowering, node, 1, 4, channels)) return {};
+  const Place images = summable(lowering, node.inputs[0]);
+  const NormShape shape = norm_shape(images);
+  const BatchVectors found{new_vector(lowering, shape), new_vector(lowering, shape),
+                           new_vector(lowering, shape), new_vector(lowering, shape)};
   const Place scale = lowering.row_major(node.inputs[1]);
   const Place shift = lowering.row_major(node.inputs[2]);
-  const auto statistics = running_statistics(lowering, id, mean, variance);
-  const Desc vector = plain_desc({dims[1]});
+  const auto statistics = running_statistics(lowering, id, found.mean, found.variance);
+  const int threads = threads_for_all(lowering, shape);
+  const Place room = new_doubles(lowering, norm_room(shape, threads));
   StepDraft draft{.nodes = {id},
-                  .algorithm = choice->implementation,
-                  .executed_flops = saturating_multiply(result.elements(), 7),
-                  .reads = {source, scale, shift},
-                  .writes = {result, mean, variance}};
+                  .algorithm = "statistics of the batch",
+                  .executed_flops = saturating_multiply(images.elements(), 4),
+                  .reads = {images, scale, shift},
+                  .writes = {found.mean, found.variance, found.factor, found.shift},
+                  .scratch = {room.buffer}};
   for (const RunningStatistic& one : statistics) {
     draft.reads.push_back(one.from);
     draft.writes.push_back(one.to);
   }
-  std::vector<Argument> arguments = {
-      {DNNL_ARG_SRC, *layout, source}, {DNNL_ARG_DST, *layout, result},
-      {DNNL_ARG_SCALE, vector, scale}, {DNNL_ARG_SHIFT, vector, shift},
-      {DNNL_ARG_MEAN, vector, mean},   {DNNL_ARG_VARIANCE, vector, variance}};
-  add_scratchpad(lowering, choice->scratchpad, draft, arguments);
-  const Binder normalise = primitive_binder(choice->primitive, std::move(arguments));
   const float momentum = node.float_or("momentum", 0.9f);
+  const float epsilon = node.float_or("epsilon", 1e-5f);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
-    std::vector<Runner> parts = {normalise(at)};
-    for (const RunningStatistic& one : statistics) parts.push_back(follow(one, momentum, at));
-    return [parts] {
-      for (const Runner& part : parts) part();
+    std::vector<Runner> followers;
+    for (const RunningStatistic& one : statistics) followers.push_back(follow(one, momentum, at));
+    return [=, from = at.floats(images), doubles = reinterpret_cast<double*>(at.bytes(room)),
+            moments = BatchMoments{at.floats(found.mean), at.floats(found.variance)},
+            scales = at.floats(scale), shifts = at.floats(shift), factors = at.floats(found.factor),
+            kept_shifts = at.floats(found.shift)] {
+      find_moments(shape, threads, from, doubles, moments);
+      find_factors(shape, channels, epsilon, moments.variance, scales, shifts, factors,
+                   kept_shifts);
+      for (const Runner& follower : followers) follower();
     };
   });
-  lowering.set_place(node.outputs[0], result);
-  lowering.keep_statistics(node.inputs[0], {mean, variance});
-  return true;
+  lowering.keep_statistics(node.inputs[0], found);
+  return found;
 }
 
 namespace {
 
-bool lower_gradient(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  const auto* statistics = lowering.statistics_of(node.inputs[0]);
-  const auto layout = layout_of(lowering, node.inputs[0]);
-  if (statistics == nullptr || !layout || node.outputs.size() != 3) return false;
-  const Dims dims = lowering.dims(node.inputs[0]);
-  if (!takes_vectors(lowering, node, 1, 1, dims[1])) return false;
-  const auto choice = batch_norm_gradient({*layout, node.float_or("epsilon", 1e-5f)});
-  if (!choice || is_slow(*choice)) return false;
-  const Place source = lowering.in_layout(node.inputs[0], *layout);
-  const Place gradient = lowering.in_layout(node.inputs[2], *layout);
-  const Place scale = lowering.row_major(node.inputs[1]);
-  const bool in_place = lowering.may_overwrite(node.inputs[2], id) &&
-                        gradient.buffer == lowering.native(node.inputs[2]).buffer;
-  const Place result = in_place ? gradient : lowering.new_place(*layout, dims);
+// What goes back through a norm: the gradient of its result, or of the ReLU's behind it.
+struct Backward {
+  NodeId norm;
+  ValueId gradient;
+  NodeId relu = {};  // its gradient's node, if it is taken in the same pass
+};
+
+bool lower_backward(Lowering& lowering, const Backward& what) {
+  const Node& node = lowering.node(what.norm);
+  const auto* kept = lowering.statistics_of(node.inputs[0]);
+  if (kept == nullptr || node.outputs.size() != 3) return false;
+  const std::int64_t channels = lowering.dims(node.inputs[0])[1];
+  if (!takes_vectors(lowering, node, 1, 1, channels)) return false;
+  const Place images = summable(lowering, node.inputs[0]);
+  const NormShape shape = norm_shape(images);
+  if (shape.all_channels() != kept->mean.elements()) return false;
+  const Place gradient = laid_like(lowering, what.gradient, images);
+  const NodeId reader = what.relu.is_valid() ? what.relu : what.norm;
+  const bool in_place = lowering.may_overwrite(what.gradient, reader) &&
+                        gradient.buffer == lowering.native(what.gradient).buffer;
+  const Place result = in_place ? gradient : lowering.new_place(desc_of(images), images.dims);
   const Place by_scale = lowering.new_row_major(node.outputs[1]);
   const Place by_shift = lowering.new_row_major(node.outputs[2]);
-  const Desc vector = plain_desc({dims[1]});
-  StepDraft draft{.nodes = {id},
-                  .algorithm = choice->implementation,
-                  .executed_flops = saturating_multiply(result.elements(), 10),
-                  .reads = {source, gradient, scale, statistics->mean, statistics->variance},
-                  .writes = {result, by_scale, by_shift}};
-  std::vector<Argument> arguments = {
-      {DNNL_ARG_SRC, *layout, source},           {DNNL_ARG_DIFF_DST, *layout, gradient},
-      {DNNL_ARG_DIFF_SRC, *layout, result},      {DNNL_ARG_SCALE, vector, scale},
-      {DNNL_ARG_SHIFT, vector, scale},  // asked for, never read
-      {DNNL_ARG_MEAN, vector, statistics->mean}, {DNNL_ARG_VARIANCE, vector, statistics->variance},
-      {DNNL_ARG_DIFF_SCALE, vector, by_scale},   {DNNL_ARG_DIFF_SHIFT, vector, by_shift}};
-  add_scratchpad(lowering, choice->scratchpad, draft, arguments);
-  lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
+  const Place even = new_vector(lowering, shape);
+  const Place along = new_vector(lowering, shape);
+  const int threads = threads_for_all(lowering, shape);
+  const Place room = new_doubles(lowering, norm_room(shape, threads));
+  StepDraft draft{
+      .nodes = {what.norm},
+      .algorithm = "channel by channel",
+      .executed_flops = saturating_multiply(result.elements(), 10),
+      .reads = {images, gradient, kept->mean, kept->variance, kept->factor, kept->shift},
+      .writes = {result, by_scale, by_shift},
+      .scratch = {even.buffer, along.buffer, room.buffer}};
+  if (what.relu.is_valid()) draft.nodes.push_back(what.relu);
+  const float epsilon = node.float_or("epsilon", 1e-5f);
+  lowering.add_step(draft, [=, vectors = *kept](const Addresses& at) -> Runner {
+    const NormBack back{
+        .images = at.floats(images),
+        .gradients = at.floats(gradient),
+        .variance = at.floats(vectors.variance),
+        .epsilon = epsilon,
+        .norm = {at.floats(vectors.mean), at.floats(vectors.factor), at.floats(vectors.shift)},
+        .positive_only = what.relu.is_valid(),
+        .even = at.floats(even),
+        .along = at.floats(along),
+        .by_scale = at.floats(by_scale),
+        .by_shift = at.floats(by_shift),
+        .real_channels = channels,
+        .result = at.floats(result)};
+    return [=, doubles = reinterpret_cast<double*>(at.bytes(room))] {
+      norm_back(shape, threads, back, doubles);
+    };
+  });
   lowering.set_place(node.outputs[0], result);
   lowering.set_place(node.outputs[1], by_scale);
   lowering.set_place(node.outputs[2], by_shift);
   return true;
 }
 
+bool lower_gradient(Lowering& lowering, NodeId id) {
+  return lower_backward(lowering, {.norm = id, .gradient = lowering.node(id).inputs[2]});
+}
+
+// The images whose norm a ReLU was applied to, if the value is such a ReLU's result.
+ValueId normed_by(const Lowering& lowering, ValueId result) {
+  const Graph& graph = lowering.graph();
+  const NodeId relu = graph.producer(result);
+  if (!relu.is_valid() || !graph.node(relu).is("Relu")) return {};
+  const NodeId norm = graph.producer(graph.node(relu).inputs[0]);
+  if (!norm.is_valid() || !graph.node(norm).is("BatchNormalization")) return {};
+  return graph.node(norm).inputs[0];
+}
+
 }  // namespace
+
+bool lower_relu_and_norm_gradient(Lowering& lowering, NodeId id) {
+  const Node& relu = lowering.node(id);
+  const NodeId reader = lowering.only_reader(relu.outputs[0]);
+  if (!reader.is_valid() || lowering.is_covered(reader)) return false;
+  const Node& norm = lowering.node(reader);
+  const bool is_norm = norm.domain == kOwnDomain && norm.op == "BatchNormalizationGradient" &&
+                       norm.inputs[2] == relu.outputs[0];
+  if (!is_norm || normed_by(lowering, relu.inputs[0]) != norm.inputs[0]) return false;
+  if (!lower_backward(lowering, {.norm = reader, .gradient = relu.inputs[1], .relu = id})) {
+    return false;
+  }
+  lowering.cover(reader);
+  return true;
+}
 
 void add_batch_norm_gradient_lowering(LowerTable& table) {
   table["assay.BatchNormalizationGradient"] = lower_gradient;

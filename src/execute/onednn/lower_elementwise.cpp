@@ -19,7 +19,8 @@ namespace {
 struct Draft {
   std::vector<Link> links;
   std::vector<ValueId> operands;              // an invalid one is a vector of `vectors`
-  std::map<std::size_t, Place> vectors = {};  // made at compile time, by operand
+  std::map<std::size_t, Place> vectors = {};  // of one number for each channel, by operand
+  bool vectors_are_padded = false;            // with zeros for channels that fill up a block
   std::vector<NodeId> nodes;
   ValueId result;
 };
@@ -235,6 +236,8 @@ bool keeps_zero(const Link& link) {
     case Link::Kind::ReversedBinary:
       if (by_number) return link.binary == BinaryOp::Mul;
       return std::ranges::find(kBinary, link.binary) != std::end(kBinary);
+    case Link::Kind::Normalise:
+      return true;
     default:
       return false;
   }
@@ -263,7 +266,8 @@ std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& 
     if (is_mask(lowering, operand)) return {};
     const Place place = operand.is_valid() ? lowering.native(operand) : draft.vectors.at(i);
     const auto strides = blocked_strides(place, like, *shape);
-    const bool reaches_padding = place.blocked.has_value() || !shape->is_padded;
+    const bool reaches_padding = place.blocked.has_value() || !shape->is_padded ||
+                                 (!operand.is_valid() && draft.vectors_are_padded);
     if (!strides || !reaches_padding) return {};
     arrangement.grid.strides.push_back(*strides);
     arrangement.operands.push_back(place);
@@ -361,6 +365,10 @@ bool lower_elementwise(Lowering& lowering, NodeId id) {
   return lower_chain(lowering, draft_of(lowering, id));
 }
 
+bool lower_relu_gradient(Lowering& lowering, NodeId id) {
+  return lower_relu_and_norm_gradient(lowering, id) || lower_elementwise(lowering, id);
+}
+
 void add_vector_link(Lowering& lowering, Draft& draft, BinaryOp op,
                      const std::vector<float>& values, std::size_t rank) {
   Dims dims(rank, 1);
@@ -370,6 +378,25 @@ void add_vector_link(Lowering& lowering, Draft& draft, BinaryOp op,
                          .binary = op,
                          .operand = static_cast<int>(draft.operands.size())});
   draft.operands.emplace_back();
+}
+
+bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const auto found = lower_batch_statistics(lowering, id);
+  if (!found) return false;
+  const Dims whole = lowering.dims(node.inputs[0]);
+  Dims dims(whole.size(), 1);
+  dims[1] = whole[1];
+  Draft draft{.links = {{.kind = Link::Kind::Normalise, .operand = 1}},
+              .operands = {node.inputs[0], {}, {}, {}},
+              .vectors_are_padded = true,
+              .nodes = {id},
+              .result = node.outputs[0]};
+  std::size_t operand = 1;
+  for (const Place& vector : {found->mean, found->factor, found->shift}) {
+    draft.vectors[operand++] = row_major_place(vector.buffer, DataType::Float32, dims);
+  }
+  return lower_chain(lowering, std::move(draft));
 }
 
 // A batch norm that no convolution took in: a factor and a shift for each channel.
@@ -399,7 +426,7 @@ void add_elementwise_lowering(LowerTable& table) {
         "Div",  "Max",         "Min",      "Sum",      "PRelu", "Where"}) {
     table[op] = lower_elementwise;
   }
-  table["assay.ReluGradient"] = lower_elementwise;
+  table["assay.ReluGradient"] = lower_relu_gradient;
   table["BatchNormalization"] = lower_batch_norm;
 }
 

@@ -67,6 +67,14 @@ struct StepDraft {
   std::string fell_back = "";
 };
 
+// What a batch norm in training found of its images, channel by channel: its gradient needs it too.
+struct BatchVectors {
+  Place mean;
+  Place variance;
+  Place factor;  // scale over standard deviation
+  Place shift;
+};
+
 class Lowering {
  public:
   Lowering(const Rewritten& source, const LoweringOptions& options, WeightPool& weights,
@@ -129,16 +137,10 @@ class Lowering {
   // Values whose shape is known only at run time, by id; shared with the steps.
   const std::shared_ptr<std::vector<RuntimeValue>>& dynamic_values() const { return dynamic_; }
 
-  // The mean and variance that a batch norm in training found of its input: its gradient needs
-  // them.
-  struct BatchStatistics {
-    Place mean;
-    Place variance;
-  };
-  void keep_statistics(ValueId of, BatchStatistics statistics) {
+  void keep_statistics(ValueId of, BatchVectors statistics) {
     statistics_[of] = std::move(statistics);
   }
-  const BatchStatistics* statistics_of(ValueId id) const {
+  const BatchVectors* statistics_of(ValueId id) const {
     const auto found = statistics_.find(id);
     return found == statistics_.end() ? nullptr : &found->second;
   }
@@ -197,7 +199,7 @@ class Lowering {
     std::byte* address = nullptr;
   };
   std::vector<UnpreparedWeight> unprepared_;
-  std::map<ValueId, BatchStatistics> statistics_;
+  std::map<ValueId, BatchVectors> statistics_;
 };
 
 // Calls `use` with the elements of a float32 tensor, at an address that suits them: a mapped file
@@ -240,8 +242,10 @@ void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
 void add_branch_lowering(LowerTable& table);
 
-// A batch norm by the statistics of its batch.
-bool lower_trained_batch_norm(Lowering& lowering, NodeId id);
+// The first half of a batch norm in training: a step that finds the statistics of its batch.
+std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id);
+// A ReLU's gradient together with that of the batch norm before it, which alone reads it.
+bool lower_relu_and_norm_gradient(Lowering& lowering, NodeId id);
 
 // A product of two activations, or of what no inner product takes.
 bool lower_batched_product(Lowering& lowering, NodeId id);

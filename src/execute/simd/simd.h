@@ -117,6 +117,28 @@ struct LayerNormGradient {
   float* bias_sums = nullptr;
 };
 
+// Rows of so many floats, a `stride` apart; a batch norm has numbers of its own for each column.
+struct NormRows {
+  std::size_t count = 0;
+  std::size_t stride = 0;
+  std::size_t width = 0;
+};
+
+// (x - mean) · factor + shift
+struct NormVectors {
+  const float* mean = nullptr;
+  const float* factor = nullptr;
+  const float* shift = nullptr;
+};
+
+// factor · (gradient - even - (x - mean) · along)
+struct NormGradient {
+  NormVectors norm;
+  const float* even = nullptr;
+  const float* along = nullptr;
+  bool positive_only = false;  // also the gradient of a ReLU behind the norm
+};
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -147,6 +169,15 @@ struct SimdKernels {
                               const float* gradients, float* out, std::size_t n);
   void (*gelu_gradient)(bool by_tanh, const float* in, const float* gradients, float* out,
                         std::size_t n);
+  // Adds each column's distances from its pivot, and their squares, to the sums.
+  void (*norm_sums)(const NormRows& rows, const float* pivots, const float* in, double* sums,
+                    double* squares);
+  void (*normalise)(const NormRows& rows, const NormVectors& norm, const float* in, float* out);
+  // Adds each column's gradients, and their products with the distance from the mean.
+  void (*norm_gradient_sums)(const NormRows& rows, const NormGradient& norm, const float* in,
+                             const float* gradients, double* sums, double* products);
+  void (*norm_gradient)(const NormRows& rows, const NormGradient& norm, const float* in,
+                        const float* gradients, float* out);
   // out[c·rows + r] = in[r·stride + c]
   void (*transpose)(const float* in, std::size_t stride, float* out, std::size_t out_stride,
                     std::size_t rows, std::size_t columns);
