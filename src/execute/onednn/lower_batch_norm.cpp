@@ -6,6 +6,8 @@ namespace assay::onednn {
 
 namespace {
 
+constexpr const char* kGradientOp = "BatchNormalizationGradient";
+
 bool is_slow(const BatchNormChoice& choice) {
   return choice.implementation.starts_with("ref") ||
          choice.implementation.find("sse41") != std::string::npos;
@@ -112,7 +114,9 @@ bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
     };
   });
   lowering.set_place(node.outputs[0], result);
-  lowering.keep_statistics(node.inputs[0], {mean, variance});
+  for (const NodeId reader : lowering.readers(node.inputs[0])) {
+    if (lowering.node(reader).op == kGradientOp) lowering.keep_for(reader, {mean, variance});
+  }
   return true;
 }
 
@@ -120,7 +124,7 @@ namespace {
 
 bool lower_gradient(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  const auto* statistics = lowering.statistics_of(node.inputs[0]);
+  const auto* statistics = lowering.kept_for(id);
   const auto layout = layout_of(lowering, node.inputs[0]);
   if (statistics == nullptr || !layout || node.outputs.size() != 3) return false;
   const Dims dims = lowering.dims(node.inputs[0]);
@@ -129,6 +133,8 @@ bool lower_gradient(Lowering& lowering, NodeId id) {
   if (!choice || is_slow(*choice)) return false;
   const Place source = lowering.in_layout(node.inputs[0], *layout);
   const Place gradient = lowering.in_layout(node.inputs[2], *layout);
+  const Place mean = (*statistics)[0];
+  const Place variance = (*statistics)[1];
   const Place scale = lowering.row_major(node.inputs[1]);
   const bool in_place = lowering.may_overwrite(node.inputs[2], id) &&
                         gradient.buffer == lowering.native(node.inputs[2]).buffer;
@@ -139,14 +145,14 @@ bool lower_gradient(Lowering& lowering, NodeId id) {
   StepDraft draft{.nodes = {id},
                   .algorithm = choice->implementation,
                   .executed_flops = saturating_multiply(result.elements(), 10),
-                  .reads = {source, gradient, scale, statistics->mean, statistics->variance},
+                  .reads = {source, gradient, scale, mean, variance},
                   .writes = {result, by_scale, by_shift}};
   std::vector<Argument> arguments = {
-      {DNNL_ARG_SRC, *layout, source},           {DNNL_ARG_DIFF_DST, *layout, gradient},
-      {DNNL_ARG_DIFF_SRC, *layout, result},      {DNNL_ARG_SCALE, vector, scale},
+      {DNNL_ARG_SRC, *layout, source},         {DNNL_ARG_DIFF_DST, *layout, gradient},
+      {DNNL_ARG_DIFF_SRC, *layout, result},    {DNNL_ARG_SCALE, vector, scale},
       {DNNL_ARG_SHIFT, vector, scale},  // asked for, never read
-      {DNNL_ARG_MEAN, vector, statistics->mean}, {DNNL_ARG_VARIANCE, vector, statistics->variance},
-      {DNNL_ARG_DIFF_SCALE, vector, by_scale},   {DNNL_ARG_DIFF_SHIFT, vector, by_shift}};
+      {DNNL_ARG_MEAN, vector, mean},           {DNNL_ARG_VARIANCE, vector, variance},
+      {DNNL_ARG_DIFF_SCALE, vector, by_scale}, {DNNL_ARG_DIFF_SHIFT, vector, by_shift}};
   add_scratchpad(lowering, choice->scratchpad, draft, arguments);
   lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
   lowering.set_place(node.outputs[0], result);
@@ -158,7 +164,7 @@ bool lower_gradient(Lowering& lowering, NodeId id) {
 }  // namespace
 
 void add_batch_norm_gradient_lowering(LowerTable& table) {
-  table["assay.BatchNormalizationGradient"] = lower_gradient;
+  table[std::string("assay.") + kGradientOp] = lower_gradient;
 }
 
 }  // namespace assay::onednn
