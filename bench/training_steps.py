@@ -26,6 +26,7 @@ MODELS = {
     "resnet18": ("resnet18", 8, "cross-entropy", 6),
     "mlp": ("mlp", 128, "cross-entropy", 300),
     "encoder": ("encoder", 8, "sum-of-squares", 20),
+    "lstm": ("lstm", 16, "sum-of-squares", 40),
 }
 KEEP_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": "1073741824",

@@ -41,6 +41,11 @@ class EncoderLayer(nn.Module):
         return self.norm2(tokens + self.think(tokens))
 
 
+class Lstm(nn.LSTM):
+    def forward(self, tokens):
+        return super().forward(tokens)[0]
+
+
 def network(name):
     if name == "small_cnn_gap":
         return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
@@ -53,6 +58,8 @@ def network(name):
         return nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)), (784,)
     if name == "encoder":
         return nn.Sequential(*[EncoderLayer(256, 4) for _ in range(4)]), (128, 256)
+    if name == "lstm":
+        return Lstm(128, 256, batch_first=True), (64, 128)
     raise SystemExit(f"no network '{name}'")
 
 

@@ -10,11 +10,22 @@
 
 namespace assay {
 
+namespace {
+
+Tensor of_type(DataType type, const std::vector<std::int64_t>& dims,
+               const std::vector<double>& numbers) {
+  if (type == DataType::Float32)
+    return Tensor::of_float(dims, std::vector<float>(numbers.begin(), numbers.end()));
+  return Tensor::of<double>(type, dims, numbers);
+}
+
+}  // namespace
+
 Scene scene_of(const Case& one, std::int64_t opset) {
   GraphBuilder builder(one.name, 0, opset);
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < one.inputs.size(); ++i) {
-    inputs.push_back(builder.input("x" + std::to_string(i), DataType::Float64, one.inputs[i]));
+    inputs.push_back(builder.input("x" + std::to_string(i), one.type, one.inputs[i]));
   }
   const ValueId result = one.build(builder, inputs);
   builder.output(result, "y");
@@ -26,7 +37,7 @@ Scene scene_of(const Case& one, std::int64_t opset) {
   for (std::int64_t i = 0; i < count; ++i)
     weights.push_back(std::cos(1.7 * static_cast<double>(i)) + 0.3);
   const ValueId weight = graph.add_value("weights");
-  graph.add_initializer(weight, Tensor::of<double>(DataType::Float64, dims, weights));
+  graph.add_initializer(weight, of_type(one.type, dims, weights));
   const ValueId product = graph.add_value("product");
   graph.add_node({.name = "product",
                   .op = "Mul",

@@ -1,4 +1,4 @@
-// Holds gradients against central differences, all in double precision, on the reference engine.
+// Holds gradients against central differences, in double precision on the reference engine.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,10 @@ struct Case {
   std::vector<Shape> inputs = {};
   Build build = {};
   bool are_positive = false;  // inputs, for roots and logarithms
+  DataType type = DataType::Float64;
 };
 
-// A graph of float64 inputs whose loss is the result, each element weighed differently.
+// A graph whose loss is the result, each element weighed differently.
 struct Scene {
   Graph graph = {};
   ValueId loss = {};

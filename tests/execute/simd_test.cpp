@@ -125,5 +125,75 @@ TEST(Simd, VectorTimesMatrixAddsToTheResult) {
   }
 }
 
+// Numbers between 0 and 1, another row of them for each name.
+std::vector<float> shares(std::size_t n, unsigned row) {
+  std::vector<float> values;
+  for (std::size_t i = 0; i < n; ++i) {
+    values.push_back(static_cast<float>((i * 37 + row * 101) % 97 + 1) / 98.0f);
+  }
+  return values;
+}
+
+// h = o·tanh(c), c = f·c' + i·g: what reaches c goes on to all that it is made of.
+TEST(Simd, LstmUnitsGoBackByTheChainRule) {
+  for (const SimdKernels* kernels : all_kernels()) {
+    for (const std::size_t n : {1u, 7u, 16u, 32u, 35u}) {
+      const auto gates = shares(4 * n, 0), old_cell = shares(n, 1), cell = shares(n, 2);
+      const auto given = shares(n, 3), by_output = shares(n, 4), by_cell = shares(n, 5);
+      auto hidden_gradient = given, cell_gradient = by_cell;
+      std::vector<float> deltas(4 * n);
+      kernels->lstm_back({gates.data(), n, old_cell.data(), cell.data(), by_output.data(),
+                          hidden_gradient.data(), cell_gradient.data(), deltas.data(), n},
+                         n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double in = gates[i], out = gates[n + i], forget = gates[2 * n + i];
+        const double candidate = gates[3 * n + i], squashed = std::tanh(cell[i]);
+        const double by_hidden = given[i] + by_output[i];
+        const double all = by_cell[i] + by_hidden * out * (1 - squashed * squashed);
+        EXPECT_NEAR(deltas[i], all * candidate * in * (1 - in), 1e-6) << kernels->name;
+        EXPECT_NEAR(deltas[n + i], by_hidden * squashed * out * (1 - out), 1e-6);
+        EXPECT_NEAR(deltas[2 * n + i], all * old_cell[i] * forget * (1 - forget), 1e-6);
+        EXPECT_NEAR(deltas[3 * n + i], all * in * (1 - candidate * candidate), 1e-6);
+        EXPECT_NEAR(cell_gradient[i], all * forget, 1e-6);
+        EXPECT_EQ(hidden_gradient[i], 0);
+      }
+    }
+  }
+}
+
+// h = (1 - z)·g + z·h', and g holds r·(R·h') or R·(r·h').
+TEST(Simd, GruUnitsGoBackByTheChainRule) {
+  constexpr std::size_t n = 35;
+  const auto gates = shares(3 * n, 0), old = shares(n, 1), recurrent = shares(n, 2);
+  const auto given = shares(n, 3), by_reset_state = shares(n, 4);
+  for (const SimdKernels* kernels : all_kernels()) {
+    auto gradient = given, linear_gradient = given;
+    std::vector<float> deltas(3 * n), linear(4 * n);
+    GruUnitsBack units{gates.data(),  n, old.data(), nullptr, nullptr, gradient.data(),
+                       deltas.data(), n};
+    kernels->gru_back(units, n);
+    kernels->gru_reset_back(units, by_reset_state.data(), n);
+    units.recurrent = recurrent.data();
+    units.hidden_gradient = linear_gradient.data();
+    units.deltas = linear.data();
+    kernels->gru_back(units, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double update = gates[i], reset = gates[n + i], candidate = gates[2 * n + i];
+      const double by_candidate = given[i] * (1 - update) * (1 - candidate * candidate);
+      const double by_update = given[i] * (old[i] - candidate) * update * (1 - update);
+      const double slope = reset * (1 - reset);
+      EXPECT_NEAR(deltas[i], by_update, 1e-6) << kernels->name;
+      EXPECT_NEAR(deltas[n + i], by_reset_state[i] * old[i] * slope, 1e-6);
+      EXPECT_NEAR(deltas[2 * n + i], by_candidate, 1e-6);
+      EXPECT_NEAR(gradient[i], given[i] * update + by_reset_state[i] * reset, 1e-6);
+      EXPECT_NEAR(linear[i], by_update, 1e-6);
+      EXPECT_NEAR(linear[n + i], by_candidate * recurrent[i] * slope, 1e-6);
+      EXPECT_NEAR(linear[2 * n + i], by_candidate * reset, 1e-6);
+      EXPECT_NEAR(linear[3 * n + i], by_candidate, 1e-6);
+      EXPECT_NEAR(linear_gradient[i], given[i] * update, 1e-6);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -100,7 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
                     EngineCase{"small_cnn_gap", OptimizerKind::AdamW, Loss::CrossEntropy, 2},
                     EngineCase{"lenet5", OptimizerKind::Adam},
                     EngineCase{"mlp", OptimizerKind::Adam, Loss::MeanSquaredError, 2},
-                    EngineCase{"encoder", OptimizerKind::Momentum, Loss::SumOfSquares, 2}));
+                    EngineCase{"encoder", OptimizerKind::Momentum, Loss::SumOfSquares, 2},
+                    EngineCase{"lstm:length=9,inputs=20,hidden=70", OptimizerKind::Sgd,
+                               Loss::SumOfSquares, 2}));
 
 TEST(TrainingStep, MakesTheLossSmaller) {
   const TrainingStep step = step_of(network("small_cnn", 8), {.loss = Loss::CrossEntropy});

@@ -104,6 +104,20 @@ void find_factors(const NormShape& shape, std::int64_t channels, float epsilon,
   std::fill(shifts + channels, shifts + shape.all_channels(), 0.0f);
 }
 
+bool is_norm_gradient(const Node& node) {
+  return node.domain == kOwnDomain && node.op == "BatchNormalizationGradient";
+}
+
+// For those of this very norm: of the same images, and with the same scale.
+void keep_for_gradients(Lowering& lowering, const Node& norm, const BatchVectors& found) {
+  for (const NodeId reader : lowering.readers(norm.inputs[0])) {
+    const Node& gradient = lowering.node(reader);
+    if (!is_norm_gradient(gradient) || gradient.inputs[0] != norm.inputs[0]) continue;
+    if (gradient.inputs[1] != norm.inputs[1]) continue;
+    lowering.keep_for(reader, {found.mean, found.variance, found.factor, found.shift});
+  }
+}
+
 }  // namespace
 
 std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id) {
@@ -146,7 +160,7 @@ std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id
       for (const Runner& follower : followers) follower();
     };
   });
-  lowering.keep_statistics(node.inputs[0], found);
+  keep_for_gradients(lowering, node, found);
   return found;
 }
 
@@ -161,13 +175,14 @@ struct Backward {
 
 bool lower_backward(Lowering& lowering, const Backward& what) {
   const Node& node = lowering.node(what.norm);
-  const auto* kept = lowering.statistics_of(node.inputs[0]);
-  if (kept == nullptr || node.outputs.size() != 3) return false;
+  const auto* places = lowering.kept_for(what.norm);
+  if (places == nullptr || node.outputs.size() != 3) return false;
+  const BatchVectors kept{(*places)[0], (*places)[1], (*places)[2], (*places)[3]};
   const std::int64_t channels = lowering.dims(node.inputs[0])[1];
   if (!takes_vectors(lowering, node, 1, 1, channels)) return false;
   const Place images = summable(lowering, node.inputs[0]);
   const NormShape shape = norm_shape(images);
-  if (shape.all_channels() != kept->mean.elements()) return false;
+  if (shape.all_channels() != kept.mean.elements()) return false;
   const Place gradient = laid_like(lowering, what.gradient, images);
   const NodeId reader = what.relu.is_valid() ? what.relu : what.norm;
   const bool in_place = lowering.may_overwrite(what.gradient, reader) &&
@@ -179,22 +194,21 @@ bool lower_backward(Lowering& lowering, const Backward& what) {
   const Place along = new_vector(lowering, shape);
   const int threads = threads_for_all(lowering, shape);
   const Place room = new_doubles(lowering, norm_room(shape, threads));
-  StepDraft draft{
-      .nodes = {what.norm},
-      .algorithm = "channel by channel",
-      .executed_flops = saturating_multiply(result.elements(), 10),
-      .reads = {images, gradient, kept->mean, kept->variance, kept->factor, kept->shift},
-      .writes = {result, by_scale, by_shift},
-      .scratch = {even.buffer, along.buffer, room.buffer}};
+  StepDraft draft{.nodes = {what.norm},
+                  .algorithm = "channel by channel",
+                  .executed_flops = saturating_multiply(result.elements(), 10),
+                  .reads = {images, gradient, kept.mean, kept.variance, kept.factor, kept.shift},
+                  .writes = {result, by_scale, by_shift},
+                  .scratch = {even.buffer, along.buffer, room.buffer}};
   if (what.relu.is_valid()) draft.nodes.push_back(what.relu);
   const float epsilon = node.float_or("epsilon", 1e-5f);
-  lowering.add_step(draft, [=, vectors = *kept](const Addresses& at) -> Runner {
+  lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     const NormBack back{
         .images = at.floats(images),
         .gradients = at.floats(gradient),
-        .variance = at.floats(vectors.variance),
+        .variance = at.floats(kept.variance),
         .epsilon = epsilon,
-        .norm = {at.floats(vectors.mean), at.floats(vectors.factor), at.floats(vectors.shift)},
+        .norm = {at.floats(kept.mean), at.floats(kept.factor), at.floats(kept.shift)},
         .positive_only = what.relu.is_valid(),
         .even = at.floats(even),
         .along = at.floats(along),
@@ -216,14 +230,20 @@ bool lower_gradient(Lowering& lowering, NodeId id) {
   return lower_backward(lowering, {.norm = id, .gradient = lowering.node(id).inputs[2]});
 }
 
-// The images whose norm a ReLU was applied to, if the value is such a ReLU's result.
-ValueId normed_by(const Lowering& lowering, ValueId result) {
+// Whether the value is a ReLU's, applied to the norm whose gradient that is. Norms that share
+// images and scale might still differ in their shift.
+bool is_relu_of(const Lowering& lowering, ValueId result, const Node& gradient) {
   const Graph& graph = lowering.graph();
   const NodeId relu = graph.producer(result);
-  if (!relu.is_valid() || !graph.node(relu).is("Relu")) return {};
-  const NodeId norm = graph.producer(graph.node(relu).inputs[0]);
-  if (!norm.is_valid() || !graph.node(norm).is("BatchNormalization")) return {};
-  return graph.node(norm).inputs[0];
+  if (!relu.is_valid() || !graph.node(relu).is("Relu")) return false;
+  const NodeId producer = graph.producer(graph.node(relu).inputs[0]);
+  if (!producer.is_valid() || !graph.node(producer).is("BatchNormalization")) return false;
+  const Node& norm = graph.node(producer);
+  if (norm.inputs[0] != gradient.inputs[0] || norm.inputs[1] != gradient.inputs[1]) return false;
+  return std::ranges::all_of(lowering.readers(norm.inputs[0]), [&](NodeId reader) {
+    const Node& other = lowering.node(reader);
+    return !other.is("BatchNormalization") || other.inputs[2] == norm.inputs[2];
+  });
 }
 
 }  // namespace
@@ -233,9 +253,8 @@ bool lower_relu_and_norm_gradient(Lowering& lowering, NodeId id) {
   const NodeId reader = lowering.only_reader(relu.outputs[0]);
   if (!reader.is_valid() || lowering.is_covered(reader)) return false;
   const Node& norm = lowering.node(reader);
-  const bool is_norm = norm.domain == kOwnDomain && norm.op == "BatchNormalizationGradient" &&
-                       norm.inputs[2] == relu.outputs[0];
-  if (!is_norm || normed_by(lowering, relu.inputs[0]) != norm.inputs[0]) return false;
+  if (!is_norm_gradient(norm) || norm.inputs[2] != relu.outputs[0]) return false;
+  if (!is_relu_of(lowering, relu.inputs[0], norm)) return false;
   if (!lower_backward(lowering, {.norm = reader, .gradient = relu.inputs[1], .relu = id})) {
     return false;
   }

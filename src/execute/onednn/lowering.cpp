@@ -29,6 +29,7 @@ LowerTable all_lowerings() {
   add_normalization_lowering(table);
   add_reduction_lowering(table);
   add_recurrent_lowering(table);
+  add_recurrent_gradient_lowering(table);
   add_branch_lowering(table);
   return table;
 }

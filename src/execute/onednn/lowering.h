@@ -101,6 +101,7 @@ class Lowering {
   const std::vector<std::int64_t> dims(ValueId id) const;
   bool is_state(ValueId id) const { return id.is_valid() && is_state_[id.number]; }
   bool is_available(ValueId id) const;  // a constant, or computed by a step so far
+  const std::vector<NodeId>& readers(ValueId id) const { return readers_[id.number]; }
   NodeId only_reader(ValueId id) const;
   bool is_covered(NodeId id) const { return covered_[id.number]; }
   // True when nothing after `reader` needs the bytes of this value's buffer, which is the arena's
@@ -137,12 +138,12 @@ class Lowering {
   // Values whose shape is known only at run time, by id; shared with the steps.
   const std::shared_ptr<std::vector<RuntimeValue>>& dynamic_values() const { return dynamic_; }
 
-  void keep_statistics(ValueId of, BatchVectors statistics) {
-    statistics_[of] = std::move(statistics);
-  }
-  const BatchVectors* statistics_of(ValueId id) const {
-    const auto found = statistics_.find(id);
-    return found == statistics_.end() ? nullptr : &found->second;
+  // What a step found on its way and the gradient of its node needs, a later node: the
+  // statistics of a batch, the gates of all time steps.
+  void keep_for(NodeId gradient, std::vector<Place> found) { kept_[gradient] = std::move(found); }
+  const std::vector<Place>* kept_for(NodeId gradient) const {
+    const auto kept = kept_.find(gradient);
+    return kept == kept_.end() ? nullptr : &kept->second;
   }
 
   // Of programs inside the steps.
@@ -199,7 +200,7 @@ class Lowering {
     std::byte* address = nullptr;
   };
   std::vector<UnpreparedWeight> unprepared_;
-  std::map<ValueId, BatchVectors> statistics_;
+  std::map<NodeId, std::vector<Place>> kept_;
 };
 
 // Calls `use` with the elements of a float32 tensor, at an address that suits them: a mapped file
@@ -240,6 +241,7 @@ void add_movement_lowering(LowerTable& table);
 void add_normalization_lowering(LowerTable& table);
 void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
+void add_recurrent_gradient_lowering(LowerTable& table);
 void add_branch_lowering(LowerTable& table);
 
 // The first half of a batch norm in training: a step that finds the statistics of its batch.

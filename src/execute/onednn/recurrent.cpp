@@ -1,145 +1,203 @@
 #include "execute/onednn/recurrent.h"
 
-#include <omp.h>
-
 #include <oneapi/dnnl/dnnl.h>
-#include <algorithm>
 
-#include "execute/simd/simd.h"
+#include "execute/onednn/row_products.h"
+#include "execute/threads.h"
 
 namespace assay::onednn {
 
 namespace {
 
 constexpr auto kUnits = static_cast<std::size_t>(kPanelUnits);
-// From this many rows on, a matrix product reads the weights less often than row after row.
-constexpr std::int64_t kRowsWorthProduct = 4;
 
-// The row of ONNX's matrix that row `r` of the packed one comes from; -1: padding.
-std::int64_t source_row(const RecurrentSizes& sizes, std::int64_t r) {
-  const std::int64_t panel = r / sizes.panel_width();
-  const std::int64_t gate = r % sizes.panel_width() / kPanelUnits;
-  const std::int64_t unit = panel * kPanelUnits + r % kPanelUnits;
-  return unit < sizes.hidden ? gate * sizes.hidden + unit : -1;
+bool uses_panel_products(const RecurrentSizes& sizes) {
+  return sizes.batch >= kRowsWorthPanels;
 }
 
-// Whether both biases of a row can be added at once. A GRU that multiplies by its reset gate in
-// between keeps those of its last gate apart.
-bool adds_at_once(const RecurrentSizes& sizes, std::int64_t r) {
-  const bool is_last_gate = r % sizes.panel_width() / kPanelUnits == 2;
-  return !(sizes.gates == 3 && sizes.linear_before_reset && is_last_gate);
+// Columns of the recurrent weights that lie together: as the panel product wants them, or a whole
+// panel of units.
+std::int64_t packed_columns(const RecurrentSizes& sizes) {
+  return uses_panel_products(sizes) ? static_cast<std::int64_t>(simd().panel_width)
+                                    : sizes.panel_width();
 }
 
-void pack_bias(const RecurrentSizes& sizes, const float* bias, RecurrentWeights& packed) {
-  if (bias == nullptr) return;
-  const std::int64_t half = sizes.gates * sizes.hidden;
-  for (std::int64_t r = 0; r < sizes.gate_row(); ++r) {
-    const std::int64_t from = source_row(sizes, r);
-    if (from < 0) continue;
-    const auto at = static_cast<std::size_t>(r);
-    packed.input_bias[at] = bias[from];
-    (adds_at_once(sizes, r) ? packed.input_bias : packed.recurrent_bias)[at] += bias[half + from];
+// Where the parts of packed weights begin. Rows of a panel lie together: gate by gate, 32 units
+// each; those of units that there are not are zero.
+template <typename Float>
+struct PackedParts {
+  PackedParts(const RecurrentSizes& sizes, Float* packed)
+      : input(packed),
+        recurrent(input + sizes.gate_row() * sizes.inputs),
+        input_bias(recurrent + sizes.gate_row() * sizes.hidden),
+        recurrent_bias(input_bias + sizes.gate_row()) {}
+
+  Float* input;           // [gate_row, inputs]
+  Float* recurrent;       // [gate_row / packed_columns][hidden][packed_columns]
+  Float* input_bias;      // [gate_row]; holds both biases wherever they just add up
+  Float* recurrent_bias;  // [gate_row]
+};
+
+// Rows of one gate in one panel: where they come from in ONNX's matrices, and where they go.
+struct GateRows {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t count = 0;
+  bool adds_biases_at_once = true;
+};
+
+// A GRU that multiplies by its reset gate in between keeps the biases of its last gate apart.
+GateRows gate_rows(const RecurrentSizes& sizes, std::int64_t panel, std::int64_t gate) {
+  return {.from = gate * sizes.hidden + panel * kPanelUnits,
+          .to = panel * sizes.panel_width() + gate * kPanelUnits,
+          .count = sizes.units_in(panel),
+          .adds_biases_at_once = !(sizes.linear_before_reset && gate == 2)};
+}
+
+void pack_recurrent(const RecurrentSizes& sizes, const GateRows& rows, const float* from,
+                    float* to) {
+  const std::int64_t width = packed_columns(sizes);
+  for (std::int64_t row = 0; row < rows.count;) {
+    const std::int64_t column = (rows.to + row) % width;
+    const std::int64_t count = std::min(rows.count - row, width - column);
+    simd().transpose(
+        from + (rows.from + row) * sizes.hidden, static_cast<std::size_t>(sizes.hidden),
+        to + (rows.to + row - column) * sizes.hidden + column, static_cast<std::size_t>(width),
+        static_cast<std::size_t>(count), static_cast<std::size_t>(sizes.hidden));
+    row += count;
   }
 }
 
-// The state and scratch of one run, and the work of one panel at one step.
+void pack_bias(const RecurrentSizes& sizes, const GateRows& rows, const float* bias,
+               const PackedParts<float>& packed) {
+  const float* of_input = bias + rows.from;
+  const float* of_recurrent = of_input + sizes.weight_rows();
+  float* together = packed.input_bias + rows.to;
+  std::copy_n(of_input, rows.count, together);
+  if (!rows.adds_biases_at_once) {
+    std::copy_n(of_recurrent, rows.count, packed.recurrent_bias + rows.to);
+    return;
+  }
+  simd().binary(BinaryOp::Add, together, of_recurrent, together,
+                static_cast<std::size_t>(rows.count));
+}
+
+void pack_gate(const RecurrentSizes& sizes, const GateRows& rows, const PlainWeights& weights,
+               const PackedParts<float>& packed) {
+  std::copy_n(weights.input + rows.from * sizes.inputs, rows.count * sizes.inputs,
+              packed.input + rows.to * sizes.inputs);
+  pack_recurrent(sizes, rows, weights.recurrent, packed.recurrent);
+  if (weights.bias != nullptr) pack_bias(sizes, rows, weights.bias, packed);
+}
+
+// The state and scratch of one run, and the work of one panel at one time.
 class Run {
  public:
-  Run(const RecurrentSizes& sizes, const RecurrentBuffers& buffers) : s_(sizes), b_(buffers) {}
+  Run(const RecurrentSizes& sizes, const RecurrentBuffers& buffers)
+      : s_(sizes), b_(buffers), w_(sizes, buffers.weights) {}
 
   void prepare() {
-    load_state(b_.initial_hidden, b_.hidden);
-    if (s_.gates == 4) load_state(b_.initial_cell, b_.cell);
-    const std::int64_t rows = s_.steps * s_.batch;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      std::copy_n(b_.input_bias, s_.gate_row(), b_.gates + row * s_.gate_row());
+    const std::int64_t first = s_.time_of(0);
+    load_state(s_, b_.initial_hidden, before(first));
+    if (s_.is_lstm()) load_state(s_, b_.initial_cell, cell(s_.before(first)));
+    for (std::int64_t row = 0; row < s_.rows(); ++row) {
+      std::copy_n(w_.input_bias, s_.gate_row(), b_.gates + row * s_.gate_row());
     }
-    dnnl_sgemm('N', 'T', rows, s_.gate_row(), s_.inputs, 1.0f, b_.source, s_.inputs,
-               b_.input_weights, s_.inputs, 1.0f, b_.gates, s_.gate_row());
+    dnnl_sgemm('N', 'T', s_.rows(), s_.gate_row(), s_.inputs, 1.0f, b_.source, s_.inputs, w_.input,
+               s_.inputs, 1.0f, b_.gates, s_.gate_row());
   }
 
-  std::int64_t time_of(std::int64_t step) const {
-    return s_.is_reverse ? s_.steps - 1 - step : step;
-  }
-
-  void lstm_panel(std::int64_t step, std::int64_t panel) {
-    add_recurrent(gates_at(step, panel), s_.gate_row(), before(step), panel, 0, s_.panel_width());
+  void lstm_panel(std::int64_t time, std::int64_t panel) {
+    add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, s_.panel_width());
     for (std::int64_t row = 0; row < s_.batch; ++row) {
-      float* gates = gates_at(step, panel) + row * s_.gate_row();
-      float* cell = b_.cell + row * s_.padded() + panel * kPanelUnits;
-      float* hidden = after(step) + row * s_.padded() + panel * kPanelUnits;
-      const SimdKernels& k = simd();
-      float* forget = gates + 2 * kPanelUnits;
+      float* gates = gates_at(time, panel) + row * s_.gate_row();
+      const float* forget = gates + 2 * kPanelUnits;
       float* candidate = gates + 3 * kPanelUnits;
+      const float* old_cell = cell(s_.before(time)) + unit_at(row, panel);
+      float* new_cell = cell(s_.after(time)) + unit_at(row, panel);
+      float* hidden = after(time) + unit_at(row, panel);
+      float added[kUnits];
+      const SimdKernels& k = simd();
       k.unary(UnaryOp::Sigmoid, 0, 0, gates, gates, 3 * kUnits);
       k.unary(UnaryOp::Tanh, 0, 0, candidate, candidate, kUnits);
-      k.binary(BinaryOp::Mul, forget, cell, cell, kUnits);
-      k.binary(BinaryOp::Mul, gates, candidate, candidate, kUnits);
-      k.binary(BinaryOp::Add, cell, candidate, cell, kUnits);
-      k.unary(UnaryOp::Tanh, 0, 0, cell, hidden, kUnits);
+      k.binary(BinaryOp::Mul, forget, old_cell, new_cell, kUnits);
+      k.binary(BinaryOp::Mul, gates, candidate, added, kUnits);
+      k.binary(BinaryOp::Add, new_cell, added, new_cell, kUnits);
+      k.unary(UnaryOp::Tanh, 0, 0, new_cell, hidden, kUnits);
       k.binary(BinaryOp::Mul, hidden, gates + kPanelUnits, hidden, kUnits);
     }
-    write_output(step, panel);
+    write_output(time, panel);
   }
 
-  // z and r; without linear_before_reset also the gated state r ∘ h, which the others wait for.
-  void gru_gates(std::int64_t step, std::int64_t panel) {
-    add_recurrent(gates_at(step, panel), s_.gate_row(), before(step), panel, 0, 2 * kPanelUnits);
+  // z and r, and what r acts on: with linear_before_reset the product h · R + bias, else the state,
+  // for which the candidates of all panels wait.
+  void gru_gates(std::int64_t time, std::int64_t panel) {
+    add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, 2 * kPanelUnits);
     for (std::int64_t row = 0; row < s_.batch; ++row) {
-      float* gates = gates_at(step, panel) + row * s_.gate_row();
+      float* gates = gates_at(time, panel) + row * s_.gate_row();
       simd().unary(UnaryOp::Sigmoid, 0, 0, gates, gates, 2 * kUnits);
-      const std::int64_t at = row * s_.padded() + panel * kPanelUnits;
-      simd().binary(BinaryOp::Mul, gates + kPanelUnits, before(step) + at, b_.cell + at, kUnits);
+    }
+    if (s_.linear_before_reset) {
+      multiply_before_reset(time, panel);
+    } else {
+      reset_state(time, panel);
     }
   }
 
-  void gru_state(std::int64_t step, std::int64_t panel) {
-    float* candidates = gates_at(step, panel) + 2 * kPanelUnits;
+  void gru_state(std::int64_t time, std::int64_t panel) {
+    float* candidates = gates_at(time, panel) + 2 * kPanelUnits;
     if (s_.linear_before_reset) {
-      add_reset_product(step, panel);
+      add_reset_product(time, panel);
     } else {
-      add_recurrent(candidates, s_.gate_row(), b_.cell, panel, 2 * kPanelUnits, kPanelUnits);
+      add_recurrent(candidates, s_.gate_row(), cell(time), panel, 2 * kPanelUnits, kPanelUnits);
     }
     for (std::int64_t row = 0; row < s_.batch; ++row) {
       float* candidate = candidates + row * s_.gate_row();
       const float* update = candidate - 2 * kPanelUnits;
-      const std::int64_t at = row * s_.padded() + panel * kPanelUnits;
       const SimdKernels& k = simd();
       k.unary(UnaryOp::Tanh, 0, 0, candidate, candidate, kUnits);
       // (1 - z) · candidate + z · h = candidate + z · (h - candidate)
-      float* hidden = after(step) + at;
-      k.binary(BinaryOp::Sub, before(step) + at, candidate, hidden, kUnits);
+      float* hidden = after(time) + unit_at(row, panel);
+      k.binary(BinaryOp::Sub, before(time) + unit_at(row, panel), candidate, hidden, kUnits);
       k.binary(BinaryOp::Mul, hidden, update, hidden, kUnits);
       k.binary(BinaryOp::Add, hidden, candidate, hidden, kUnits);
     }
-    write_output(step, panel);
+    write_output(time, panel);
   }
 
   void finish() {
-    const float* hidden = after(s_.steps - 1);
-    if (b_.last_hidden != nullptr) store_state(hidden, b_.last_hidden);
-    if (b_.last_cell != nullptr) store_state(b_.cell, b_.last_cell);
+    const std::int64_t last = s_.time_of(s_.steps - 1);
+    if (b_.last_hidden != nullptr) store_state(s_, after(last), b_.last_hidden);
+    if (b_.last_cell != nullptr) store_state(s_, cell(s_.after(last)), b_.last_cell);
   }
 
  private:
-  // The state before and after a step take turns in two halves of one buffer.
-  float* state(std::int64_t turn) const { return b_.hidden + turn % 2 * s_.batch * s_.padded(); }
-  float* before(std::int64_t step) const { return state(step); }
-  float* after(std::int64_t step) const { return state(step + 1); }
+  float* hidden(std::int64_t place) const {
+    return b_.hidden + place % s_.hidden_places() * s_.state_floats();
+  }
+  float* cell(std::int64_t place) const {
+    return b_.cell + place % s_.cell_places() * s_.state_floats();
+  }
+  float* before(std::int64_t time) const { return hidden(s_.before(time)); }
+  float* after(std::int64_t time) const { return hidden(s_.after(time)); }
 
-  float* gates_at(std::int64_t step, std::int64_t panel) const {
-    return b_.gates + time_of(step) * s_.batch * s_.gate_row() + panel * s_.panel_width();
+  std::int64_t unit_at(std::int64_t row, std::int64_t panel) const {
+    return s_.unit_at(row, panel);
+  }
+  float* gates_at(std::int64_t time, std::int64_t panel) const {
+    return b_.gates + s_.gates_at(time, 0, panel);
   }
 
   // out[row] += state[row] · R for `columns` columns of the panel from `first` on.
   void add_recurrent(float* out, std::int64_t out_stride, const float* from, std::int64_t panel,
                      std::int64_t first, std::int64_t columns) const {
-    const float* weights = b_.recurrent_weights + panel * s_.hidden * s_.panel_width() + first;
-    if (s_.batch >= kRowsWorthProduct) {
-      dnnl_sgemm('N', 'N', s_.batch, columns, s_.hidden, 1.0f, from, s_.padded(), weights,
-                 s_.panel_width(), 1.0f, out, out_stride);
+    if (uses_panel_products(s_)) {
+      const float* panels = w_.recurrent + (panel * s_.panel_width() + first) * s_.hidden;
+      add_panel_products({from, s_.batch, s_.padded()}, panels, s_.hidden, s_.hidden, columns, out,
+                         out_stride);
       return;
     }
+    const float* weights = w_.recurrent + panel * s_.hidden * s_.panel_width() + first;
     for (std::int64_t row = 0; row < s_.batch; ++row) {
       simd().add_vector_matrix(from + row * s_.padded(), static_cast<std::size_t>(s_.hidden),
                                weights, static_cast<std::size_t>(s_.panel_width()),
@@ -147,50 +205,45 @@ class Run {
     }
   }
 
-  // candidate += r ∘ (h · R + bias)
-  void add_reset_product(std::int64_t step, std::int64_t panel) const {
-    float product[kPanelUnits];
-    const float* bias = b_.recurrent_bias + panel * s_.panel_width() + 2 * kPanelUnits;
-    const float* weights =
-        b_.recurrent_weights + panel * s_.hidden * s_.panel_width() + 2 * kPanelUnits;
+  void multiply_before_reset(std::int64_t time, std::int64_t panel) const {
+    const float* bias = w_.recurrent_bias + panel * s_.panel_width() + 2 * kPanelUnits;
+    float* products = cell(time) + unit_at(0, panel);
     for (std::int64_t row = 0; row < s_.batch; ++row) {
-      std::copy_n(bias, kPanelUnits, product);
-      simd().add_vector_matrix(before(step) + row * s_.padded(),
-                               static_cast<std::size_t>(s_.hidden), weights,
-                               static_cast<std::size_t>(s_.panel_width()), product, kUnits);
-      float* gates = gates_at(step, panel) + row * s_.gate_row();
-      simd().binary(BinaryOp::Mul, product, gates + kPanelUnits, product, kUnits);
-      simd().binary(BinaryOp::Add, gates + 2 * kPanelUnits, product, gates + 2 * kPanelUnits,
-                    kUnits);
+      std::copy_n(bias, kPanelUnits, products + row * s_.padded());
+    }
+    add_recurrent(products, s_.padded(), before(time), panel, 2 * kPanelUnits, kPanelUnits);
+  }
+
+  void reset_state(std::int64_t time, std::int64_t panel) const {
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      const float* reset = gates_at(time, panel) + row * s_.gate_row() + kPanelUnits;
+      const std::int64_t at = unit_at(row, panel);
+      simd().binary(BinaryOp::Mul, reset, before(time) + at, cell(time) + at, kUnits);
     }
   }
 
-  void write_output(std::int64_t step, std::int64_t panel) const {
+  // candidate += r ∘ product
+  void add_reset_product(std::int64_t time, std::int64_t panel) const {
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      const float* reset = gates_at(time, panel) + row * s_.gate_row() + kPanelUnits;
+      float* candidate = gates_at(time, panel) + row * s_.gate_row() + 2 * kPanelUnits;
+      float product[kUnits];
+      simd().binary(BinaryOp::Mul, cell(time) + unit_at(row, panel), reset, product, kUnits);
+      simd().binary(BinaryOp::Add, candidate, product, candidate, kUnits);
+    }
+  }
+
+  void write_output(std::int64_t time, std::int64_t panel) const {
     if (b_.output == nullptr) return;
-    const std::int64_t first = panel * kPanelUnits;
-    const std::int64_t count = std::min(kPanelUnits, s_.hidden - first);
     for (std::int64_t row = 0; row < s_.batch; ++row) {
-      std::copy_n(after(step) + row * s_.padded() + first, count,
-                  b_.output + time_of(step) * b_.output_step + row * s_.hidden + first);
-    }
-  }
-
-  void load_state(const float* from, float* to) const {
-    std::fill_n(to, s_.batch * s_.padded(), 0.0f);
-    if (from == nullptr) return;
-    for (std::int64_t row = 0; row < s_.batch; ++row) {
-      std::copy_n(from + row * s_.hidden, s_.hidden, to + row * s_.padded());
-    }
-  }
-
-  void store_state(const float* from, float* to) const {
-    for (std::int64_t row = 0; row < s_.batch; ++row) {
-      std::copy_n(from + row * s_.padded(), s_.hidden, to + row * s_.hidden);
+      std::copy_n(after(time) + unit_at(row, panel), s_.units_in(panel),
+                  b_.output + time * b_.output_step + row * s_.hidden + panel * kPanelUnits);
     }
   }
 
   const RecurrentSizes& s_;
   const RecurrentBuffers& b_;
+  const PackedParts<const float> w_;
 };
 
 // There and back again: what a step used last, the next uses first, while the cache still holds it.
@@ -203,12 +256,18 @@ void for_each_panel(std::int64_t step, std::int64_t first, std::int64_t last, Wo
 // wait for each other after each step.
 void run_panels(const RecurrentSizes& sizes, Run& run, std::int64_t first, std::int64_t last) {
   for (std::int64_t step = 0; step < sizes.steps; ++step) {
-    if (sizes.gates == 4) {
-      for_each_panel(step, first, last, [&](std::int64_t panel) { run.lstm_panel(step, panel); });
+    const std::int64_t time = sizes.time_of(step);
+    if (sizes.is_lstm()) {
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.lstm_panel(time, panel); });
+    } else if (sizes.linear_before_reset) {
+      for_each_panel(step, first, last, [&](std::int64_t panel) {
+        run.gru_gates(time, panel);
+        run.gru_state(time, panel);
+      });
     } else {
-      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_gates(step, panel); });
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_gates(time, panel); });
 #pragma omp barrier
-      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_state(step, panel); });
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_state(time, panel); });
     }
 #pragma omp barrier
   }
@@ -216,44 +275,48 @@ void run_panels(const RecurrentSizes& sizes, Run& run, std::int64_t first, std::
 
 }  // namespace
 
-RecurrentWeights packed_weights(const RecurrentSizes& sizes, const float* input,
-                                const float* recurrent, const float* bias) {
-  const auto rows = static_cast<std::size_t>(sizes.gate_row());
-  RecurrentWeights packed;
-  packed.input.resize(rows * static_cast<std::size_t>(sizes.inputs));
-  packed.recurrent.resize(rows * static_cast<std::size_t>(sizes.hidden));
-  packed.input_bias.resize(rows);
-  packed.recurrent_bias.resize(rows);
-  for (std::int64_t r = 0; r < sizes.gate_row(); ++r) {
-    const std::int64_t from = source_row(sizes, r);
-    if (from < 0) continue;
-    std::copy_n(input + from * sizes.inputs, sizes.inputs, packed.input.begin() + r * sizes.inputs);
-    const std::int64_t panel = r / sizes.panel_width();
-    float* column = packed.recurrent.data() + panel * sizes.hidden * sizes.panel_width() +
-                    r % sizes.panel_width();
-    for (std::int64_t k = 0; k < sizes.hidden; ++k) {
-      column[k * sizes.panel_width()] = recurrent[from * sizes.hidden + k];
+PlainWeights direction_of(const RecurrentSizes& sizes, std::int64_t direction,
+                          const PlainWeights& all) {
+  const std::int64_t row = direction * sizes.weight_rows();
+  return {all.input + row * sizes.inputs, all.recurrent + row * sizes.hidden,
+          all.bias == nullptr ? nullptr : all.bias + 2 * row};
+}
+
+void pack_weights(const RecurrentSizes& sizes, const PlainWeights& weights, float* packed,
+                  int threads) {
+  const PackedParts<float> parts(sizes, packed);
+  const bool has_padding = sizes.padded() != sizes.hidden;
+  float* first_zero = has_padding ? packed : parts.input_bias;
+  std::fill(first_zero, packed + sizes.packed_floats(), 0.0f);
+  in_parallel(threads, sizes.panels(), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t panel = first; panel < last; ++panel) {
+      for (std::int64_t gate = 0; gate < sizes.gates; ++gate) {
+        pack_gate(sizes, gate_rows(sizes, panel, gate), weights, parts);
+      }
     }
+  });
+}
+
+void load_state(const RecurrentSizes& sizes, const float* from, float* to) {
+  std::fill_n(to, sizes.state_floats(), 0.0f);
+  if (from == nullptr) return;
+  for (std::int64_t row = 0; row < sizes.batch; ++row) {
+    std::copy_n(from + row * sizes.hidden, sizes.hidden, to + row * sizes.padded());
   }
-  pack_bias(sizes, bias, packed);
-  return packed;
+}
+
+void store_state(const RecurrentSizes& sizes, const float* from, float* to) {
+  for (std::int64_t row = 0; row < sizes.batch; ++row) {
+    std::copy_n(from + row * sizes.padded(), sizes.hidden, to + row * sizes.hidden);
+  }
 }
 
 void run_recurrent(const RecurrentSizes& sizes, const RecurrentBuffers& buffers, int threads) {
   Run run(sizes, buffers);
   run.prepare();
-  const auto team = static_cast<int>(std::min<std::int64_t>(threads, sizes.panels()));
-  if (team <= 1) {
-    run_panels(sizes, run, 0, sizes.panels());
-  } else {
-#pragma omp parallel num_threads(team)
-    {
-      const std::int64_t thread = omp_get_thread_num();
-      const std::int64_t count = omp_get_num_threads();
-      run_panels(sizes, run, sizes.panels() * thread / count,
-                 sizes.panels() * (thread + 1) / count);
-    }
-  }
+  with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last) {
+    run_panels(sizes, run, first, last);
+  });
   run.finish();
 }
 

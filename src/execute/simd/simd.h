@@ -139,6 +139,35 @@ struct NormGradient {
   bool positive_only = false;  // also the gradient of a ReLU behind the norm
 };
 
+// Units of one sequence of an LSTM, one step back in time. Gates have gone through their
+// activations, in the order input, output, forget, candidate; `deltas` are the gradients of what
+// went in. Gates lie `gate_stride` floats apart, deltas `delta_stride`.
+struct LstmUnitsBack {
+  const float* gates = nullptr;
+  std::size_t gate_stride = 0;
+  const float* old_cell = nullptr;
+  const float* cell = nullptr;
+  const float* output_gradient = nullptr;  // of the step's own result; may be null
+  float* hidden_gradient = nullptr;        // by later steps; becomes zero
+  float* cell_gradient = nullptr;          // becomes that of the old cell state
+  float* deltas = nullptr;
+  std::size_t delta_stride = 0;
+};
+
+// The same of a GRU, whose gates are update, reset and candidate. Where the reset acts behind the
+// recurrent weights, `recurrent` is what comes out of them, the third delta is that for the
+// recurrent weights, and a fourth that for the input weights.
+struct GruUnitsBack {
+  const float* gates = nullptr;
+  std::size_t gate_stride = 0;
+  const float* old_hidden = nullptr;
+  const float* recurrent = nullptr;        // null: the reset acts on the old state
+  const float* output_gradient = nullptr;  // may be null
+  float* hidden_gradient = nullptr;        // becomes what reaches the old state past all weights
+  float* deltas = nullptr;
+  std::size_t delta_stride = 0;
+};
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -178,6 +207,12 @@ struct SimdKernels {
                              const float* gradients, double* sums, double* products);
   void (*norm_gradient)(const NormRows& rows, const NormGradient& norm, const float* in,
                         const float* gradients, float* out);
+  void (*lstm_back)(const LstmUnitsBack& units, std::size_t n);
+  // Without `recurrent` this leaves out the reset gate, whose gradient comes by way of that of the
+  // state it acts on: gru_reset_back adds what passes it to the hidden gradient.
+  void (*gru_back)(const GruUnitsBack& units, std::size_t n);
+  void (*gru_reset_back)(const GruUnitsBack& units, const float* reset_state_gradient,
+                         std::size_t n);
   // out[c·rows + r] = in[r·stride + c]
   void (*transpose)(const float* in, std::size_t stride, float* out, std::size_t out_stride,
                     std::size_t rows, std::size_t columns);
