@@ -8,6 +8,7 @@
 #include "assay/builder.h"
 #include "assay/cost.h"
 #include "assay/error.h"
+#include "assay/layers.h"
 #include "assay/memory.h"
 #include "assay/program.h"
 #include "assay/training_step.h"
@@ -31,12 +32,20 @@ std::vector<Tensor> initial_state(const TrainingStep& step) {
   return state;
 }
 
-// The rate, the number of the step and labels are not random.
+// Numbers below 30, some of them more than once.
+Tensor some_words(const std::vector<std::int64_t>& dims) {
+  std::vector<std::int64_t> words;
+  for (std::int64_t i = 0; i < Shape(dims).elements(); ++i) words.push_back(i * i * 11 % 30);
+  return Tensor::of_int64(dims, words);
+}
+
+// The rate, the number of the step, words and labels are not random.
 std::vector<Tensor> inputs_for(const Program& program, float rate, std::int64_t number) {
   auto inputs = random_inputs(program.inputs(), 3);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = program.inputs()[i].name;
     if (name == "learning_rate") inputs[i] = Tensor::of_float({}, {rate});
+    if (name == "words") inputs[i] = some_words(inputs[i].dims());
     if (name == "step") inputs[i] = Tensor::of_int64({}, {number});
     if (name != "labels") continue;
     std::vector<std::int64_t> labels;
@@ -101,6 +110,36 @@ INSTANTIATE_TEST_SUITE_P(
                     EngineCase{"lenet5", OptimizerKind::Adam},
                     EngineCase{"mlp", OptimizerKind::Adam, Loss::MeanSquaredError, 2},
                     EngineCase{"encoder", OptimizerKind::Momentum, Loss::SumOfSquares, 2}));
+
+// Both engines, step by step; nothing of the fast one falls back.
+void expect_same_training(const Inferred& model, const TrainingStepOptions& options, int threads) {
+  const TrainingStep step = step_of(model, options);
+  const auto fast = program_of(step, Engine::OneDnn, threads);
+  const auto plain = program_of(step, Engine::Reference);
+  for (std::int64_t number = 1; number <= 3; ++number) {
+    const double reference = run_once(*plain, 0.01f, number);
+    EXPECT_NEAR(run_once(*fast, 0.01f, number), reference, 1e-4 * std::abs(reference) + 1e-5);
+  }
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_TRUE(difference.same_shapes);
+  EXPECT_LT(difference.largest, 1e-3) << difference.where;
+  EXPECT_GT(compare_results(plain->state_values(), initial_state(step)).largest, 0);
+  for (const StepInfo& info : fast->steps()) {
+    EXPECT_EQ(info.fell_back, "") << info.name << " " << info.op;
+  }
+}
+
+TEST(TrainingStep, WithDropoutsIsFastAndTheSame) {
+  for (const int threads : {1, 2}) {
+    GraphBuilder builder("dropouts", 5, 17);
+    const ValueId images = builder.input("x", DataType::Float32, Shape{4, 3, 9, 9});
+    ValueId x = Sequential({Conv2d(3, 16, 3), Relu(), Dropout(0.2f), Conv2d(16, 16, 3), Relu(),
+                            Dropout(0.5f), Flatten()})(builder, images);
+    x = Sequential({Linear(16 * 5 * 5, 20), Relu(), Dropout(0.4f), Linear(20, 10)})(builder, x);
+    builder.output(x, "y");
+    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+  }
+}
 
 TEST(TrainingStep, MakesTheLossSmaller) {
   const TrainingStep step = step_of(network("small_cnn", 8), {.loss = Loss::CrossEntropy});

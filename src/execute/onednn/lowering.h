@@ -94,6 +94,7 @@ class Lowering {
   bool is_state(ValueId id) const { return id.is_valid() && is_state_[id.number]; }
   bool is_available(ValueId id) const;  // a constant, or computed by a step so far
   NodeId only_reader(ValueId id) const;
+  bool is_read(ValueId id) const { return visible_[id.number] || !readers_[id.number].empty(); }
   bool is_covered(NodeId id) const { return covered_[id.number]; }
   // True when nothing after `reader` needs the bytes of this value's buffer, which is the arena's
   // own: they may be overwritten.
