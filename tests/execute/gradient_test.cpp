@@ -365,23 +365,78 @@ TEST(Gradient, IsTheSameOnBothEngines) {
   }
 }
 
+Graph own_op(const std::string& op, const std::vector<ValueType>& inputs,
+             std::vector<Attribute> attributes) {
+  Graph graph;
+  graph.opsets = {{"", 17}, {std::string(kOwnDomain), 1}};
+  Node node{.name = "op", .op = op, .domain = std::string(kOwnDomain)};
+  node.attributes = std::move(attributes);
+  for (const ValueType& type : inputs) {
+    const ValueId value = graph.add_value("x" + std::to_string(graph.value_count()), type);
+    graph.add_input(value);
+    node.inputs.push_back(value);
+  }
+  node.outputs = {graph.add_value("y")};
+  graph.add_output(node.outputs[0]);
+  graph.add_node(std::move(node));
+  return graph;
+}
+
+TEST(GatherGradient, IsTheSameOnBothEngines) {
+  struct Picking {
+    Ints dims;
+    std::int64_t axis;
+    Ints picked;  // dimensions of the indices
+  };
+  const std::vector<Picking> pickings = {{{7}, 0, {5}},           {{50, 33}, 0, {4, 9}},
+                                         {{1000, 64}, 0, {300}},  {{3, 20, 17}, 1, {2, 7}},
+                                         {{5, 4, 130}, 2, {200}}, {{4, 9, 3}, -2, {1}}};
+  for (const Picking& one : pickings) {
+    for (const DataType type : {DataType::Int64, DataType::Int32}) {
+      const auto at = static_cast<std::size_t>(one.axis < 0 ? one.axis + 3 : one.axis);
+      Ints gradient(one.dims.begin(), one.dims.begin() + static_cast<std::ptrdiff_t>(at));
+      gradient.insert(gradient.end(), one.picked.begin(), one.picked.end());
+      gradient.insert(gradient.end(), one.dims.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                      one.dims.end());
+      const Graph graph = own_op(
+          "GatherGradient",
+          {tensor_type(type, Shape(one.picked)), tensor_type(DataType::Float32, Shape(gradient))},
+          {{"axis", one.axis}, {"input_dims", one.dims}});
+      auto inputs = random_inputs(compile(infer_shapes(graph))->inputs(), 5);
+      std::vector<std::int64_t> rows;
+      for (std::int64_t i = 0; i < inputs[0].elements(); ++i)
+        rows.push_back(i * i * 31 % one.dims[at] - (i % 3 == 0 ? one.dims[at] : 0));
+      inputs[0] =
+          type == DataType::Int64
+              ? Tensor::of_int64(one.picked, rows)
+              : Tensor::of<std::int32_t>(DataType::Int32, one.picked,
+                                         std::vector<std::int32_t>(rows.begin(), rows.end()));
+      expect_same_on_any_threads(graph, inputs);
+    }
+  }
+}
+
+TEST(GatherGradient, RefusesAnIndexOutsideOnBothEngines) {
+  const Graph graph = own_op(
+      "GatherGradient",
+      {tensor_type(DataType::Int64, Shape{2}), tensor_type(DataType::Float32, Shape{2, 8000})},
+      {{"axis", std::int64_t{0}}, {"input_dims", Ints{3, 8000}}});
+  for (const Engine engine : {Engine::Reference, Engine::OneDnn}) {
+    const auto program = compile(infer_shapes(graph), {.engine = engine, .threads = 2});
+    auto inputs = random_inputs(program->inputs(), 5);
+    inputs[0] = Tensor::of_int64({2}, {1, 3});
+    program->set_inputs(inputs);
+    EXPECT_THROW(program->run(), Error);
+  }
+}
+
 // Attributes of a hostile file: refused, never read or written beyond a tensor.
 TEST(GradientOps, RefuseWhatDoesNotFit) {
   const auto message = [](const std::string& op, std::vector<Shape> inputs,
                           std::vector<Attribute> attributes) -> std::string {
-    Graph graph;
-    graph.opsets = {{"", 17}, {std::string(kOwnDomain), 1}};
-    Node node{.name = "op", .op = op, .domain = std::string(kOwnDomain)};
-    node.attributes = std::move(attributes);
-    for (const Shape& shape : inputs) {
-      const ValueId value = graph.add_value("x" + std::to_string(graph.value_count()),
-                                            tensor_type(DataType::Float32, shape));
-      graph.add_input(value);
-      node.inputs.push_back(value);
-    }
-    node.outputs = {graph.add_value("y")};
-    graph.add_output(node.outputs[0]);
-    graph.add_node(std::move(node));
+    std::vector<ValueType> types;
+    for (const Shape& shape : inputs) types.push_back(tensor_type(DataType::Float32, shape));
+    const Graph graph = own_op(op, types, std::move(attributes));
     try {
       const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
       program->set_inputs(random_inputs(program->inputs()));

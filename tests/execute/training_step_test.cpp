@@ -141,6 +141,27 @@ TEST(TrainingStep, WithDropoutsIsFastAndTheSame) {
   }
 }
 
+TEST(TrainingStep, WithAnEmbeddingIsFastAndTheSame) {
+  for (const int threads : {1, 2}) {
+    GraphBuilder builder("embedding", 5, 17);
+    const ValueId words = builder.input("words", DataType::Int64, Shape{6, 5});
+    const ValueId table = builder.weight("table", {30, 40}, 1);
+    ValueId x = builder.node("Gather", "embed", {table, words});
+    x = builder.node("Add", "positions", {x, builder.weight("positions", {5, 40}, 1)});
+    builder.output(Sequential({Linear(40, 30), Relu(), Linear(30, 11)})(builder, x), "y");
+    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+  }
+}
+
+TEST(TrainingStep, OfScoresForEveryPixelIsFastAndTheSame) {
+  for (const int threads : {1, 2}) {
+    GraphBuilder builder("pixels", 5, 17);
+    const ValueId images = builder.input("x", DataType::Float32, Shape{2, 3, 34, 33});
+    builder.output(Sequential({Conv2d(3, 16, 3), Relu(), Conv2d(16, 10, 3)})(builder, images), "y");
+    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+  }
+}
+
 TEST(TrainingStep, MakesTheLossSmaller) {
   const TrainingStep step = step_of(network("small_cnn", 8), {.loss = Loss::CrossEntropy});
   const auto program = program_of(step, Engine::OneDnn);

@@ -26,6 +26,7 @@ LowerTable all_lowerings() {
   add_elementwise_lowering(table);
   add_view_lowering(table);
   add_movement_lowering(table);
+  add_gather_lowering(table);
   add_normalization_lowering(table);
   add_reduction_lowering(table);
   add_recurrent_lowering(table);

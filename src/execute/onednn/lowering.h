@@ -236,6 +236,7 @@ void add_product_lowering(LowerTable& table);
 void add_elementwise_lowering(LowerTable& table);
 void add_view_lowering(LowerTable& table);
 void add_movement_lowering(LowerTable& table);
+void add_gather_lowering(LowerTable& table);
 void add_normalization_lowering(LowerTable& table);
 void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
