@@ -194,6 +194,42 @@ std::vector<Case> cases() {
              b.node_with_outputs("Split", "op", {x[0], b.ints("sizes", {2, 1, 2})}, 3);
          return b.node("Mul", "mul", {parts[0], parts[2]});
        }});
+  // --- resizing
+  const auto resized = [&](const std::string& name, Shape input, std::vector<float> scales,
+                           Ints sizes, std::vector<Attribute> attributes) {
+    all.push_back(
+        {name, {std::move(input)}, [=](GraphBuilder& b, const std::vector<ValueId>& x) {
+           std::vector<ValueId> inputs = {x[0], ValueId{}, ValueId{}, ValueId{}};
+           const auto count = static_cast<std::int64_t>(scales.size());
+           if (count > 0) inputs[2] = b.constant("scales", Tensor::of_float({count}, scales));
+           if (!sizes.empty()) inputs[3] = b.ints("sizes", sizes);
+           if (name.starts_with("crop")) {
+             inputs[1] = b.constant("region", Tensor::of_float({4}, {-0.2f, 0.1f, 0.8f, 1.2f}));
+           }
+           return b.node("Resize", "op", inputs, attributes);
+         }});
+  };
+  const auto text = [](const char* name, const char* value) {
+    return Attribute{name, std::string(value)};
+  };
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* coordinates : {"half_pixel", "pytorch_half_pixel", "asymmetric",
+                                    "align_corners", "half_pixel_symmetric"}) {
+      const std::vector<Attribute> how = {text("mode", mode),
+                                          text("coordinate_transformation_mode", coordinates)};
+      const std::string name = std::string(mode) + " " + coordinates;
+      resized(name + " up", {2, 3, 4}, {1, 2, 1.5f}, {}, how);
+      resized(name + " down", {1, 5, 7}, {}, {1, 3, 2}, how);
+    }
+    resized("crop " + std::string(mode), {5, 4}, {}, {6, 3},
+            {text("mode", mode), text("coordinate_transformation_mode", "tf_crop_and_resize")});
+  }
+  for (const char* nearest : {"floor", "ceil", "round_prefer_ceil"}) {
+    resized(nearest, {4, 5}, {}, {7, 3}, {text("nearest_mode", nearest)});
+  }
+  resized("smooth", {6, 7}, {}, {3, 4}, {text("mode", "linear"), {"antialias", std::int64_t{1}}});
+  resized("excluding", {4, 4}, {}, {7, 6},
+          {text("mode", "cubic"), {"exclude_outside", std::int64_t{1}}, {"cubic_coeff_a", -0.5f}});
   // --- reductions
   for (const char* op : {"ReduceMean", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceLogSumExp",
                          "ReduceMax", "ReduceMin"}) {
@@ -430,6 +466,35 @@ TEST(GatherGradient, RefusesAnIndexOutsideOnBothEngines) {
   }
 }
 
+// Forward and back, whatever the layout and the mode.
+TEST(Resize, IsTheSameOnBothEngines) {
+  const std::vector<std::pair<Ints, Ints>> sizes = {{{2, 3, 5, 7}, {2, 3, 10, 14}},
+                                                    {{1, 20, 9, 8}, {1, 20, 4, 3}},
+                                                    {{2, 5, 6}, {2, 9, 6}},
+                                                    {{3, 4, 4}, {5, 3, 7}},
+                                                    {{2, 3, 40, 50}, {2, 3, 80, 75}}};
+  for (const auto& [from, to] : sizes) {
+    for (const char* mode : {"nearest", "linear", "cubic"}) {
+      for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners"}) {
+        GraphBuilder builder("resize");
+        const ValueId x = builder.input("x", DataType::Float32, Shape(from));
+        builder.output(
+            builder.node("Resize", "resize", {x, ValueId{}, ValueId{}, builder.ints("sizes", to)},
+                         {{"mode", std::string(mode)},
+                          {"coordinate_transformation_mode", std::string(coordinates)}}),
+            "y");
+        Graph graph = infer_shapes(builder.finish()).graph;
+        const ValueId loss = add_sum_of_squares(graph);
+        const std::vector<ValueId> by = {graph.inputs()[0]};
+        Differentiated both = differentiate(infer_shapes(graph), loss, by);
+        both.graph.add_output(both.gradients[0].gradient);
+        const auto inputs = random_inputs(compile(infer_shapes(both.graph))->inputs(), 5);
+        expect_same_on_any_threads(both.graph, inputs);
+      }
+    }
+  }
+}
+
 // Attributes of a hostile file: refused, never read or written beyond a tensor.
 TEST(GradientOps, RefuseWhatDoesNotFit) {
   const auto message = [](const std::string& op, std::vector<Shape> inputs,
@@ -482,6 +547,9 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
   EXPECT_NE(message("BatchNormalizationGradient", {Shape{2, 3, 4}, Shape{2}, Shape{2, 3, 4}}, {}),
             "");
   EXPECT_NE(message("LayerNormalizationGradient", {Shape{2, 3}, Shape{2}, Shape{2, 3}}, {}), "");
+  EXPECT_NE(message("ResizeGradient", {Shape{4, 4}}, {{"input_dims", Ints{2, 2}}}), "");
+  EXPECT_NE(message("ResizeGradient", {Shape{4, 4}, Shape{1}, Shape{2}}, {{"input_dims", Ints{4}}}),
+            "");
   EXPECT_NE(message("ReluGradient", {Shape{2, 3}, Shape{3, 2}}, {}), "");
   const Shape x{5, 1, 3};
   const Shape weight{1, 8, 3};

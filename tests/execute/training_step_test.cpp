@@ -162,6 +162,45 @@ TEST(TrainingStep, OfScoresForEveryPixelIsFastAndTheSame) {
   }
 }
 
+// Up by two and down again, between convolutions whose images lie in blocks.
+TEST(TrainingStep, WithResizesIsFastAndTheSame) {
+  for (const char* mode : {"nearest", "linear"}) {
+    for (const int threads : {1, 2}) {
+      GraphBuilder builder("resizes", 5, 17);
+      const ValueId images = builder.input("x", DataType::Float32, Shape{4, 3, 6, 6});
+      ValueId x = Sequential({Conv2d(3, 16, 3), Relu()})(builder, images);
+      x = builder.node(
+          "Resize", "up",
+          {x, ValueId{}, builder.constant("scales", Tensor::of_float({4}, {1, 1, 2, 2}))},
+          {{"mode", std::string(mode)}});
+      x = Sequential({Conv2d(16, 20, 3), Relu()})(builder, x);
+      x = builder.node("Resize", "down",
+                       {x, ValueId{}, ValueId{}, builder.ints("sizes", {4, 20, 4, 3})},
+                       {{"mode", std::string(mode)}});
+      x = Sequential({Flatten(), Linear(20 * 4 * 3, 10)})(builder, x);
+      builder.output(x, "y");
+      expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+    }
+  }
+}
+
+TEST(TrainingStep, TakesOldFormsOfResizing) {
+  for (const std::int64_t opset : {8, 9, 10}) {
+    GraphBuilder builder("old", 5, opset);
+    const ValueId images = builder.input("x", DataType::Float32, Shape{2, 3, 5, 5});
+    const ValueId made =
+        builder.node("Conv", "conv", {images, builder.weight("w", {4, 3, 3, 3}, 0.3)});
+    const std::vector<float> scales = {1, 1, 2, 3};
+    const bool by_attribute = opset < 9;
+    std::vector<ValueId> inputs = {made};
+    std::vector<Attribute> attributes = {{"mode", std::string("linear")}};
+    if (by_attribute) attributes.push_back({"scales", scales});
+    if (!by_attribute) inputs.push_back(builder.constant("scales", Tensor::of_float({4}, scales)));
+    builder.output(builder.node(opset < 10 ? "Upsample" : "Resize", "up", inputs, attributes), "y");
+    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::SumOfSquares}, 1);
+  }
+}
+
 TEST(TrainingStep, MakesTheLossSmaller) {
   const TrainingStep step = step_of(network("small_cnn", 8), {.loss = Loss::CrossEntropy});
   const auto program = program_of(step, Engine::OneDnn);

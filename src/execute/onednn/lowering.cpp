@@ -28,6 +28,7 @@ LowerTable all_lowerings() {
   add_movement_lowering(table);
   add_gather_lowering(table);
   add_normalization_lowering(table);
+  add_resize_lowering(table);
   add_reduction_lowering(table);
   add_recurrent_lowering(table);
   add_branch_lowering(table);

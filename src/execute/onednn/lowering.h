@@ -238,6 +238,7 @@ void add_view_lowering(LowerTable& table);
 void add_movement_lowering(LowerTable& table);
 void add_gather_lowering(LowerTable& table);
 void add_normalization_lowering(LowerTable& table);
+void add_resize_lowering(LowerTable& table);
 void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
 void add_branch_lowering(LowerTable& table);
