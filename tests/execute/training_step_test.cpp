@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "assay/bind.h"
@@ -137,7 +138,10 @@ TEST(TrainingStep, WithDropoutsIsFastAndTheSame) {
                             Dropout(0.5f), Flatten()})(builder, images);
     x = Sequential({Linear(16 * 5 * 5, 20), Relu(), Dropout(0.4f), Linear(20, 10)})(builder, x);
     builder.output(x, "y");
-    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+    const Inferred model = infer_shapes(builder.finish());
+    const TrainingStep step = step_of(model, {.loss = Loss::CrossEntropy});
+    EXPECT_EQ(std::ranges::count(step.graph.nodes(), "Dropout", &Node::op), 3 + 3);  // and back
+    expect_same_training(model, {.loss = Loss::CrossEntropy}, threads);
   }
 }
 
