@@ -35,6 +35,7 @@ const SettingInputs& setting_inputs() {
       {"QLinearLeakyRelu", {1, 2, 3, 4}},
       {"QLinearGlobalAveragePool", {1, 2, 3, 4}},
       {"Resize", {1, 2, 3}},
+      {"ResizeGradient", {1, 2, 3}},
       {"Upsample", {1}},
       {"Clip", {1, 2}},
       {"OneHot", {1, 2}},

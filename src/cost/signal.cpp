@@ -1,4 +1,5 @@
 // Interpolation and spectra.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -18,16 +19,25 @@ std::int64_t interpolation_flops(std::string_view mode, std::int64_t axes) {
   return saturating_multiply(2, taps);
 }
 
-Work resize(const OpView& op) {
+// For every element that was made.
+std::int64_t resize_flops(const OpView& op) {
   const auto input = op.input_dims(0);
   const auto output = op.output_dims(0);
   std::int64_t resized_axes = 0;
   for (std::size_t i = 0; i < input.size() && i < output.size(); ++i) {
     if (input[i] != output[i]) ++resized_axes;
   }
-  const std::int64_t per =
-      interpolation_flops(op.node().string_or("mode", "nearest"), resized_axes);
-  return flops_only(saturating_multiply(per, product(output)));
+  return interpolation_flops(op.node().string_or("mode", "nearest"), resized_axes);
+}
+
+Work resize(const OpView& op) {
+  return flops_only(saturating_multiply(resize_flops(op), op.output_elements()));
+}
+
+// As many; where elements were only picked, each gradient is added to one.
+Work resize_gradient(const OpView& op) {
+  const std::int64_t per = std::max<std::int64_t>(1, resize_flops(op));
+  return flops_only(saturating_multiply(per, op.input_elements(0)));
 }
 
 Work grid_sample(const OpView& op) {
@@ -100,6 +110,7 @@ Work one_per_output(const OpView& op) {
 void add_signal_costs(CostTable& table) {
   table["Resize"] = {resize};
   table["Upsample"] = {resize};
+  table["assay:ResizeGradient"] = {resize_gradient};
   table["GridSample"] = {grid_sample};
   table["RoiAlign"] = {roi_align};
   table["AffineGrid"] = {affine_grid};

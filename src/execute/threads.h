@@ -1,6 +1,7 @@
 // The one team of threads a program runs on: OpenMP's, which oneDNN shares.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -40,6 +41,20 @@ void in_parallel(int threads, std::int64_t count, const Work& work) {
     const std::int64_t last = count * (thread + 1) / threads;
     if (first < last) work(first, last);
   }
+}
+
+// Calls `work(table, first, last)` for parts of the `columns` of `tables` tables, none of which
+// goes beyond its table, likewise.
+template <typename Work>
+void for_each_stretch(int threads, std::int64_t tables, std::int64_t columns, const Work& work) {
+  in_parallel(threads, tables * columns, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const std::int64_t table = begin / columns;
+      const std::int64_t until = std::min(end, (table + 1) * columns);
+      work(table, begin - table * columns, until - table * columns);
+      begin = until;
+    }
+  });
 }
 
 // Calls `work(i)` for each of 0..count, likewise.

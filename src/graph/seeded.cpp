@@ -2,14 +2,12 @@
 
 #include "base/checked.h"
 #include "base/fail.h"
+#include "graph/mixing.h"
 
 namespace assay {
 
 std::uint64_t mixed_bits(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
+  return mixed(x);
 }
 
 namespace {

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// splitmix64's finaliser: a bijection whose output bits all depend on all input bits.
+// One number drawn by another: mixing.h says how.
 std::uint64_t mixed_bits(std::uint64_t x);
 
 // float32, uniform in [-bound, bound), generated when first read.

@@ -3,20 +3,26 @@
 // step is computed a second time.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
+#include "graph/mixing.h"
 #include "graph/seeded.h"
 
 namespace assay {
 
 class DropoutMask {
  public:
+  // The ratio lies in [0, 1).
   DropoutMask(double ratio, std::uint64_t seed, std::uint64_t step)
       : ratio_(ratio), stream_(mixed_bits(mixed_bits(seed) ^ step)) {}
 
-  bool keeps(std::uint64_t element) const {
-    constexpr double kUnit = 0x1p-53;  // the first 53 bits as a number in [0, 1)
-    return static_cast<double>(mixed_bits(stream_ + element) >> 11) * kUnit >= ratio_;
+  bool keeps(std::uint64_t element) const { return mixed(stream_ + element) >= least(); }
+  // Element i draws mixed(stream + i), and is kept if that is not less than `least`: its first 53
+  // bits, as a number in [0, 1), reach the ratio.
+  std::uint64_t stream() const { return stream_; }
+  std::uint64_t least() const {
+    return static_cast<std::uint64_t>(std::ceil(ratio_ * 0x1p53)) << 11;
   }
   // What kept elements are multiplied with, so that sums stay the same on average.
   double scale() const { return 1 / (1 - ratio_); }

@@ -61,6 +61,7 @@ void add_pooling_gradient_kernels(KernelTable& table);
 void add_normalization_gradient_kernels(KernelTable& table);
 void add_activation_gradient_kernels(KernelTable& table);
 void add_picking_gradient_kernels(KernelTable& table);
+void add_resize_gradient_kernels(KernelTable& table);
 void add_loss_gradient_kernels(KernelTable& table);
 void add_recurrent_gradient_kernels(KernelTable& table);
 

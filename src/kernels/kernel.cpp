@@ -88,6 +88,7 @@ KernelTable own_kernels() {
   add_normalization_gradient_kernels(table);
   add_activation_gradient_kernels(table);
   add_picking_gradient_kernels(table);
+  add_resize_gradient_kernels(table);
   add_loss_gradient_kernels(table);
   add_own_optimizer_kernels(table);
   add_recurrent_gradient_kernels(table);

@@ -208,6 +208,21 @@ TEST(Cost, DropoutInTrainingDrawsAndMultipliesForEveryElement) {
   EXPECT_EQ(sheet.totals.flops, 2 * 4 * 8);
 }
 
+TEST(Cost, ResizeGradientGoesBackOverEveryTap) {
+  const auto flops = [](const char* mode) {
+    return cost_of({"ResizeGradient",
+                    {{2, 3, 8, 8}, {}, {4}},
+                    1,
+                    {{"mode", std::string(mode)},
+                     {"input_dims", std::vector<std::int64_t>{2, 3, 4, 4}}},
+                    1,
+                    std::string(kOwnDomain)})
+        .totals.flops;
+  };
+  EXPECT_EQ(flops("nearest"), 2 * 3 * 8 * 8);
+  EXPECT_EQ(flops("linear"), 2 * (2 * 2) * 2 * 3 * 8 * 8);
+}
+
 TEST(Cost, ElementwiseIsOneFlopPerOutputElement) {
   EXPECT_EQ(cost_of({"Relu", {{4, 8}}}).totals.flops, 4 * 8);
   EXPECT_EQ(cost_of({"Add", {{4, 8}, {8}}, 2}).totals.flops, 4 * 8);

@@ -1,5 +1,7 @@
 #include "execute/compare_engines.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +31,31 @@ void compare_numbers(const std::vector<double>& fast, const std::vector<double>&
   }
 }
 
+// Of a second run, which meets the arena as the first one left it.
+std::vector<Tensor> second_results(const Inferred& model, const ProgramOptions& options,
+                                   const std::vector<Tensor>& inputs) {
+  const auto program = compile(model, options);
+  program->set_inputs(inputs);
+  program->run();
+  program->run();
+  return program->results();
+}
+
 }  // namespace
+
+void expect_same_on_any_threads(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const Inferred model = infer_shapes(graph);
+  for (const StepInfo& step : compile(model)->steps()) EXPECT_EQ(step.fell_back, "") << step.op;
+  const auto reference = second_results(model, {.engine = Engine::Reference}, inputs);
+  const auto alone = second_results(model, {.threads = 1, .pin_threads = false}, inputs);
+  const Difference difference = compare_results(alone, reference);
+  EXPECT_TRUE(difference.same_shapes);
+  EXPECT_LT(difference.largest, 1e-5) << difference.where;
+  for (const int threads : {2, 3}) {
+    EXPECT_EQ(second_results(model, {.threads = threads, .pin_threads = false}, inputs), alone)
+        << threads;
+  }
+}
 
 Difference compare_results(const std::vector<Tensor>& fast, const std::vector<Tensor>& reference) {
   Difference difference;

@@ -8,6 +8,7 @@
 #include "assay/error.h"
 #include "assay/infer.h"
 #include "assay/layers.h"
+#include "assay/program.h"
 #include "compare_engines.h"
 #include "gradient_check.h"
 #include "transform/dropout.h"
@@ -62,6 +63,102 @@ TEST(TurnDropoutsOn, IsTheSameOnBothEngines) {
   turn_dropouts_on(graph, add_step(graph), 5);
   const Difference difference = compare_engines(graph, {.threads = 2});
   EXPECT_LT(difference.largest, 1e-6) << difference.where;
+}
+
+// One dropout, and one between other ops, of a tensor that nothing divides.
+Graph dropouts_of(const Shape& shape, float ratio) {
+  GraphBuilder builder("dropouts");
+  const ValueId x = builder.input("x", DataType::Float32, shape);
+  builder.output(Dropout(ratio)(builder, x), "alone");
+  const ValueId negative = builder.node("Neg", "neg", {x});
+  const ValueId between = Dropout(ratio)(builder, negative);
+  builder.output(builder.node("Add", "add", {between, x}), "between");
+  Graph graph = builder.finish();
+  turn_dropouts_on(graph, add_step(graph), 9);
+  return graph;
+}
+
+std::vector<Tensor> results_of(const Graph& graph, Engine engine, int threads,
+                               const std::vector<Tensor>& inputs) {
+  const auto program =
+      compile(infer_shapes(graph), {.engine = engine, .threads = threads, .pin_threads = false});
+  for (const StepInfo& step : program->steps()) {
+    EXPECT_EQ(engine == Engine::OneDnn ? step.fell_back : "", "") << step.op;
+  }
+  program->set_inputs(inputs);
+  program->run();
+  return program->results();
+}
+
+TEST(TurnDropoutsOn, IsTheSameToTheBitOnBothEnginesAndAnyThreads) {
+  const std::vector<std::pair<Shape, float>> cases = {{Shape{1}, 0.5f},
+                                                      {Shape{37}, 0.1f},
+                                                      {Shape{3, 5, 7}, 0.9f},
+                                                      {Shape{2, 4099}, 0.2f},
+                                                      {Shape{5, 3, 17, 129}, 0.3f},
+                                                      {Shape{64, 1024}, 0.999f}};
+  std::int64_t step = 0;
+  for (const auto& [shape, ratio] : cases) {
+    const Graph graph = dropouts_of(shape, ratio);
+    const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
+    auto inputs = random_inputs(program->inputs(), 3);
+    inputs[1] = Tensor::of_int64({}, {++step});
+    const auto plain = results_of(graph, Engine::Reference, 1, inputs);
+    for (const int threads : {1, 2, 3}) {
+      const auto fast = results_of(graph, Engine::OneDnn, threads, inputs);
+      EXPECT_EQ(fast[0], plain[0]) << ratio << " on " << threads;
+      EXPECT_LT(compare_results(fast, plain).largest, 1e-6) << ratio << " on " << threads;
+    }
+  }
+}
+
+TEST(DropoutGradient, OfATrainingOneWithASeedIsTheSameOnBothEngines) {
+  GraphBuilder builder("seeded");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{9, 111});
+  const std::vector<std::uint8_t> yes = {1};
+  const ValueId trains =
+      builder.constant("trains", Tensor::of<std::uint8_t>(DataType::Bool, {}, yes));
+  builder.output(builder.node("Dropout", "drop", {x, builder.scalar("ratio", 0.4f), trains},
+                              {{"seed", std::int64_t{3}}}),
+                 "y");
+  Graph graph = infer_shapes(builder.finish()).graph;
+  const ValueId loss = add_sum_of_squares(graph);
+  const std::vector<ValueId> by = {graph.inputs()[0]};
+  Differentiated both = differentiate(infer_shapes(graph), loss, by);
+  both.graph.add_output(both.gradients[0].gradient);
+  const auto inputs = random_inputs(compile(infer_shapes(both.graph))->inputs(), 3);
+  const auto fast = results_of(both.graph, Engine::OneDnn, 2, inputs);
+  const auto plain = results_of(both.graph, Engine::Reference, 1, inputs);
+  EXPECT_EQ(fast[0], plain[0]);
+  EXPECT_LT(compare_results(fast, plain).largest, 1e-6);
+  EXPECT_GT(std::ranges::count(plain[0].to_double(), 0.0), 300);
+}
+
+TEST(DropoutGradient, KeepsNoMask) {
+  Graph graph = two_dropouts();
+  turn_dropouts_on(graph, add_step(graph), 5);
+  graph = infer_shapes(std::move(graph)).graph;
+  const ValueId loss = add_sum_of_squares(graph);
+  const std::vector<ValueId> by = {graph.inputs()[0]};
+  const Differentiated both = differentiate(infer_shapes(graph), loss, by);
+  const Inferred inferred = infer_shapes(both.graph);
+  EXPECT_EQ(std::ranges::count(inferred.graph.nodes(), "Dropout", &Node::op), 4);
+  for (std::uint32_t i = 0; i < inferred.graph.value_count(); ++i) {
+    EXPECT_NE(inferred.graph.value(ValueId{i}).type.element, DataType::Bool);
+  }
+}
+
+TEST(DropoutGradient, IsRefusedWithoutASeed) {
+  GraphBuilder builder("unseeded");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{4});
+  const std::vector<std::uint8_t> yes = {1};
+  const ValueId trains =
+      builder.constant("trains", Tensor::of<std::uint8_t>(DataType::Bool, {}, yes));
+  builder.output(builder.node("Dropout", "drop", {x, builder.scalar("ratio", 0.4f), trains}), "y");
+  Graph graph = infer_shapes(builder.finish()).graph;
+  const ValueId loss = add_sum_of_squares(graph);
+  const std::vector<ValueId> by = {graph.inputs()[0]};
+  EXPECT_THROW(differentiate(infer_shapes(graph), loss, by), Error);
 }
 
 TEST(TurnDropoutsOn, GivesEachASeedOfItsOwn) {

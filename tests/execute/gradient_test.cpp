@@ -194,6 +194,42 @@ std::vector<Case> cases() {
              b.node_with_outputs("Split", "op", {x[0], b.ints("sizes", {2, 1, 2})}, 3);
          return b.node("Mul", "mul", {parts[0], parts[2]});
        }});
+  // --- resizing
+  const auto resized = [&](const std::string& name, Shape input, std::vector<float> scales,
+                           Ints sizes, std::vector<Attribute> attributes) {
+    all.push_back(
+        {name, {std::move(input)}, [=](GraphBuilder& b, const std::vector<ValueId>& x) {
+           std::vector<ValueId> inputs = {x[0], ValueId{}, ValueId{}, ValueId{}};
+           const auto count = static_cast<std::int64_t>(scales.size());
+           if (count > 0) inputs[2] = b.constant("scales", Tensor::of_float({count}, scales));
+           if (!sizes.empty()) inputs[3] = b.ints("sizes", sizes);
+           if (name.starts_with("crop")) {
+             inputs[1] = b.constant("region", Tensor::of_float({4}, {-0.2f, 0.1f, 0.8f, 1.2f}));
+           }
+           return b.node("Resize", "op", inputs, attributes);
+         }});
+  };
+  const auto text = [](const char* name, const char* value) {
+    return Attribute{name, std::string(value)};
+  };
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* coordinates : {"half_pixel", "pytorch_half_pixel", "asymmetric",
+                                    "align_corners", "half_pixel_symmetric"}) {
+      const std::vector<Attribute> how = {text("mode", mode),
+                                          text("coordinate_transformation_mode", coordinates)};
+      const std::string name = std::string(mode) + " " + coordinates;
+      resized(name + " up", {2, 3, 4}, {1, 2, 1.5f}, {}, how);
+      resized(name + " down", {1, 5, 7}, {}, {1, 3, 2}, how);
+    }
+    resized("crop " + std::string(mode), {5, 4}, {}, {6, 3},
+            {text("mode", mode), text("coordinate_transformation_mode", "tf_crop_and_resize")});
+  }
+  for (const char* nearest : {"floor", "ceil", "round_prefer_ceil"}) {
+    resized(nearest, {4, 5}, {}, {7, 3}, {text("nearest_mode", nearest)});
+  }
+  resized("smooth", {6, 7}, {}, {3, 4}, {text("mode", "linear"), {"antialias", std::int64_t{1}}});
+  resized("excluding", {4, 4}, {}, {7, 6},
+          {text("mode", "cubic"), {"exclude_outside", std::int64_t{1}}, {"cubic_coeff_a", -0.5f}});
   // --- reductions
   for (const char* op : {"ReduceMean", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceLogSumExp",
                          "ReduceMax", "ReduceMin"}) {
@@ -365,23 +401,107 @@ TEST(Gradient, IsTheSameOnBothEngines) {
   }
 }
 
+Graph own_op(const std::string& op, const std::vector<ValueType>& inputs,
+             std::vector<Attribute> attributes) {
+  Graph graph;
+  graph.opsets = {{"", 17}, {std::string(kOwnDomain), 1}};
+  Node node{.name = "op", .op = op, .domain = std::string(kOwnDomain)};
+  node.attributes = std::move(attributes);
+  for (const ValueType& type : inputs) {
+    const ValueId value = graph.add_value("x" + std::to_string(graph.value_count()), type);
+    graph.add_input(value);
+    node.inputs.push_back(value);
+  }
+  node.outputs = {graph.add_value("y")};
+  graph.add_output(node.outputs[0]);
+  graph.add_node(std::move(node));
+  return graph;
+}
+
+TEST(GatherGradient, IsTheSameOnBothEngines) {
+  struct Picking {
+    Ints dims;
+    std::int64_t axis;
+    Ints picked;  // dimensions of the indices
+  };
+  const std::vector<Picking> pickings = {{{7}, 0, {5}},           {{50, 33}, 0, {4, 9}},
+                                         {{1000, 64}, 0, {300}},  {{3, 20, 17}, 1, {2, 7}},
+                                         {{5, 4, 130}, 2, {200}}, {{4, 9, 3}, -2, {1}}};
+  for (const Picking& one : pickings) {
+    for (const DataType type : {DataType::Int64, DataType::Int32}) {
+      const auto at = static_cast<std::size_t>(one.axis < 0 ? one.axis + 3 : one.axis);
+      Ints gradient(one.dims.begin(), one.dims.begin() + static_cast<std::ptrdiff_t>(at));
+      gradient.insert(gradient.end(), one.picked.begin(), one.picked.end());
+      gradient.insert(gradient.end(), one.dims.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                      one.dims.end());
+      const Graph graph = own_op(
+          "GatherGradient",
+          {tensor_type(type, Shape(one.picked)), tensor_type(DataType::Float32, Shape(gradient))},
+          {{"axis", one.axis}, {"input_dims", one.dims}});
+      auto inputs = random_inputs(compile(infer_shapes(graph))->inputs(), 5);
+      std::vector<std::int64_t> rows;
+      for (std::int64_t i = 0; i < inputs[0].elements(); ++i)
+        rows.push_back(i * i * 31 % one.dims[at] - (i % 3 == 0 ? one.dims[at] : 0));
+      inputs[0] =
+          type == DataType::Int64
+              ? Tensor::of_int64(one.picked, rows)
+              : Tensor::of<std::int32_t>(DataType::Int32, one.picked,
+                                         std::vector<std::int32_t>(rows.begin(), rows.end()));
+      expect_same_on_any_threads(graph, inputs);
+    }
+  }
+}
+
+TEST(GatherGradient, RefusesAnIndexOutsideOnBothEngines) {
+  const Graph graph = own_op(
+      "GatherGradient",
+      {tensor_type(DataType::Int64, Shape{2}), tensor_type(DataType::Float32, Shape{2, 8000})},
+      {{"axis", std::int64_t{0}}, {"input_dims", Ints{3, 8000}}});
+  for (const Engine engine : {Engine::Reference, Engine::OneDnn}) {
+    const auto program = compile(infer_shapes(graph), {.engine = engine, .threads = 2});
+    auto inputs = random_inputs(program->inputs(), 5);
+    inputs[0] = Tensor::of_int64({2}, {1, 3});
+    program->set_inputs(inputs);
+    EXPECT_THROW(program->run(), Error);
+  }
+}
+
+// Forward and back, whatever the layout and the mode.
+TEST(Resize, IsTheSameOnBothEngines) {
+  const std::vector<std::pair<Ints, Ints>> sizes = {{{2, 3, 5, 7}, {2, 3, 10, 14}},
+                                                    {{1, 20, 9, 8}, {1, 20, 4, 3}},
+                                                    {{2, 5, 6}, {2, 9, 6}},
+                                                    {{3, 4, 4}, {5, 3, 7}},
+                                                    {{2, 3, 40, 50}, {2, 3, 80, 75}}};
+  for (const auto& [from, to] : sizes) {
+    for (const char* mode : {"nearest", "linear", "cubic"}) {
+      for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners"}) {
+        GraphBuilder builder("resize");
+        const ValueId x = builder.input("x", DataType::Float32, Shape(from));
+        builder.output(
+            builder.node("Resize", "resize", {x, ValueId{}, ValueId{}, builder.ints("sizes", to)},
+                         {{"mode", std::string(mode)},
+                          {"coordinate_transformation_mode", std::string(coordinates)}}),
+            "y");
+        Graph graph = infer_shapes(builder.finish()).graph;
+        const ValueId loss = add_sum_of_squares(graph);
+        const std::vector<ValueId> by = {graph.inputs()[0]};
+        Differentiated both = differentiate(infer_shapes(graph), loss, by);
+        both.graph.add_output(both.gradients[0].gradient);
+        const auto inputs = random_inputs(compile(infer_shapes(both.graph))->inputs(), 5);
+        expect_same_on_any_threads(both.graph, inputs);
+      }
+    }
+  }
+}
+
 // Attributes of a hostile file: refused, never read or written beyond a tensor.
 TEST(GradientOps, RefuseWhatDoesNotFit) {
   const auto message = [](const std::string& op, std::vector<Shape> inputs,
                           std::vector<Attribute> attributes) -> std::string {
-    Graph graph;
-    graph.opsets = {{"", 17}, {std::string(kOwnDomain), 1}};
-    Node node{.name = "op", .op = op, .domain = std::string(kOwnDomain)};
-    node.attributes = std::move(attributes);
-    for (const Shape& shape : inputs) {
-      const ValueId value = graph.add_value("x" + std::to_string(graph.value_count()),
-                                            tensor_type(DataType::Float32, shape));
-      graph.add_input(value);
-      node.inputs.push_back(value);
-    }
-    node.outputs = {graph.add_value("y")};
-    graph.add_output(node.outputs[0]);
-    graph.add_node(std::move(node));
+    std::vector<ValueType> types;
+    for (const Shape& shape : inputs) types.push_back(tensor_type(DataType::Float32, shape));
+    const Graph graph = own_op(op, types, std::move(attributes));
     try {
       const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
       program->set_inputs(random_inputs(program->inputs()));
@@ -427,6 +547,9 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
   EXPECT_NE(message("BatchNormalizationGradient", {Shape{2, 3, 4}, Shape{2}, Shape{2, 3, 4}}, {}),
             "");
   EXPECT_NE(message("LayerNormalizationGradient", {Shape{2, 3}, Shape{2}, Shape{2, 3}}, {}), "");
+  EXPECT_NE(message("ResizeGradient", {Shape{4, 4}}, {{"input_dims", Ints{2, 2}}}), "");
+  EXPECT_NE(message("ResizeGradient", {Shape{4, 4}, Shape{1}, Shape{2}}, {{"input_dims", Ints{4}}}),
+            "");
   EXPECT_NE(message("ReluGradient", {Shape{2, 3}, Shape{3, 2}}, {}), "");
   const Shape x{5, 1, 3};
   const Shape weight{1, 8, 3};

@@ -244,6 +244,27 @@ TEST(OneDnnProgram, RunsWhatOnlyTheDataKnowsTheShapeOf) {
   EXPECT_EQ(compare_engines(builder.finish()).largest, 0);
 }
 
+TEST(OneDnnProgram, ReducesAnyAxesFast) {
+  const std::vector<std::pair<Shape, std::vector<std::int64_t>>> cases = {
+      {Shape{300, 200}, {0}},
+      {Shape{4, 5, 6, 7}, {0, 2, 3}},
+      {Shape{4, 5, 6, 7}, {0, 3}},
+      {Shape{3, 40, 70}, {1}},
+      {Shape{2, 3, 4, 5, 6}, {0, 2, 4}},
+      {Shape{17, 1, 130}, {0, 1}},
+      {Shape{16, 8, 32, 32}, {0, 2, 3}},
+      {Shape{5, 6, 7}, {0, 1, 2}}};
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"}) {
+    for (const auto& [shape, axes] : cases) {
+      GraphBuilder builder("net", 0, 18);
+      const ValueId x = builder.input("x", DataType::Float32, shape);
+      builder.output(builder.node(op, "reduce", {x, builder.ints("axes", axes)}), "y");
+      const Graph graph = builder.finish();
+      expect_same_on_any_threads(graph, random_inputs(compile(infer_shapes(graph))->inputs(), 4));
+    }
+  }
+}
+
 TEST(OneDnnProgram, TakesNoMoreMemoryForWeightsThanTheModelWhenAskedTo) {
   const auto program = compiled("small_cnn", {.optimize_for = OptimizeFor::Memory});
   EXPECT_LE(program->memory().weight_bytes, program->memory().planned_weight_bytes + 64 * 16);

@@ -199,7 +199,8 @@ TEST(Recompute, RepeatsADropoutOfTheSameStep) {
   turn_dropouts_on(graph, step, 1);
   const Differentiated training = training_of(graph);
   const Recomputed less = checked(training, 3);
-  EXPECT_GT(std::ranges::count(less.graph.nodes(), "Dropout", &Node::op), 6);
+  EXPECT_GT(std::ranges::count(less.graph.nodes(), "Dropout", &Node::op),
+            std::ranges::count(training.graph.nodes(), "Dropout", &Node::op));
 }
 
 TEST(FitToBudget, RepeatsNoMoreThanItMust) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "execute/all_kernels.h"
+#include "kernels/dropout.h"
 
 namespace assay {
 namespace {
@@ -89,6 +90,29 @@ TEST(Simd, OddNumbersFlowAsIeeeSays) {
     EXPECT_EQ(apply(UnaryOp::Erf)[2], -1.0f);
     EXPECT_TRUE(std::isnan(kernels->reduce(ReduceOp::Max, in.data(), in.size())));
     EXPECT_EQ(kernels->reduce(ReduceOp::Max, in.data() + 1, in.size() - 1), kInfinity);
+  }
+}
+
+TEST(Simd, DropoutIsThatOfTheMask) {
+  const DropoutMask mask(0.3, 11, 4);
+  const DropoutDraw draw{mask.stream(), mask.least(), mask.scale()};
+  std::vector<float> in = range(7.0f);
+  in[3] = kNan;  // dropped or kept like any other
+  for (const SimdKernels* kernels : all_kernels()) {
+    for (const std::size_t n : {in.size(), std::size_t{1}, std::size_t{17}}) {
+      constexpr std::uint64_t kFirst = 1001;
+      std::vector<float> out(n);
+      kernels->dropout(draw, kFirst, in.data(), out.data(), n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double kept = static_cast<double>(in[i]) * mask.scale();
+        const auto wanted = static_cast<float>(mask.keeps(kFirst + i) ? kept : 0.0);
+        if (std::isnan(wanted)) {
+          EXPECT_TRUE(std::isnan(out[i])) << kernels->name;
+        } else {
+          ASSERT_EQ(out[i], wanted) << kernels->name << " at " << i;
+        }
+      }
+    }
   }
 }
 

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "assay/bind.h"
 #include "assay/builder.h"
 #include "assay/cost.h"
 #include "assay/error.h"
+#include "assay/layers.h"
 #include "assay/memory.h"
 #include "assay/program.h"
 #include "assay/training_step.h"
@@ -31,12 +33,20 @@ std::vector<Tensor> initial_state(const TrainingStep& step) {
   return state;
 }
 
-// The rate, the number of the step and labels are not random.
+// Numbers below 30, some of them more than once.
+Tensor some_words(const std::vector<std::int64_t>& dims) {
+  std::vector<std::int64_t> words;
+  for (std::int64_t i = 0; i < Shape(dims).elements(); ++i) words.push_back(i * i * 11 % 30);
+  return Tensor::of_int64(dims, words);
+}
+
+// The rate, the number of the step, words and labels are not random.
 std::vector<Tensor> inputs_for(const Program& program, float rate, std::int64_t number) {
   auto inputs = random_inputs(program.inputs(), 3);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = program.inputs()[i].name;
     if (name == "learning_rate") inputs[i] = Tensor::of_float({}, {rate});
+    if (name == "words") inputs[i] = some_words(inputs[i].dims());
     if (name == "step") inputs[i] = Tensor::of_int64({}, {number});
     if (name != "labels") continue;
     std::vector<std::int64_t> labels;
@@ -103,6 +113,99 @@ INSTANTIATE_TEST_SUITE_P(
                     EngineCase{"encoder", OptimizerKind::Momentum, Loss::SumOfSquares, 2},
                     EngineCase{"lstm:length=9,inputs=20,hidden=70", OptimizerKind::Sgd,
                                Loss::SumOfSquares, 2}));
+
+// Both engines, step by step; nothing of the fast one falls back.
+void expect_same_training(const Inferred& model, const TrainingStepOptions& options, int threads) {
+  const TrainingStep step = step_of(model, options);
+  const auto fast = program_of(step, Engine::OneDnn, threads);
+  const auto plain = program_of(step, Engine::Reference);
+  for (std::int64_t number = 1; number <= 3; ++number) {
+    const double reference = run_once(*plain, 0.01f, number);
+    EXPECT_NEAR(run_once(*fast, 0.01f, number), reference, 1e-4 * std::abs(reference) + 1e-5);
+  }
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_TRUE(difference.same_shapes);
+  EXPECT_LT(difference.largest, 1e-3) << difference.where;
+  EXPECT_GT(compare_results(plain->state_values(), initial_state(step)).largest, 0);
+  for (const StepInfo& info : fast->steps()) {
+    EXPECT_EQ(info.fell_back, "") << info.name << " " << info.op;
+  }
+}
+
+TEST(TrainingStep, WithDropoutsIsFastAndTheSame) {
+  for (const int threads : {1, 2}) {
+    GraphBuilder builder("dropouts", 5, 17);
+    const ValueId images = builder.input("x", DataType::Float32, Shape{4, 3, 9, 9});
+    ValueId x = Sequential({Conv2d(3, 16, 3), Relu(), Dropout(0.2f), Conv2d(16, 16, 3), Relu(),
+                            Dropout(0.5f), Flatten()})(builder, images);
+    x = Sequential({Linear(16 * 5 * 5, 20), Relu(), Dropout(0.4f), Linear(20, 10)})(builder, x);
+    builder.output(x, "y");
+    const Inferred model = infer_shapes(builder.finish());
+    const TrainingStep step = step_of(model, {.loss = Loss::CrossEntropy});
+    EXPECT_EQ(std::ranges::count(step.graph.nodes(), "Dropout", &Node::op), 3 + 3);  // and back
+    expect_same_training(model, {.loss = Loss::CrossEntropy}, threads);
+  }
+}
+
+TEST(TrainingStep, WithAnEmbeddingIsFastAndTheSame) {
+  for (const int threads : {1, 2}) {
+    GraphBuilder builder("embedding", 5, 17);
+    const ValueId words = builder.input("words", DataType::Int64, Shape{6, 5});
+    const ValueId table = builder.weight("table", {30, 40}, 1);
+    ValueId x = builder.node("Gather", "embed", {table, words});
+    x = builder.node("Add", "positions", {x, builder.weight("positions", {5, 40}, 1)});
+    builder.output(Sequential({Linear(40, 30), Relu(), Linear(30, 11)})(builder, x), "y");
+    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+  }
+}
+
+TEST(TrainingStep, OfScoresForEveryPixelIsFastAndTheSame) {
+  for (const int threads : {1, 2}) {
+    GraphBuilder builder("pixels", 5, 17);
+    const ValueId images = builder.input("x", DataType::Float32, Shape{2, 3, 34, 33});
+    builder.output(Sequential({Conv2d(3, 16, 3), Relu(), Conv2d(16, 10, 3)})(builder, images), "y");
+    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+  }
+}
+
+// Up by two and down again, between convolutions whose images lie in blocks.
+TEST(TrainingStep, WithResizesIsFastAndTheSame) {
+  for (const char* mode : {"nearest", "linear"}) {
+    for (const int threads : {1, 2}) {
+      GraphBuilder builder("resizes", 5, 17);
+      const ValueId images = builder.input("x", DataType::Float32, Shape{4, 3, 6, 6});
+      ValueId x = Sequential({Conv2d(3, 16, 3), Relu()})(builder, images);
+      x = builder.node(
+          "Resize", "up",
+          {x, ValueId{}, builder.constant("scales", Tensor::of_float({4}, {1, 1, 2, 2}))},
+          {{"mode", std::string(mode)}});
+      x = Sequential({Conv2d(16, 20, 3), Relu()})(builder, x);
+      x = builder.node("Resize", "down",
+                       {x, ValueId{}, ValueId{}, builder.ints("sizes", {4, 20, 4, 3})},
+                       {{"mode", std::string(mode)}});
+      x = Sequential({Flatten(), Linear(20 * 4 * 3, 10)})(builder, x);
+      builder.output(x, "y");
+      expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+    }
+  }
+}
+
+TEST(TrainingStep, TakesOldFormsOfResizing) {
+  for (const std::int64_t opset : {8, 9, 10}) {
+    GraphBuilder builder("old", 5, opset);
+    const ValueId images = builder.input("x", DataType::Float32, Shape{2, 3, 5, 5});
+    const ValueId made =
+        builder.node("Conv", "conv", {images, builder.weight("w", {4, 3, 3, 3}, 0.3)});
+    const std::vector<float> scales = {1, 1, 2, 3};
+    const bool by_attribute = opset < 9;
+    std::vector<ValueId> inputs = {made};
+    std::vector<Attribute> attributes = {{"mode", std::string("linear")}};
+    if (by_attribute) attributes.push_back({"scales", scales});
+    if (!by_attribute) inputs.push_back(builder.constant("scales", Tensor::of_float({4}, scales)));
+    builder.output(builder.node(opset < 10 ? "Upsample" : "Resize", "up", inputs, attributes), "y");
+    expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::SumOfSquares}, 1);
+  }
+}
 
 TEST(TrainingStep, MakesTheLossSmaller) {
   const TrainingStep step = step_of(network("small_cnn", 8), {.loss = Loss::CrossEntropy});

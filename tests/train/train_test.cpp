@@ -121,16 +121,17 @@ TEST_F(Train, StopsEarlyAndTakesTheBestEpoch) {
 }
 
 TEST_F(Train, DropoutDropsWhatTheSeedDecides) {
-  const auto last_loss = [&](std::uint64_t seed) {
+  const auto last_loss = [&](std::uint64_t seed, float ratio = 0.5f) {
     GraphBuilder builder("dropping");
     const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
-    builder.output(Sequential({Dropout(), Linear(64, 4)})(builder, input), "output");
+    builder.output(Sequential({Dropout(ratio), Linear(64, 4)})(builder, input), "output");
     TrainOptions options = small_training();
     options.seed = seed;
     return train_model(builder.finish(), training_, nullptr, options).epochs.back().loss;
   };
   EXPECT_EQ(last_loss(1), last_loss(1));
   EXPECT_NE(last_loss(1), last_loss(2));
+  EXPECT_NE(last_loss(1), last_loss(1, 0.0f));
 }
 
 TEST_F(Train, InPartsComesToTheSameWeights) {

@@ -67,7 +67,8 @@ void repeat(const float* elements, std::size_t period, std::size_t phase, std::s
 struct Position {
   std::array<const float*, kMostOperands> operands = {};
   const ChainGrid* grid = nullptr;
-  std::size_t start = 0;  // in the row
+  std::size_t start = 0;      // in the row
+  std::uint64_t element = 0;  // of the result
   std::size_t count = 0;
 
   bool is_number(std::size_t operand) const { return grid->strides[operand].back() == 0; }
@@ -150,6 +151,8 @@ void run_links(const std::vector<Link>& links, const Position& at, float* runnin
       simd().unary(link.unary, link.alpha, link.beta, in, running, at.count);
     } else if (link.kind == Link::Kind::Normalise) {
       run_normalise(link, at, in, running, room);
+    } else if (link.kind == Link::Kind::Dropout) {
+      simd().dropout(link.draw, at.element, in, running, at.count);
     } else {
       if (in != running) simd().unary(UnaryOp::Copy, 0, 0, in, running, at.count);
       if (link.kind == Link::Kind::Select) {
@@ -208,7 +211,8 @@ void run_chain(const std::vector<Link>& links, const ChainGrid& grid,
       }
       at.operands[i] = operands[i] + offset;
     }
-    run_links(links, at, result + row * width + start, room, second);
+    at.element = static_cast<std::uint64_t>(row * width + start);
+    run_links(links, at, result + at.element, room, second);
   }
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t kMostOperands = 8;
 
 // What one link does to the running block. Operands are numbered; -1 means a constant number.
 struct Link {
-  enum class Kind { Load, Unary, Binary, ReversedBinary, Select, Normalise };
+  enum class Kind { Load, Unary, Binary, ReversedBinary, Select, Normalise, Dropout };
   Kind kind = Kind::Unary;
   UnaryOp unary = UnaryOp::Copy;
   BinaryOp binary = BinaryOp::Add;
@@ -26,6 +26,7 @@ struct Link {
   int other = -1;
   float other_number = 0;
   bool running_is_first = true;
+  DropoutDraw draw = {};
 };
 
 // The elements as a grid; the last axis is walked in blocks. Strides of 0 repeat an element.

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "execute/onednn/chain.h"
+#include "execute/onednn/dropout_link.h"
 #include "execute/onednn/lowering.h"
 #include "execute/threads.h"
 #include "graph/node_kinds.h"
@@ -21,6 +22,7 @@ struct Draft {
   std::vector<ValueId> operands;              // an invalid one is a vector of `vectors`
   std::map<std::size_t, Place> vectors = {};  // of one number for each channel, by operand
   bool vectors_are_padded = false;            // with zeros for channels that fill up a block
+  std::map<std::size_t, DropoutSettings> dropouts = {};  // by link
   std::vector<NodeId> nodes;
   ValueId result;
 };
@@ -141,13 +143,22 @@ bool add_select(const Lowering& lowering, Draft& draft, const Node& node, ValueI
   return true;
 }
 
+bool add_dropout(const Lowering& lowering, Draft& draft, const Node& node, ValueId running) {
+  const auto settings = dropout_settings(lowering, node);
+  if (!settings || node.inputs[0] != running) return false;
+  draft.dropouts[draft.links.size()] = *settings;
+  draft.links.push_back({.kind = Link::Kind::Dropout});
+  return true;
+}
+
 bool add_link(const Lowering& lowering, Draft& draft, const Node& node, ValueId running) {
   if (node.inputs.empty() || draft.operands.size() + 2 > kMostOperands) return false;
   if (const auto link = unary_link(lowering, node); link && node.inputs[0] == running) {
     draft.links.push_back(*link);
     return true;
   }
-  return add_binary(lowering, draft, node, running) || add_select(lowering, draft, node, running);
+  return add_binary(lowering, draft, node, running) || add_select(lowering, draft, node, running) ||
+         add_dropout(lowering, draft, node, running);
 }
 
 // The input that the chain starts from: one of the result's shape if there is one.
@@ -163,9 +174,18 @@ ValueId first_operand(const Lowering& lowering, const Node& node) {
   return node.has_input(first) ? node.inputs[first] : ValueId{};
 }
 
+// A tensor of floats and nothing else that anybody reads.
+bool gives_floats(const Lowering& lowering, const Node& node) {
+  const auto others =
+      std::span(node.outputs).subspan(std::min<std::size_t>(1, node.outputs.size()));
+  return node.has_output(0) && lowering.is_float(node.outputs[0]) &&
+         std::ranges::none_of(others,
+                              [&](ValueId id) { return id.is_valid() && lowering.is_read(id); });
+}
+
 std::optional<Draft> draft_of(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (node.outputs.size() != 1 || !lowering.is_float(node.outputs[0])) return {};
+  if (!gives_floats(lowering, node)) return {};
   Draft draft;
   const ValueId start = first_operand(lowering, node);
   if (!start.is_valid() || !is_usable(lowering, start)) return {};
@@ -182,7 +202,7 @@ void extend(Lowering& lowering, Draft& draft) {
     const NodeId reader = lowering.only_reader(draft.result);
     if (!reader.is_valid() || lowering.is_covered(reader)) return;
     const Node& node = lowering.node(reader);
-    if (node.outputs.size() != 1 || !lowering.is_float(node.outputs[0])) return;
+    if (!gives_floats(lowering, node)) return;
     if (lowering.dims(node.outputs[0]) != dims) return;
     if (!add_link(lowering, draft, node, draft.result)) return;
     lowering.cover(reader);
@@ -249,6 +269,7 @@ bool keeps_padding(const Draft& draft) {
 }
 
 std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& draft) {
+  if (!draft.dropouts.empty()) return {};  // they count elements row by row
   const auto whole = lowering.dims(draft.result);
   const auto is_whole_block = [&](ValueId value) {
     return value.is_valid() && lowering.constant(value) == nullptr &&
@@ -332,20 +353,26 @@ void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangem
   const ChainGrid grid = merged(arrangement.grid);
   const std::int64_t blocks = block_count(grid);
   const int threads = blocks >= kBlocksWorthSharing ? lowering.threads() : 1;
-  const StepDraft step{.nodes = draft.nodes,
-                       .algorithm = "element-wise",
-                       .executed_flops = saturating_multiply(
-                           result.elements(), static_cast<std::int64_t>(draft.links.size())),
-                       .reads = arrangement.operands,
-                       .writes = {result}};
+  StepDraft step{.nodes = draft.nodes,
+                 .algorithm = "element-wise",
+                 .executed_flops = saturating_multiply(
+                     result.elements(), static_cast<std::int64_t>(draft.links.size())),
+                 .reads = arrangement.operands,
+                 .writes = {result}};
   const auto operands = arrangement.operands;
+  const auto dropouts = placed_dropouts(lowering, draft.dropouts);
+  for (const PlacedDropout& one : dropouts) {
+    if (one.step) step.reads.push_back(*one.step);
+  }
   lowering.add_step(step, [=, links = draft.links](const Addresses& at) -> Runner {
     std::vector<const float*> sources;
     for (const Place& operand : operands) sources.push_back(at.floats(operand));
     float* to = at.floats(result);
+    const auto links_of_run = drawn_links(links, dropouts, at);
     return [=] {
+      const std::vector<Link> drawn = links_of_run();
       in_parallel(threads, blocks, [&](std::int64_t first, std::int64_t last) {
-        run_chain(links, grid, sources, to, first, last);
+        run_chain(drawn, grid, sources, to, first, last);
       });
     };
   });
@@ -426,6 +453,8 @@ void add_elementwise_lowering(LowerTable& table) {
         "Div",  "Max",         "Min",      "Sum",      "PRelu", "Where"}) {
     table[op] = lower_elementwise;
   }
+  table["Dropout"] = lower_elementwise;
+  table["assay.Dropout"] = lower_elementwise;
   table["assay.ReluGradient"] = lower_relu_gradient;
   table["BatchNormalization"] = lower_batch_norm;
 }

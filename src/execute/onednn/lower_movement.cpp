@@ -1,9 +1,8 @@
-// Ops that only move elements: Concat, Gather, Pad.
+// Ops that only move elements: Concat, Pad, and what gives a slice back.
 #include <algorithm>
 #include <cstring>
 
 #include "base/checked.h"
-#include "base/fail.h"
 #include "execute/onednn/steps.h"
 #include "execute/threads.h"
 
@@ -90,77 +89,6 @@ bool lower_concat(Lowering& lowering, NodeId id) {
   return true;
 }
 
-// One element of the axis, known ahead, is a view.
-bool lower_constant_gather(Lowering& lowering, NodeId id, std::size_t axis) {
-  const Node& node = lowering.node(id);
-  const auto index = lowering.number(node.inputs[1]);
-  if (!index) return false;
-  Place place = lowering.strided(node.inputs[0]);
-  const std::int64_t size = place.dims[axis];
-  std::int64_t position = static_cast<std::int64_t>(*index);
-  if (position < 0) position += size;
-  if (position < 0 || position >= size) return false;
-  place = sliced(place, axis, position, 1, 1);
-  const auto at = static_cast<std::ptrdiff_t>(axis);
-  place.dims.erase(place.dims.begin() + at);
-  place.strides.erase(place.strides.begin() + at);
-  const std::size_t index_rank = lowering.dims(node.inputs[1]).size();
-  place.dims.insert(place.dims.begin() + at, index_rank, 1);
-  place.strides.insert(place.strides.begin() + at, index_rank, 1);
-  lowering.set_place(node.outputs[0], place);
-  return true;
-}
-
-template <typename T>
-std::int64_t checked_index(const std::byte* indices, std::int64_t i, std::int64_t size) {
-  T index = 0;
-  std::memcpy(&index, indices + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-  const std::int64_t wrapped = index < 0 ? index + size : index;
-  if (wrapped < 0 || wrapped >= size) {
-    fail_bad_input("Gather: index {} is out of range for an axis of {}", index, size);
-  }
-  return wrapped;
-}
-
-bool lower_gather(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  const Dims dims = lowering.dims(node.inputs[0]);
-  const auto axis = axis_of(node.int_or("axis", 0), dims.size());
-  const bool is_empty = checked_product(lowering.dims(node.outputs[0])).value_or(0) == 0;
-  if (!axis || is_empty) return false;
-  if (lower_constant_gather(lowering, id, *axis)) return true;
-  const Place source = lowering.row_major(node.inputs[0]);
-  const Place indices = lowering.row_major(node.inputs[1]);
-  if (indices.type != DataType::Int64 && indices.type != DataType::Int32) return false;
-  const Place result = lowering.new_row_major(node.outputs[0]);
-  const auto outer = checked_product(std::span(dims).first(*axis)).value_or(0);
-  const auto row =
-      checked_product(std::span(dims).subspan(*axis + 1)).value_or(0) * bits(source.type) / 8;
-  const std::int64_t size = dims[*axis];
-  const std::int64_t count = indices.elements();
-  const bool is_wide = indices.type == DataType::Int64;
-  lowering.add_step({.nodes = {id}, .algorithm = "copy", .reads = {indices}, .writes = {result}},
-                    [=](const Addresses& at) -> Runner {
-                      const std::byte* from = at.bytes(source);
-                      const std::byte* which = at.bytes(indices);
-                      std::byte* to = at.bytes(result);
-                      return [=] {
-                        for (std::int64_t i = 0; i < count; ++i) {
-                          const std::int64_t index =
-                              is_wide ? checked_index<std::int64_t>(which, i, size)
-                                      : checked_index<std::int32_t>(which, i, size);
-                          for (std::int64_t o = 0; o < outer; ++o) {
-                            std::memcpy(to + (o * count + i) * row, from + (o * size + index) * row,
-                                        static_cast<std::size_t>(row));
-                          }
-                        }
-                      };
-                    });
-  lowering.steps().back().touched.push_back(source.buffer);
-  lowering.set_place(node.outputs[0], result);
-  return true;
-}
-
 Binder fill_binder(const Place& place, float number) {
   return [=](const Addresses& at) -> Runner {
     float* to = at.floats(place);
@@ -238,7 +166,6 @@ bool lower_slice_gradient(Lowering& lowering, NodeId id) {
 void add_movement_lowering(LowerTable& table) {
   table["assay.SliceGradient"] = lower_slice_gradient;
   table["Concat"] = lower_concat;
-  table["Gather"] = lower_gather;
   table["Pad"] = lower_pad;
 }
 

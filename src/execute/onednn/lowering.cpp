@@ -26,7 +26,9 @@ LowerTable all_lowerings() {
   add_elementwise_lowering(table);
   add_view_lowering(table);
   add_movement_lowering(table);
+  add_gather_lowering(table);
   add_normalization_lowering(table);
+  add_resize_lowering(table);
   add_reduction_lowering(table);
   add_recurrent_lowering(table);
   add_recurrent_gradient_lowering(table);

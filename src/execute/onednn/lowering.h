@@ -103,6 +103,7 @@ class Lowering {
   bool is_available(ValueId id) const;  // a constant, or computed by a step so far
   const std::vector<NodeId>& readers(ValueId id) const { return readers_[id.number]; }
   NodeId only_reader(ValueId id) const;
+  bool is_read(ValueId id) const { return visible_[id.number] || !readers_[id.number].empty(); }
   bool is_covered(NodeId id) const { return covered_[id.number]; }
   // True when nothing after `reader` needs the bytes of this value's buffer, which is the arena's
   // own: they may be overwritten.
@@ -238,7 +239,9 @@ void add_product_lowering(LowerTable& table);
 void add_elementwise_lowering(LowerTable& table);
 void add_view_lowering(LowerTable& table);
 void add_movement_lowering(LowerTable& table);
+void add_gather_lowering(LowerTable& table);
 void add_normalization_lowering(LowerTable& table);
+void add_resize_lowering(LowerTable& table);
 void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
 void add_recurrent_gradient_lowering(LowerTable& table);

@@ -110,6 +110,14 @@ struct PoolGradientShape {
   bool positive_only = false;  // also the gradient of a ReLU whose results the pixels are
 };
 
+// What a Dropout does to element i: kept and scaled if mixed(stream + i) is not less than `least`,
+// else zero (kernels/dropout.h).
+struct DropoutDraw {
+  std::uint64_t stream = 0;
+  std::uint64_t least = 0;
+  double scale = 1;
+};
+
 struct LayerNormGradient {
   const float* gamma = nullptr;
   float epsilon = 0;
@@ -180,6 +188,9 @@ struct SimdKernels {
   void (*number_binary)(BinaryOp op, float a, const float* b, float* out, std::size_t n);
   // out = mask ≠ 0 ? a : b
   void (*select)(const float* mask, const float* a, const float* b, float* out, std::size_t n);
+  // `in` begins with element `first`. Rounded once, as the plain kernel does it.
+  void (*dropout)(const DropoutDraw& draw, std::uint64_t first, const float* in, float* out,
+                  std::size_t n);
   float (*reduce)(ReduceOp op, const float* in, std::size_t n);
   void (*softmax)(const float* in, float* out, std::size_t n);
   void (*log_softmax)(const float* in, float* out, std::size_t n);

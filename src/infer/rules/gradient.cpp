@@ -68,6 +68,7 @@ void add_gradient_rules(RuleTable& table) {
   table["SoftmaxGradient"] = same_as_input;
   table["GatherGradient"] = as_input_dims<1>;
   table["SliceGradient"] = as_input_dims<0>;
+  table["ResizeGradient"] = as_input_dims<0>;
   table["LikelihoodGradient"] = same_as_input;
   table["SoftmaxCrossEntropyGradient"] = same_as_input;
   table["Dropout"] = dropout;

@@ -7,7 +7,7 @@
 namespace assay {
 
 BackwardPass::BackwardPass(const Inferred& model)
-    : model_(model), graph_(with_dropout_masks(model)), given_(model.graph.value_count()) {}
+    : model_(model), graph_(model.graph), given_(model.graph.value_count()) {}
 
 std::vector<ValueId> BackwardPass::emit(std::string op, std::vector<ValueId> inputs,
                                         std::vector<Attribute> attributes, std::string_view domain,

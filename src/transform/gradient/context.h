@@ -15,9 +15,6 @@
 
 namespace assay {
 
-// The model's graph, in which every Dropout that may drop something tells its mask.
-Graph with_dropout_masks(const Inferred& model);
-
 // The graph that grows while gradients are collected.
 class BackwardPass {
  public:

@@ -120,8 +120,8 @@ Differentiated differentiate(const Inferred& model, ValueId loss, std::span<cons
   pass.give(loss, pass.constant(store_real(type.element, type.shape->values(), {1.0})));
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     if (!on_the_way[i]) continue;
-    const Node& node = pass.graph().nodes()[i];  // which has its mask, if it is a Dropout
     const NodeId id{static_cast<std::uint32_t>(i)};
+    const Node& node = graph.node(id);
     pass.begin(id, graph.display_name(id));
     GradientContext context(pass, node, depends);
     find_gradient_rule(node)(context);

@@ -1,4 +1,5 @@
-// What moves elements: views, Transpose, Concat, Split, Slice, Gather, Pad, Expand, Tile.
+// What moves elements: views, Transpose, Concat, Split, Slice, Gather, Pad, Resize, Expand,
+// Tile.
 #include <algorithm>
 #include <numeric>
 
@@ -98,6 +99,15 @@ void pad(GradientContext& context) {
   context.give(0, context.slice(context.gradient(), starts, ends, axes));
 }
 
+// Old opsets of Upsample and Resize come here in the form of opset 11.
+void resize(GradientContext& context) {
+  std::vector<ValueId> inputs = context.node().inputs;
+  inputs[0] = context.gradient();
+  std::vector<Attribute> attributes = context.node().attributes;
+  attributes.push_back({"input_dims", context.input_dims(0)});
+  context.give(0, context.own("ResizeGradient", std::move(inputs), std::move(attributes)));
+}
+
 void expand(GradientContext& context) {
   context.give_broadcast(0, context.gradient());
 }
@@ -133,6 +143,7 @@ void add_movement_gradients(GradientTable& table) {
   table["Slice"] = slice;
   table["Gather"] = gather;
   table["Pad"] = pad;
+  table["Resize"] = resize;
   table["Expand"] = expand;
   table["Tile"] = tile;
   table["Cast"] = cast;

@@ -1,5 +1,6 @@
 #include "transform/training/accumulate.h"
 
+#include <bit>
 #include <map>
 
 #include "base/fail.h"
@@ -11,6 +12,13 @@ namespace {
 
 std::string suffix(std::int64_t part) {
   return "/part." + std::to_string(part);
+}
+
+// Each part of a batch drops other elements.
+std::int64_t seed_of_part(std::int64_t seed, std::int64_t part) {
+  constexpr std::uint64_t kFarApart = 0x9e3779b9;
+  return std::bit_cast<std::int64_t>(std::bit_cast<std::uint64_t>(seed) +
+                                     static_cast<std::uint64_t>(part) * kFarApart);
 }
 
 class Accumulation {
@@ -138,8 +146,7 @@ class Accumulation {
       }
     }
     const bool draws = node.domain == kOwnDomain && node.op == "Dropout";
-    constexpr std::int64_t kFarApart = 0x9e3779b9;
-    if (draws) node.set("seed", node.int_or("seed", 0) + part * kFarApart);
+    if (draws) node.set("seed", seed_of_part(node.int_or("seed", 0), part));
   }
 
   void add_gradients_of(NodeId maker, std::int64_t part) {

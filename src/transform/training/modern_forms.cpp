@@ -22,6 +22,7 @@ class Modernizer {
       if (node.is("Clip")) bounds_to_inputs(node);
       if (node.is("Pad")) pads_to_inputs(node);
       if (node.is("Slice") && opset < 10) stretches_to_inputs(node);
+      if (node.is("Resize") || node.is("Upsample")) to_modern_resize(node);
       if (node.is("TopK") && opset < 10) node.inputs.push_back(ints(node, {node.int_or("k", 1)}));
     }
     graph_.opsets[""] = kModernOpset;
@@ -70,6 +71,22 @@ class Modernizer {
     const ValueId last = ints(node, ends);
     node.inputs = {node.inputs[0], first, last, ints(node, axes)};
     node.attributes.clear();
+  }
+
+  // Scales were an attribute, then the second input; pixels were points.
+  void to_modern_resize(Node& node) {
+    const auto* scales = node.get<std::vector<float>>("scales");
+    const ValueId by =
+        scales == nullptr
+            ? node.inputs[1]
+            : constant(node,
+                       Tensor::of_float({static_cast<std::int64_t>(scales->size())}, *scales));
+    const std::string mode = node.string_or("mode", "nearest");
+    node.op = "Resize";
+    node.inputs = {node.inputs[0], ValueId{}, by};
+    node.attributes = {{"mode", mode == "bilinear" ? "linear" : mode},
+                       {"coordinate_transformation_mode", std::string("asymmetric")},
+                       {"nearest_mode", std::string("floor")}};
   }
 
   Graph graph_;

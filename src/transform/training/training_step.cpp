@@ -46,7 +46,9 @@ class StepMaker {
  public:
   StepMaker(const Inferred& model, std::span<const ValueId> parameters,
             const TrainingStepOptions& options)
-      : model_(model), options_(options), trainable_(trainable(model, parameters)) {}
+      : model_(model), options_(options) {
+    trainable_ = trainable(with_dropouts_on(), parameters);
+  }
 
   TrainingStep make() {
     if (trainable_.parameters.empty()) fail_bad_input("the model has no parameters to train");
@@ -63,13 +65,18 @@ class StepMaker {
   }
 
  private:
-  void differentiate_loss() {
-    Graph& graph = trainable_.graph;
+  // Before anything is simplified: a Dropout that is off does nothing, and would be left out.
+  Inferred with_dropouts_on() {
+    Graph graph = model_.graph;
     made_.number =
         graph.add_value(unused_name(graph, "step"), tensor_type(DataType::Int64, Shape{}));
     graph.add_input(made_.number);
     turn_dropouts_on(graph, made_.number, options_.seed);
-    Inferred forward = infer_shapes(std::move(graph));
+    return infer_shapes(std::move(graph));
+  }
+
+  void differentiate_loss() {
+    Inferred forward = infer_shapes(std::move(trainable_.graph));
     const AddedLoss loss = add_loss(forward.graph, options_.loss);
     made_.target = loss.target;
     made_.classes = loss.classes;

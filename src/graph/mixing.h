@@ -1,0 +1,17 @@
+// The one way in which numbers are drawn from a seed and a position.
+#pragma once
+
+namespace assay {
+
+// splitmix64's finaliser: a bijection whose output bits all depend on all input bits. `Bits` is
+// std::uint64_t, or a vector of them. Always part of its caller: code for one instruction set must
+// not end up in another's.
+template <typename Bits>
+[[gnu::always_inline]] inline Bits mixed(Bits x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace assay
