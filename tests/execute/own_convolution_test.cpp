@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -11,6 +12,7 @@
 #include "execute/all_kernels.h"
 #include "execute/onednn/patch_product.h"
 #include "execute/onednn/row_winograd.h"
+#include "execute/onednn/trained_winograd.h"
 #include "execute/onednn/winograd.h"
 
 namespace assay::onednn {
@@ -163,6 +165,153 @@ TEST(OwnConvolution, WinogradEqualsTheDefiningSum) {
     }
   }
 }
+
+// From channels last to blocks of channels, or back.
+enum class To { Blocks, ChannelsLast };
+std::vector<float> rearranged(const std::vector<float>& images, std::int64_t count,
+                              std::int64_t channels, std::int64_t block, To to) {
+  std::vector<float> result(images.size());
+  const std::int64_t pixels = static_cast<std::int64_t>(images.size()) / count / channels;
+  for (std::int64_t image = 0; image < count; ++image) {
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        const auto last = static_cast<std::size_t>((image * pixels + pixel) * channels + channel);
+        const std::int64_t plane = image * (channels / block) + channel / block;
+        const auto blocked =
+            static_cast<std::size_t>((plane * pixels + pixel) * block + channel % block);
+        if (to == To::Blocks) {
+          result[blocked] = images[last];
+        } else {
+          result[last] = images[blocked];
+        }
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<float> run_trained(const TrainedWinograd& convolution, const std::vector<float>& source,
+                               const std::vector<float>& weights, std::size_t results) {
+  std::vector<float> packed(convolution.weight_floats());
+  convolution.pack_weights(weights.data(), packed.data());
+  std::vector<float> scratch(convolution.scratch_floats(), std::nanf(""));
+  std::vector<float> result(results, std::nanf(""));
+  convolution.run({.source = source.data(),
+                   .weights = packed.data(),
+                   .result = result.data(),
+                   .scratch = scratch.data()});
+  return result;
+}
+
+// What every pixel of the images gets back: from each window over it, by the tap that falls on it.
+std::vector<double> gradients_of_images(const Sizes& sizes, const WindowGrid& grid,
+                                        const std::vector<float>& gradients,
+                                        const std::vector<float>& weights) {
+  std::vector<double> sums(
+      static_cast<std::size_t>(sizes.images * grid.input_elements() * sizes.channels));
+  std::size_t at = 0;
+  for (std::int64_t image = 0; image < sizes.images; ++image) {
+    for (std::int64_t y = 0; y < grid.axes[1].output; ++y) {
+      for (std::int64_t x = 0; x < grid.axes[2].output; ++x) {
+        for (std::int64_t output = 0; output < sizes.outputs; ++output, ++at) {
+          for (std::int64_t tap = 0; tap < 9; ++tap) {
+            const std::int64_t row = grid.axes[1].position(y, tap / 3);
+            const std::int64_t column = grid.axes[2].position(x, tap % 3);
+            if (row < 0 || column < 0 || row >= sizes.height || column >= sizes.width) continue;
+            const std::int64_t pixel = (image * sizes.height + row) * sizes.width + column;
+            for (std::int64_t channel = 0; channel < sizes.channels; ++channel) {
+              const std::int64_t weight = (output * sizes.channels + channel) * 9 + tap;
+              sums[static_cast<std::size_t>(pixel * sizes.channels + channel)] +=
+                  static_cast<double>(gradients[at]) *
+                  static_cast<double>(weights[static_cast<std::size_t>(weight)]);
+            }
+          }
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+class TrainedWinogradTest : public testing::TestWithParam<std::int64_t> {
+ protected:
+  static constexpr Sizes kSizes[] = {
+      {.images = 2, .channels = 16, .outputs = 32, .height = 9, .width = 6},
+      {.images = 1, .channels = 48, .outputs = 16, .height = 7, .width = 7},
+      {.images = 3, .channels = 16, .outputs = 16, .height = 24, .width = 30},
+      {.images = 1,
+       .channels = 16,
+       .outputs = 16,
+       .height = 6,
+       .width = 5,
+       .pad_begin = 0,
+       .pad_end = 2}};
+
+  // `check(sizes, grid, tile, threads, kernels)`
+  template <typename Check>
+  static void for_each_case(const Check& check) {
+    for (const Sizes& sizes : kSizes) {
+      for (const std::size_t tile : {2u, 4u}) {
+        for (const SimdKernels* kernels : all_kernels()) {
+          const std::size_t vector = kernels->panel_width / 2;
+          if (vector > static_cast<std::size_t>(GetParam())) continue;  // wider than a block
+          for (const int threads : {1, 2}) check(sizes, grid_of(sizes), tile, threads, *kernels);
+        }
+      }
+    }
+  }
+};
+
+TEST_P(TrainedWinogradTest, EqualsTheDefiningSumForward) {
+  const auto block = static_cast<std::size_t>(GetParam());
+  for_each_case([&](const Sizes& sizes, const WindowGrid& grid, std::size_t tile, int threads,
+                    const SimdKernels& kernels) {
+    Data data = random_data(sizes, grid);
+    std::ranges::fill(data.bias, 0.0f);
+    const TrainedWinograd convolution(TrainedWinograd::Direction::Forward, tile, grid, sizes.images,
+                                      sizes.channels, sizes.outputs, block, {}, threads, kernels);
+    const auto source =
+        rearranged(data.source, sizes.images, sizes.channels, GetParam(), To::Blocks);
+    const auto result =
+        rearranged(run_trained(convolution, source, data.weights, data.addend.size()), sizes.images,
+                   sizes.outputs, GetParam(), To::ChannelsLast);
+    const double scale = std::sqrt(9.0 * static_cast<double>(sizes.channels));
+    std::size_t at = 0;
+    for (std::int64_t image = 0; image < sizes.images; ++image) {
+      for (std::int64_t y = 0; y < grid.axes[1].output; ++y) {
+        for (std::int64_t x = 0; x < grid.axes[2].output; ++x) {
+          for (std::int64_t output = 0; output < sizes.outputs; ++output, ++at) {
+            const double wanted = sum_at(sizes, grid, data, image, y, x, output);
+            ASSERT_NEAR(static_cast<double>(result[at]), wanted, 3e-5 * scale) << kernels.name;
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(TrainedWinogradTest, EqualsTheDefiningSumBack) {
+  const auto block = static_cast<std::size_t>(GetParam());
+  for_each_case([&](const Sizes& sizes, const WindowGrid& grid, std::size_t tile, int threads,
+                    const SimdKernels& kernels) {
+    const Data data = random_data(sizes, grid);
+    const auto wanted = gradients_of_images(sizes, grid, data.addend, data.weights);
+    const TrainedWinograd convolution(TrainedWinograd::Direction::Back, tile, grid, sizes.images,
+                                      sizes.channels, sizes.outputs, block, {}, threads, kernels);
+    const auto source =
+        rearranged(data.addend, sizes.images, sizes.outputs, GetParam(), To::Blocks);
+    const auto result =
+        rearranged(run_trained(convolution, source, data.weights, data.source.size()), sizes.images,
+                   sizes.channels, GetParam(), To::ChannelsLast);
+    const double scale = std::sqrt(9.0 * static_cast<double>(sizes.outputs));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      ASSERT_NEAR(static_cast<double>(result[i]), wanted[i], 3e-5 * scale)
+          << kernels.name << " tile " << tile << " at " << i;
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, TrainedWinogradTest, testing::Values(8, 16));
 
 TEST(OwnConvolution, WinogradCountsWhatItExecutes) {
   const Sizes sizes{.images = 1, .channels = 16, .outputs = 32, .height = 8, .width = 8};

@@ -1,5 +1,7 @@
 #include "execute/onednn/convolution_layer.h"
 
+#include "execute/onednn/own_convolution.h"
+
 #include "base/checked.h"
 #include "base/text.h"
 
@@ -168,6 +170,7 @@ std::int64_t winograd_flops(const ConvolutionLayer& layer) {
 }  // namespace
 
 std::int64_t executed_flops(const ConvolutionLayer& layer, const Choice& choice) {
+  if (choice.own != nullptr) return choice.own->flops();
   const bool is_winograd = choice.implementation.find("wino") != std::string::npos;
   return is_winograd ? winograd_flops(layer) : saturating_multiply(2, effective_macs(layer));
 }

@@ -43,7 +43,7 @@ Desc stored_weights(const ConvolutionLayer& layer);
 
 // Multiplications, those with padding left out.
 std::int64_t effective_macs(const ConvolutionLayer& layer);
-// What one of oneDNN's implementations really does for the layer, or for one of its gradients.
+// What an implementation really does for the layer, or for one of its gradients.
 std::int64_t executed_flops(const ConvolutionLayer& layer, const Choice& choice);
 
 }  // namespace assay::onednn

@@ -71,23 +71,6 @@ Place bias_place(Lowering& lowering, const ConvolutionLayer& layer, const Choice
   return lowering.weight(*layer.bias, plain_desc(layer.bias->dims()), choice.bias);
 }
 
-Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
-                  const std::optional<Place>& addend) {
-  return [own = choice.own, arguments, addend](const Addresses& at) -> Runner {
-    ConvolutionOperands operands;
-    for (const Argument& argument : arguments) {
-      float* floats = at.floats(argument.place);
-      if (argument.index == DNNL_ARG_SRC) operands.source = floats;
-      if (argument.index == DNNL_ARG_WEIGHTS) operands.weights = floats;
-      if (argument.index == DNNL_ARG_BIAS) operands.bias = floats;
-      if (argument.index == DNNL_ARG_DST) operands.result = floats;
-      if (argument.index == DNNL_ARG_SCRATCHPAD) operands.scratch = floats;
-    }
-    if (addend) operands.addend = at.floats(*addend);
-    return [own, operands] { own->run(operands); };
-  };
-}
-
 void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer,
                           const Epilogue& epilogue, const Choice& choice) {
   const Place source = lowering.in_layout(lowering.node(layer.id).inputs[0], choice.source);
@@ -113,9 +96,7 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer,
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), epilogue.nodes.begin(), epilogue.nodes.end());
   draft.algorithm = choice.implementation;
-  const std::int64_t flops =
-      choice.own != nullptr ? choice.own->flops() : executed_flops(layer, choice);
-  draft.executed_flops = saturating_add(flops, epilogue.flops);
+  draft.executed_flops = saturating_add(executed_flops(layer, choice), epilogue.flops);
   lowering.add_step(draft, choice.own != nullptr
                                ? own_binder(choice, arguments, addend)
                                : primitive_binder(choice.primitive, std::move(arguments)));
@@ -174,11 +155,10 @@ std::vector<Choice> choices_of_onednn(Lowering& lowering, const ConvolutionLayer
 std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
                                 const Epilogue& epilogue) {
   std::vector<Choice> all = choices_of_onednn(lowering, layer, epilogue);
-  if (!layer.weights_change()) {
-    for (Choice& choice : own_choices(lowering, layer, epilogue, all)) {
-      all.push_back(std::move(choice));
-    }
-  }
+  auto own = layer.weights_change()
+                 ? trained_choices(lowering, layer, &epilogue, kind_of(layer), all)
+                 : own_choices(lowering, layer, epilogue, all);
+  std::ranges::move(own, std::back_inserter(all));
   if (!std::ranges::all_of(all, is_slow_convolution)) std::erase_if(all, is_slow_convolution);
   if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(all);
   return all;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "execute/onednn/convolution_layer.h"
+#include "execute/onednn/own_choices.h"
 #include "execute/onednn/steps.h"
 #include "execute/onednn/tuner.h"
 
@@ -48,11 +48,15 @@ Reorders reorders_for(Lowering& lowering, const Gradient& gradient, const Choice
 }
 
 // For the layouts oneDNN likes best, and for images in blocks of channels whatever it likes.
-std::vector<Choice> choices_for(const Gradient& gradient) {
+std::vector<Choice> choices_for(const Lowering& lowering, const Gradient& gradient) {
   constexpr std::size_t kMost = 2;
   const ConvolutionLayer& layer = gradient.layer;
   auto all = convolutions(described(layer, any_desc(layer.input), any_desc(layer.output)),
                           gradient.kind, kMost);
+  if (gradient.kind == ConvolutionKind::InputGradient) {
+    std::ranges::move(trained_choices(lowering, layer, nullptr, gradient.kind, all),
+                      std::back_inserter(all));
+  }
   if (!std::ranges::all_of(all, is_slow_convolution)) std::erase_if(all, is_slow_convolution);
   return all;
 }
@@ -87,14 +91,16 @@ void add_gradient_step(Lowering& lowering, const Gradient& gradient, const Choic
     if (gradient.layer.has_bias) write(node.outputs[1], choice.indices.bias, choice.bias);
   }
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
-  lowering.add_step(draft, primitive_binder(choice.primitive, std::move(arguments)));
+  lowering.add_step(draft, choice.own != nullptr
+                               ? own_binder(choice, arguments)
+                               : primitive_binder(choice.primitive, std::move(arguments)));
 }
 
 bool lower_gradient(Lowering& lowering, NodeId id) {
   const auto layer = layer_of_gradient(lowering, id);
   if (!layer) return false;
   const Gradient gradient = gradient_of(lowering, *layer);
-  const auto choices = choices_for(gradient);
+  const auto choices = choices_for(lowering, gradient);
   if (choices.empty()) return false;
   std::vector<Reorders> reorders;
   for (const Choice& choice : choices) {

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "execute/onednn/patch_product.h"
 #include "execute/onednn/row_winograd.h"
+#include "execute/onednn/trained_winograd.h"
 #include "execute/onednn/winograd.h"
 
 namespace assay::onednn {
@@ -90,9 +93,37 @@ Choice own_choice(const ConvolutionLayer& layer, std::string name,
   choice.result = channels_last(layer.output);
   choice.weights = floats(own->weight_floats());
   choice.scratchpad = floats(own->scratch_floats());
-  if (layer.bias != nullptr) choice.bias = plain_desc(layer.bias->dims());
+  if (layer.has_bias) choice.bias = plain_desc({layer.output[1]});
   choice.own = std::move(own);
   return choice;
+}
+
+// Blocks of channels, as oneDNN lays out images and weights on this processor.
+struct BlockedLayouts {
+  std::size_t block = 0;
+  Desc images;
+  Desc results;
+  Desc weights;
+};
+
+std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
+                                              const std::vector<Choice>& others) {
+  using Tag = dnnl::memory::format_tag;
+  constexpr auto kType = dnnl::memory::data_type::f32;
+  const auto fill = [&](std::int64_t block, Tag images, Tag weights) {
+    return BlockedLayouts{static_cast<std::size_t>(block), Desc(layer.input, kType, images),
+                          Desc(layer.output, kType, images),
+                          Desc(described_weights(layer), kType, weights)};
+  };
+  for (const BlockedLayouts& layouts :
+       {fill(16, Tag::nChw16c, Tag::OIhw16i16o), fill(8, Tag::nChw8c, Tag::OIhw8i8o)}) {
+    const auto block = static_cast<std::int64_t>(layouts.block);
+    const bool is_full = layer.input[1] % block == 0 && layer.output[1] % block == 0;
+    const bool is_usual = std::ranges::any_of(
+        others, [&](const Choice& choice) { return choice.source == layouts.images; });
+    if (is_full && is_usual) return layouts;
+  }
+  return {};
 }
 
 }  // namespace
@@ -124,6 +155,53 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
   }
   std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(layer, choice, others); });
   return choices;
+}
+
+std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionLayer& layer,
+                                    const Epilogue* epilogue, ConvolutionKind kind,
+                                    const std::vector<Choice>& others) {
+  const std::optional<ConvolutionEnding> ending =
+      epilogue == nullptr ? ConvolutionEnding{} : ending_of(*epilogue);
+  if (lowering.options().careful || !ending || !may_use_winograd(lowering, layer)) return {};
+  const auto layouts = blocked_layouts(layer, others);
+  if (!layouts) return {};
+  const bool is_back = kind == ConvolutionKind::InputGradient;
+  std::vector<Choice> choices;
+  for (const std::size_t tile : {4u, 2u}) {
+    Choice choice = own_choice(
+        layer, fmt::format("winograd {0}x{0}", tile),
+        std::make_shared<TrainedWinograd>(
+            is_back ? TrainedWinograd::Direction::Back : TrainedWinograd::Direction::Forward, tile,
+            layer.grid, layer.input[0], layer.input[1], layer.output[1], layouts->block, *ending,
+            lowering.threads(), simd_for(layouts->block)));
+    choice.source = layouts->images;
+    choice.result = layouts->results;
+    choice.weights = layouts->weights;
+    if (is_back) {
+      choice.indices = {.source = DNNL_ARG_DST, .result = DNNL_ARG_SRC};
+      choice.bias = {};
+    }
+    choices.push_back(std::move(choice));
+  }
+  std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(layer, choice, others); });
+  return choices;
+}
+
+Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
+                  const std::optional<Place>& addend) {
+  return [own = choice.own, arguments, addend](const Addresses& at) -> Runner {
+    ConvolutionOperands operands;
+    for (const Argument& argument : arguments) {
+      float* floats = at.floats(argument.place);
+      if (argument.index == DNNL_ARG_SRC) operands.source = floats;
+      if (argument.index == DNNL_ARG_WEIGHTS) operands.weights = floats;
+      if (argument.index == DNNL_ARG_BIAS) operands.bias = floats;
+      if (argument.index == DNNL_ARG_DST) operands.result = floats;
+      if (argument.index == DNNL_ARG_SCRATCHPAD) operands.scratch = floats;
+    }
+    if (addend) operands.addend = at.floats(*addend);
+    return [own, operands] { own->run(operands); };
+  };
 }
 
 }  // namespace assay::onednn

@@ -11,4 +11,12 @@ namespace assay::onednn {
 std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
                                 const Epilogue& epilogue, const std::vector<Choice>& others);
 
+// The same for weights that change from run to run, forward or back; going back, nothing follows.
+std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionLayer& layer,
+                                    const Epilogue* epilogue, ConvolutionKind kind,
+                                    const std::vector<Choice>& others);
+
+Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
+                  const std::optional<Place>& addend = {});
+
 }  // namespace assay::onednn

@@ -55,8 +55,13 @@ constexpr std::int64_t output_transform_flops(std::size_t tile) {
   return tile == 2 ? 6 * 4 : 10 * 13;
 }
 
+ChannelLayout layout_of(std::size_t channels, std::size_t pixels, std::size_t block) {
+  if (block == 0) return {channels, channels, 0, pixels * channels};
+  return {block, block, pixels * block, pixels * channels};
+}
+
 WinogradShape shape_of(std::size_t tile, const WindowGrid& grid, std::int64_t channels,
-                       std::int64_t outputs) {
+                       std::int64_t outputs, std::size_t block) {
   const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
   const WindowAxis& down = grid.axes[1];
   const WindowAxis& across = grid.axes[2];
@@ -70,16 +75,18 @@ WinogradShape shape_of(std::size_t tile, const WindowGrid& grid, std::int64_t ch
           .pad_top = down.pad_begin,
           .pad_left = across.pad_begin,
           .tiles_down = (size(down.output) + tile - 1) / tile,
-          .tiles_across = (size(across.output) + tile - 1) / tile};
+          .tiles_across = (size(across.output) + tile - 1) / tile,
+          .in = layout_of(size(channels), size(grid.input_elements()), block),
+          .out = layout_of(size(outputs), size(grid.output_elements()), block)};
 }
 
 }  // namespace
 
 Winograd::Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images,
                    std::int64_t channels, std::int64_t outputs, const ConvolutionEnding& ending,
-                   int threads, const SimdKernels& kernels)
+                   int threads, const SimdKernels& kernels, std::size_t block)
     : kernels_(kernels),
-      shape_(shape_of(tile, grid, channels, outputs)),
+      shape_(shape_of(tile, grid, channels, outputs, block)),
       images_(static_cast<std::size_t>(images)),
       ending_(ending),
       threads_(threads) {
@@ -127,6 +134,21 @@ std::int64_t Winograd::flops() const {
 }
 
 // Packed weights lie plane by plane, then panel by panel: [channels, panel_width] each.
+std::size_t Winograd::packed_at(std::size_t output, std::size_t channel) const {
+  const std::size_t width = kernels_.panel_width;
+  return (output / width * shape_.channels + channel) * width + output % width;
+}
+
+void Winograd::pack_filters(const float* taps, std::size_t tap_stride, std::size_t output,
+                            std::size_t channel, std::size_t n, float* packed) const {
+  const std::size_t at_once = std::min(n, kernels_.panel_width);
+  for (std::size_t i = 0; i < n; i += at_once) {
+    kernels_.winograd_filter(shape_.tile, taps + i, tap_stride,
+                             packed + packed_at(output + i, channel),
+                             shape_.channels * row_stride(), at_once);
+  }
+}
+
 void Winograd::pack_weights(const float* weights, float* packed) const {
   const std::size_t width = kernels_.panel_width;
   const std::size_t plane = shape_.channels * row_stride();
@@ -142,8 +164,7 @@ void Winograd::pack_weights(const float* weights, float* packed) const {
             } else {
               transform_filter(kFilterOfFour, filter, values);
             }
-            float* to_fill =
-                packed + (output / width * shape_.channels + channel) * width + output % width;
+            float* to_fill = packed + packed_at(output, channel);
             for (std::size_t i = 0; i < shape_.planes(); ++i) {
               to_fill[i * plane] = static_cast<float>(values[i]);
             }

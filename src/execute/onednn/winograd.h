@@ -1,6 +1,6 @@
 // A 3×3 convolution of stride 1 by Winograd's algorithm, planned for a batch and a team of threads.
-// oneDNN has one only for its blocked layout; this one stays in the channels-last layout that its
-// fastest other convolutions use, and takes half the time.
+// oneDNN has one only for its blocked layout; this one takes half the time, and also stays in the
+// channels-last layout that oneDNN's fastest other convolutions use.
 #pragma once
 
 #include "execute/onednn/own_convolution.h"
@@ -12,9 +12,10 @@ namespace assay::onednn {
 class Winograd : public OwnConvolution {
  public:
   // `tile`: 2 or 4 results along each side. The grid is two-dimensional, 3×3, of stride 1.
+  // `block`: so many channels lie side by side, and divide them all; 0: channels last.
   Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images, std::int64_t channels,
            std::int64_t outputs, const ConvolutionEnding& ending, int threads,
-           const SimdKernels& kernels = simd());
+           const SimdKernels& kernels = simd(), std::size_t block = 0);
 
   std::size_t weight_floats() const override;
   std::size_t scratch_floats() const override;
@@ -23,7 +24,14 @@ class Winograd : public OwnConvolution {
   void pack_weights(const float* weights, float* packed) const override;
   void run(const ConvolutionOperands& operands) const override;
 
+  // Transforms filters of `n` outputs from `output` on and one channel, whose taps lie
+  // `tap_stride` apart, to where pack_weights would put them. `n` divides the width of a panel, or
+  // is a multiple of it.
+  void pack_filters(const float* taps, std::size_t tap_stride, std::size_t output,
+                    std::size_t channel, std::size_t n, float* packed) const;
+
  private:
+  std::size_t packed_at(std::size_t output, std::size_t channel) const;
   std::size_t tiles() const { return images_ * shape_.tiles_down * shape_.tiles_across; }
   std::size_t panels() const { return kernels_.panels_for(shape_.outputs); }
   std::size_t row_stride() const;   // of products

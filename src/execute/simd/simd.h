@@ -58,13 +58,24 @@ struct LayerNormArguments {
   float epsilon = 0;
 };
 
-// A 3×3 convolution of stride 1 on channels-last images, in tiles of tile×tile results.
+// How the channels of images lie: `block` of them side by side at every pixel; all counted in
+// floats.
+struct ChannelLayout {
+  std::size_t block = 0;
+  std::size_t pixel = 0;  // from a pixel to the next
+  std::size_t plane = 0;  // from a block's first pixel to that of the next block
+  std::size_t image = 0;
+};
+
+// A 3×3 convolution of stride 1, in tiles of tile×tile results. Blocks of channels, if they are
+// not all of them, hold whole vectors.
 struct WinogradShape {
   std::size_t tile = 4;                             // 2 or 4
   std::size_t height = 0, width = 0, channels = 0;  // of an input image
   std::size_t rows = 0, columns = 0, outputs = 0;   // of a result
   std::ptrdiff_t pad_top = 0, pad_left = 0;
   std::size_t tiles_down = 0, tiles_across = 0;
+  ChannelLayout in, out;
 
   std::size_t planes() const { return (tile + 2) * (tile + 2); }
 };
@@ -245,6 +256,9 @@ struct SimdKernels {
   void (*winograd_output)(const WinogradShape& shape, const float* products,
                           std::size_t plane_stride, std::size_t row_stride, std::size_t first,
                           std::size_t last, const ResultEnding& ending, float* results);
+  // Filters of `n` outputs side by side, whose taps lie `tap_stride` apart.
+  void (*winograd_filter)(std::size_t tile, const float* taps, std::size_t tap_stride,
+                          float* transformed, std::size_t plane_stride, std::size_t n);
 };
 
 const SimdKernels& simd();
