@@ -62,7 +62,7 @@ struct EpochResult {
 };
 
 struct TrainResult {
-  Graph model = {};                      // as given, with other weights and running statistics
+  Graph model = {};  // as given, ready to run, with other weights and running statistics
   std::vector<EpochResult> epochs = {};  // those before a resume too
   std::int64_t resumed_after = 0;        // so many of them were in the checkpoint
   std::int64_t best_epoch = 0;           // of the smallest validation loss; else the last

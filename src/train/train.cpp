@@ -12,6 +12,7 @@
 #include "train/schedule.h"
 #include "train/scores.h"
 #include "train/weights.h"
+#include "transform/inference_mode.h"
 
 namespace assay {
 
@@ -67,9 +68,9 @@ struct Tally {
 
 class Trainer {
  public:
-  Trainer(Graph graph, const Dataset& training, const Dataset* validation,
+  Trainer(const Graph& graph, const Dataset& training, const Dataset* validation,
           const TrainOptions& options, TrainProgress& progress)
-      : graph_(std::move(graph)),
+      : graph_(in_inference_mode(graph)),
         options_(options),
         progress_(progress),
         loader_(training,

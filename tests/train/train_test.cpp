@@ -134,6 +134,42 @@ TEST_F(Train, DropoutDropsWhatTheSeedDecides) {
   EXPECT_NE(last_loss(1), last_loss(1, 0.0f));
 }
 
+// As exporters leave a model that was being trained.
+Graph network_in_training_mode() {
+  Graph graph = small_network();
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+    Node& node = graph.node(NodeId{i});
+    if (node.is("BatchNormalization")) node.set("training_mode", std::int64_t{1});
+  }
+  return graph;
+}
+
+TEST_F(Train, AModelLeftInTrainingModeBecomesOneToRun) {
+  const TrainResult plain = train_model(small_network(), training_, &validation_, small_training());
+  const TrainResult left =
+      train_model(network_in_training_mode(), training_, &validation_, small_training());
+  EXPECT_EQ(*left.epochs.back().validation_loss, *plain.epochs.back().validation_loss);
+  for (const Node& node : left.model.nodes()) EXPECT_EQ(node.int_or("training_mode", 0), 0);
+  const Loader loader(validation_, {.batch_size = 16});
+  EXPECT_EQ(evaluate(network_in_training_mode(), loader).loss,
+            evaluate(small_network(), loader).loss);
+}
+
+TEST_F(Train, ADropoutLeftInTrainingModeIsIdleInTheModel) {
+  GraphBuilder builder("dropping");
+  const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
+  const ValueId dropped = builder.node(
+      "Dropout", "drop",
+      {input, builder.filled("ratio", {}, 0.5f),
+       builder.constant(
+           "mode", Tensor::of<std::uint8_t>(DataType::Bool, {}, std::vector<std::uint8_t>{1}))});
+  builder.output(Linear(64, 4)(builder, dropped), "output");
+  const TrainResult result =
+      train_model(builder.finish(), training_, &validation_, small_training());
+  const Loader loader(validation_, {.batch_size = 16});
+  EXPECT_NEAR(evaluate(result.model, loader).loss, *result.epochs.back().validation_loss, 1e-6);
+}
+
 TEST_F(Train, InPartsComesToTheSameWeights) {
   const auto trained = [&](std::int64_t parts, std::size_t pieces) {
     TrainOptions options = small_training();
