@@ -14,7 +14,8 @@ namespace assay::cli {
 
 namespace {
 
-std::int64_t bytes_from(const char* flag, const std::string& megabytes) {
+std::optional<std::int64_t> bytes_from(const char* flag, const std::string& megabytes) {
+  if (megabytes.empty()) return {};
   return static_cast<std::int64_t>(parse_decimal(flag, megabytes, 1e-6) * kMegabyte);
 }
 
@@ -51,13 +52,12 @@ std::vector<PlannedTraining> other_batches(const Graph& graph, const TrainingSte
 
 TrainingReportOptions report_options(const TrainingRequest& request,
                                      const TrainingStepOptions& step,
-                                     const TrainingArguments& arguments) {
+                                     std::optional<std::int64_t> budget_bytes) {
   const Bindings& bindings = request.profile.run.bindings;
   TrainingReportOptions report{.top = request.top,
-                               .batches = other_batches(request.graph, step, bindings)};
-  if (arguments.max_mb.empty()) return report;
-  report.budget_bytes = bytes_from("--max-mb", arguments.max_mb);
-  report.largest = largest_batch(request.graph, *report.budget_bytes, step, bindings);
+                               .batches = other_batches(request.graph, step, bindings),
+                               .budget_bytes = budget_bytes};
+  if (budget_bytes) report.largest = largest_batch(request.graph, *budget_bytes, step, bindings);
   return report;
 }
 
@@ -119,6 +119,8 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   TrainingProfileOptions options{.profile = std::move(request.profile),
                                  .step = step_options(arguments)};
   options.step.seed = options.profile.run.seed;
+  const auto budget_of_step = bytes_from("--memory-budget", arguments.memory_budget);
+  const auto budget_of_batch = bytes_from("--max-mb", arguments.max_mb);
   if (!request.folder.empty()) make_folder(request.folder);
   ProgressBar progress(quiet);
   catch_interrupts();
@@ -126,13 +128,12 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   if (options.profile.judge) options.profile.machine = known_machine(progress, machine_warnings);
   TrainingReportOptions report;
   TrainingProfile profile = blaming(request.model, [&] {
-    if (!arguments.memory_budget.empty()) {
+    if (budget_of_step) {
       options.step.pieces =
-          pieces_to_fit(request.graph, bytes_from("--memory-budget", arguments.memory_budget),
-                        options.step, options.profile.run.bindings);
+          pieces_to_fit(request.graph, *budget_of_step, options.step, options.profile.run.bindings);
     }
     request.profile = options.profile;
-    report = report_options(request, options.step, arguments);
+    report = report_options(request, options.step, budget_of_batch);
     return profile_training(std::move(request.graph), request.model, options, &progress);
   });
   auto& warnings = profile.step.warnings;
