@@ -75,7 +75,7 @@ std::string peak_text(const TrainingProfile& profile) {
 
 // How full the arena is from the step's begin to its end.
 std::string memory_curve(const TrainingMemory& memory) {
-  constexpr std::size_t kColumns = 60;
+  constexpr std::size_t kColumns = 52;  // with label and legend a line of the table
   constexpr const char* kLevels[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::size_t steps = memory.by_step.size();
   if (steps < 2) return "";

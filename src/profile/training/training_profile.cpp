@@ -58,13 +58,15 @@ void feed(Program& program, const TrainingStep& step, const TrainingProfileOptio
   program.set_state(state);
 }
 
-// Of the program's steps. A change of layout that belongs to no node is part of what comes next.
+// Of the program's steps. A change of layout is part of what comes next, which asked for it.
 std::vector<Phase> phases_of(const std::vector<ProfileStep>& steps, const TrainingStep& step) {
   std::vector<Phase> phases(steps.size(), Phase::Update);
   Phase next = Phase::Update;
   for (std::size_t i = steps.size(); i-- > 0;) {
-    const auto& layers = steps[i].info.layers;
-    if (!layers.empty()) next = step.phases[layers.front().number];
+    const StepInfo& info = steps[i].info;
+    if (!info.layers.empty() && info.op != "Reorder") {
+      next = step.phases[info.layers.front().number];
+    }
     phases[i] = next;
   }
   return phases;
