@@ -3,26 +3,11 @@
 #include <algorithm>
 
 #include "graph/node_kinds.h"
+#include "transform/reads.h"
 
 namespace assay {
 
 namespace {
-
-// By any node, a body of one, or whoever runs the graph.
-std::vector<bool> read_values(const Graph& graph) {
-  std::vector<bool> is_read(graph.value_count(), false);
-  const auto mark = [&](ValueId id) {
-    if (id.is_valid()) is_read[id.number] = true;
-  };
-  std::ranges::for_each(graph.outputs(), mark);
-  for (const Node& node : graph.nodes()) {
-    std::ranges::for_each(node.inputs, mark);
-    for_each_subgraph(node, [&](const Graph& body) {
-      for (const Capture& capture : body.captures()) mark(capture.outer);
-    });
-  }
-  return is_read;
-}
 
 class Switch {
  public:

@@ -7,7 +7,8 @@
 namespace assay {
 
 // The same model as it is to be run: batch norms by their running statistics, dropouts idle. A
-// batch norm whose statistics somebody reads stays as it is. Values keep their ids.
+// batch norm whose statistics somebody reads stays as it is, and so do bodies of If, Loop and Scan.
+// Values keep their ids.
 Graph in_inference_mode(const Graph& graph);
 
 }  // namespace assay

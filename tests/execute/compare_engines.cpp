@@ -45,7 +45,8 @@ std::vector<Tensor> second_results(const Inferred& model, const ProgramOptions& 
 
 void expect_same_on_any_threads(const Graph& graph, const std::vector<Tensor>& inputs) {
   const Inferred model = infer_shapes(graph);
-  for (const StepInfo& step : compile(model)->steps()) EXPECT_EQ(step.fell_back, "") << step.op;
+  const auto program = compile(model);
+  for (const StepInfo& step : program->steps()) EXPECT_EQ(step.fell_back, "") << step.op;
   const auto reference = second_results(model, {.engine = Engine::Reference}, inputs);
   const auto alone = second_results(model, {.threads = 1, .pin_threads = false}, inputs);
   const Difference difference = compare_results(alone, reference);

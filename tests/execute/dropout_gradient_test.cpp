@@ -58,6 +58,26 @@ TEST(TurnDropoutsOn, MakesThemDropOtherElementsInEveryStep) {
   EXPECT_NEAR(static_cast<double>(zeros), 300 * (1 - 0.75 * 0.5), 45);  // five deviations are 42
 }
 
+// As caffe2's converter leaves them: a mask that nobody reads, of no boolean type.
+TEST(TurnDropoutsOn, LeavesOutMasksThatNobodyReads) {
+  Graph graph;
+  graph.opsets[""] = 9;
+  const ValueType type = tensor_type(DataType::Float32, Shape{6, 50});
+  const ValueId x = graph.add_value("x", type);
+  graph.add_input(x);
+  const ValueId y = graph.add_value("y", type);
+  const ValueId mask = graph.add_value("mask", type);
+  graph.add_node(
+      {.name = "drop", .op = "Dropout", .domain = "", .inputs = {x}, .outputs = {y, mask}});
+  graph.add_output(y);
+  Graph asked = graph;
+  turn_dropouts_on(graph, add_step(graph), 5);
+  const auto zeros = std::ranges::count(results_at(graph, 0)[0].to_double(), 0.0);
+  EXPECT_NEAR(static_cast<double>(zeros), 150, 45);
+  asked.add_output(mask);
+  EXPECT_THROW(turn_dropouts_on(asked, add_step(asked), 5), Error);
+}
+
 TEST(TurnDropoutsOn, IsTheSameOnBothEngines) {
   Graph graph = two_dropouts();
   turn_dropouts_on(graph, add_step(graph), 5);

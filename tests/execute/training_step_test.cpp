@@ -308,6 +308,31 @@ INSTANTIATE_TEST_SUITE_P(
                     NormCase{{3, 5, 40}, 0, ""}, NormCase{{32, 7}, 0, "Relu"},
                     NormCase{{16, 300}, 0, "", 2}, NormCase{{6, 2, 3, 4, 5}, 0, "Relu"}));
 
+// Channels that only fill up a block have no variance: nothing may be divided by it.
+TEST(TrainingStep, NormsWithoutEpsilonStayFinite) {
+  GraphBuilder builder("exact", 5, 17);
+  const ValueId input = builder.input("x", DataType::Float32, Shape{2, 16, 6, 6});
+  const std::vector<std::int64_t> pads = {1, 1, 1, 1};
+  const ValueId images = builder.node(
+      "Conv", "conv", {input, builder.weight("w", {20, 16, 3, 3}, 0.3)}, {{"pads", pads}});
+  const ValueId normed =
+      builder.node("BatchNormalization", "norm",
+                   {images, builder.filled("scale", {20}, 1), builder.filled("shift", {20}, 0),
+                    builder.filled("mean", {20}, 0), builder.filled("variance", {20}, 1)},
+                   {{"epsilon", 0.0f}});
+  builder.output(builder.node("Conv", "conv2", {normed, builder.weight("v", {16, 20, 3, 3}, 0.3)},
+                              {{"pads", pads}}),
+                 "y");
+  const TrainingStep step = step_of(infer_shapes(builder.finish()), {});
+  const auto fast = program_of(step, Engine::OneDnn);
+  const auto plain = program_of(step, Engine::Reference);
+  run_once(*fast, 0.001f, 1);
+  run_once(*plain, 0.001f, 1);
+  const Difference difference = compare_results(fast->state_values(), plain->state_values());
+  EXPECT_TRUE(difference.same_odd_numbers);
+  EXPECT_LT(difference.largest, 1e-4) << difference.where;
+}
+
 // Pixels far from zero: the sum of their squares would leave nothing of their variance.
 TEST(TrainingStep, FindsTheVarianceOfWhatIsFarFromZero) {
   GraphBuilder builder("far", 5, 17);

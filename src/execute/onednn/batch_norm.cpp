@@ -118,13 +118,14 @@ const SimdKernels& kernels_for(const NormShape& shape) {
 // What is left of the gradients once their mean and their part along the images is taken away.
 void find_vectors(const NormShape& shape, const NormBack& back, const Sums& sums) {
   const auto samples = static_cast<double>(shape.samples());
-  for (std::int64_t channel = 0; channel < shape.all_channels(); ++channel) {
+  std::fill(back.even + back.real_channels, back.even + shape.all_channels(), 0.0f);
+  std::fill(back.along + back.real_channels, back.along + shape.all_channels(), 0.0f);
+  for (std::int64_t channel = 0; channel < back.real_channels; ++channel) {
     const auto [given, along] = sums.of_channel(channel);
     const double inverse =
         1.0 / (static_cast<double>(back.variance[channel]) + static_cast<double>(back.epsilon));
     back.even[channel] = static_cast<float>(given / samples);
     back.along[channel] = static_cast<float>(along / samples * inverse);
-    if (channel >= back.real_channels) continue;
     back.by_shift[channel] = static_cast<float>(given);
     back.by_scale[channel] = static_cast<float>(along * std::sqrt(inverse));
   }

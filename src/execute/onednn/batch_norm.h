@@ -30,8 +30,8 @@ struct BatchMoments {
 void find_moments(const NormShape& shape, int threads, const float* images, double* room,
                   const BatchMoments& moments);
 
-// The vectors that NormGradient asks for: `sums` and `products` of all channels become the
-// gradients of shift and scale.
+// Operands and results of a gradient; `even` and `along` are room for the vectors that the last
+// pass, NormGradient, asks for.
 struct NormBack {
   const float* images = nullptr;
   const float* gradients = nullptr;

@@ -14,7 +14,7 @@ constexpr std::size_t kMostOperands = 8;
 
 // What one link does to the running block. Operands are numbered; -1 means a constant number.
 struct Link {
-  enum class Kind { Load, Unary, Binary, ReversedBinary, Select, Normalise, Dropout };
+  enum class Kind { Unary, Binary, ReversedBinary, Select, Normalise, Dropout };
   Kind kind = Kind::Unary;
   UnaryOp unary = UnaryOp::Copy;
   BinaryOp binary = BinaryOp::Add;

@@ -1,9 +1,8 @@
 #include "execute/onednn/convolution_layer.h"
 
-#include "execute/onednn/own_convolution.h"
-
 #include "base/checked.h"
 #include "base/text.h"
+#include "execute/onednn/own_convolution.h"
 
 namespace assay::onednn {
 

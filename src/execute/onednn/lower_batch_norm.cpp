@@ -86,10 +86,6 @@ bool takes_vectors(const Lowering& lowering, const Node& node, std::size_t first
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 // Scale over standard deviation, and shift, of every channel; zeros for padding.
 void find_factors(const NormShape& shape, std::int64_t channels, float epsilon,
                   const float* variance, const float* scale, const float* shift, float* factors,
@@ -104,16 +100,20 @@ void find_factors(const NormShape& shape, std::int64_t channels, float epsilon,
   std::fill(shifts + channels, shifts + shape.all_channels(), 0.0f);
 }
 
+float epsilon_of(const Node& norm) {
+  return norm.float_or("epsilon", 1e-5f);
+}
+
 bool is_norm_gradient(const Node& node) {
   return node.domain == kOwnDomain && node.op == "BatchNormalizationGradient";
 }
 
-// For those of this very norm: of the same images, and with the same scale.
+// For those of this very norm: of the same images, with the same scale and epsilon.
 void keep_for_gradients(Lowering& lowering, const Node& norm, const BatchVectors& found) {
   for (const NodeId reader : lowering.readers(norm.inputs[0])) {
     const Node& gradient = lowering.node(reader);
     if (!is_norm_gradient(gradient) || gradient.inputs[0] != norm.inputs[0]) continue;
-    if (gradient.inputs[1] != norm.inputs[1]) continue;
+    if (gradient.inputs[1] != norm.inputs[1] || epsilon_of(gradient) != epsilon_of(norm)) continue;
     lowering.keep_for(reader, {found.mean, found.variance, found.factor, found.shift});
   }
 }
@@ -146,7 +146,7 @@ std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id
     draft.writes.push_back(one.to);
   }
   const float momentum = node.float_or("momentum", 0.9f);
-  const float epsilon = node.float_or("epsilon", 1e-5f);
+  const float epsilon = epsilon_of(node);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     std::vector<Runner> followers;
     for (const RunningStatistic& one : statistics) followers.push_back(follow(one, momentum, at));
@@ -201,7 +201,7 @@ bool lower_backward(Lowering& lowering, const Backward& what) {
                   .writes = {result, by_scale, by_shift},
                   .scratch = {even.buffer, along.buffer, room.buffer}};
   if (what.relu.is_valid()) draft.nodes.push_back(what.relu);
-  const float epsilon = node.float_or("epsilon", 1e-5f);
+  const float epsilon = epsilon_of(node);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     const NormBack back{
         .images = at.floats(images),

@@ -11,15 +11,11 @@ namespace {
 
 constexpr auto kUnits = static_cast<std::size_t>(kPanelUnits);
 
-bool uses_panel_products(const RecurrentSizes& sizes) {
-  return sizes.batch >= kRowsWorthPanels;
-}
-
 // Columns of the recurrent weights that lie together: as the panel product wants them, or a whole
 // panel of units.
 std::int64_t packed_columns(const RecurrentSizes& sizes) {
-  return uses_panel_products(sizes) ? static_cast<std::int64_t>(simd().panel_width)
-                                    : sizes.panel_width();
+  return are_worth_panels(sizes.batch) ? static_cast<std::int64_t>(simd().panel_width)
+                                       : sizes.panel_width();
 }
 
 // Where the parts of packed weights begin. Rows of a panel lie together: gate by gate, 32 units
@@ -191,7 +187,7 @@ class Run {
   // out[row] += state[row] · R for `columns` columns of the panel from `first` on.
   void add_recurrent(float* out, std::int64_t out_stride, const float* from, std::int64_t panel,
                      std::int64_t first, std::int64_t columns) const {
-    if (uses_panel_products(s_)) {
+    if (are_worth_panels(s_.batch)) {
       const float* panels = w_.recurrent + (panel * s_.panel_width() + first) * s_.hidden;
       add_panel_products({from, s_.batch, s_.padded()}, panels, s_.hidden, s_.hidden, columns, out,
                          out_stride);

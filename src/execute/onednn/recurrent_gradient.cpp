@@ -15,16 +15,12 @@ std::int64_t delta_row(const RecurrentSizes& sizes) {
   return (sizes.linear_before_reset ? 4 : sizes.gates) * sizes.hidden;
 }
 
-bool uses_panels(const RecurrentSizes& sizes) {
-  return sizes.batch >= kRowsWorthPanels;
-}
-
 std::int64_t delta_floats(const RecurrentSizes& sizes) {
   return sizes.rows() * delta_row(sizes);
 }
 
 std::int64_t packed_floats(const RecurrentSizes& sizes) {
-  return uses_panels(sizes) ? sizes.weight_rows() * sizes.padded() : 0;
+  return are_worth_panels(sizes.batch) ? sizes.weight_rows() * sizes.padded() : 0;
 }
 
 // What the working space is divided into.
@@ -49,7 +45,7 @@ class Back {
   void prepare() {
     load_state(s_, b_.last_hidden, at_.hidden);
     load_state(s_, b_.last_cell, at_.cell);
-    if (uses_panels(s_)) pack_recurrent_weights();
+    if (are_worth_panels(s_.batch)) pack_recurrent_weights();
   }
 
   void deltas_of(std::int64_t time, std::int64_t panel) {
@@ -130,7 +126,7 @@ class Back {
                      std::int64_t first, std::int64_t last) const {
     const std::int64_t unit = first * kPanelUnits;
     const float* deltas = deltas_at(time, 0) + start;
-    if (uses_panels(s_)) {
+    if (are_worth_panels(s_.batch)) {
       const auto width = static_cast<std::int64_t>(simd().panel_width);
       const float* panels = at_.packed + unit * s_.weight_rows() + start * width;
       add_panel_products({deltas, s_.batch, delta_row(s_)}, panels, s_.weight_rows(), depth,
@@ -209,15 +205,23 @@ class Back {
     if (s_.linear_before_reset) sum_deltas(3 * s_.hidden, s_.hidden, of_input + 2 * s_.hidden);
   }
 
+  // A piece of columns at a time.
   void sum_deltas(std::int64_t column, std::int64_t count, float* to) const {
-    in_parallel(threads_, count, [&](std::int64_t first, std::int64_t last) {
-      std::fill(to + first, to + last, 0.0f);
-      for (std::int64_t row = 0; row < s_.rows(); ++row) {
-        const float* deltas = at_.deltas + row * delta_row(s_) + column;
-        simd().binary(BinaryOp::Add, to + first, deltas + first, to + first,
-                      static_cast<std::size_t>(last - first));
-      }
-    });
+    constexpr std::int64_t kPiece = 64;
+    in_parallel(threads_, (count + kPiece - 1) / kPiece,
+                [&](std::int64_t first, std::int64_t last) {
+                  for (std::int64_t piece = first; piece < last; ++piece) {
+                    const std::int64_t begin = piece * kPiece;
+                    const std::int64_t width = std::min(kPiece, count - begin);
+                    const NormRows rows{static_cast<std::size_t>(s_.rows()),
+                                        static_cast<std::size_t>(delta_row(s_)),
+                                        static_cast<std::size_t>(width)};
+                    double sums[kPiece] = {};
+                    simd().column_sums(rows, at_.deltas + column + begin, sums);
+                    for (std::int64_t i = 0; i < width; ++i)
+                      to[begin + i] = static_cast<float>(sums[i]);
+                  }
+                });
   }
 
   void clear(float* state, std::int64_t first, std::int64_t last) const {

@@ -78,7 +78,8 @@ std::vector<Taps> reversed_taps(const std::vector<Taps>& taps, std::int64_t inpu
 
 namespace {
 
-// What shrinks goes first by whole rows, what grows last.
+// What shrinks goes first, what grows last, so that little is in between; among equals, what
+// shrinks goes by whole rows and what grows the other way round.
 std::vector<std::size_t> order_of_axes(const Dims& from,
                                        const std::vector<std::vector<Taps>>& taps) {
   std::vector<std::size_t> axes;
@@ -89,6 +90,9 @@ std::vector<std::size_t> order_of_axes(const Dims& from,
     growth *= static_cast<double>(taps[axis].size()) / static_cast<double>(from[axis]);
   }
   if (growth > 1) std::ranges::reverse(axes);
+  std::ranges::stable_sort(axes, {}, [&](std::size_t axis) {
+    return static_cast<double>(taps[axis].size()) / static_cast<double>(from[axis]);
+  });
   return axes;
 }
 

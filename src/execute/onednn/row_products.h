@@ -8,8 +8,10 @@
 
 namespace assay::onednn {
 
-// From this many rows on, panels are read less often than the matrix would be row after row.
-constexpr std::int64_t kRowsWorthPanels = 4;
+// Whether panels are read less often than the matrix would be row after row.
+constexpr bool are_worth_panels(std::int64_t rows) {
+  return rows >= 4;
+}
 
 struct RowsOf {
   const float* first = nullptr;

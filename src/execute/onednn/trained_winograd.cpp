@@ -1,5 +1,6 @@
 #include "execute/onednn/trained_winograd.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "execute/threads.h"
@@ -9,6 +10,11 @@ namespace assay::onednn {
 namespace {
 
 constexpr std::size_t kLargestBlock = 16;
+
+// Additions and multiplications of the transform of one filter.
+constexpr std::int64_t filter_transform_flops(std::size_t tile) {
+  return tile == 2 ? 7 * 5 : 9 * 12;
+}
 
 // The gradient of the images is a convolution too, of the gradient of the results with the filters
 // turned around, which reaches as far beyond the border as the other falls short of it.
@@ -29,6 +35,7 @@ TrainedWinograd::TrainedWinograd(Direction direction, std::size_t tile, const Wi
                                  std::size_t block, const ConvolutionEnding& ending, int threads,
                                  const SimdKernels& kernels)
     : direction_(direction),
+      tile_(tile),
       inputs_(static_cast<std::size_t>(inputs)),
       outputs_(static_cast<std::size_t>(outputs)),
       block_(block),
@@ -40,6 +47,11 @@ TrainedWinograd::TrainedWinograd(Direction direction, std::size_t tile, const Wi
 
 std::size_t TrainedWinograd::scratch_floats() const {
   return winograd_.scratch_floats() + winograd_.weight_floats();
+}
+
+std::int64_t TrainedWinograd::flops() const {
+  return winograd_.flops() +
+         static_cast<std::int64_t>(inputs_ * outputs_) * filter_transform_flops(tile_);
 }
 
 std::size_t TrainedWinograd::block_at(std::size_t output_block, std::size_t input_block) const {
@@ -86,6 +98,8 @@ void TrainedWinograd::pack_weights(const float* weights, float* packed) const {
 void TrainedWinograd::run(const ConvolutionOperands& operands) const {
   float* transformed = operands.scratch + winograd_.scratch_floats();
   const bool is_forward = direction_ == Direction::Forward;
+  // Columns that only fill up a panel are multiplied too, and should not be slow numbers.
+  if (!winograd_.fills_panels()) std::fill_n(transformed, winograd_.weight_floats(), 0.0f);
   for_each_in_parallel(threads_, (is_forward ? outputs_ : inputs_) / block_, [&](std::size_t i) {
     if (is_forward) {
       transform_forward(operands.weights, i, transformed);

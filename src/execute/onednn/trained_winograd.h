@@ -20,7 +20,7 @@ class TrainedWinograd : public OwnConvolution {
 
   std::size_t weight_floats() const override { return 9 * inputs_ * outputs_; }
   std::size_t scratch_floats() const override;
-  std::int64_t flops() const override { return winograd_.flops(); }
+  std::int64_t flops() const override;
   bool adds() const override { return winograd_.adds(); }
   void pack_weights(const float* weights, float* packed) const override;
   void run(const ConvolutionOperands& operands) const override;
@@ -31,6 +31,7 @@ class TrainedWinograd : public OwnConvolution {
   std::size_t block_at(std::size_t output_block, std::size_t input_block) const;
 
   Direction direction_;
+  std::size_t tile_;
   std::size_t inputs_;
   std::size_t outputs_;
   std::size_t block_;

@@ -220,6 +220,8 @@ struct SimdKernels {
                               const float* gradients, float* out, std::size_t n);
   void (*gelu_gradient)(bool by_tanh, const float* in, const float* gradients, float* out,
                         std::size_t n);
+  // Adds each column to the sums.
+  void (*column_sums)(const NormRows& rows, const float* in, double* sums);
   // Adds each column's distances from its pivot, and their squares, to the sums.
   void (*norm_sums)(const NormRows& rows, const float* pivots, const float* in, double* sums,
                     double* squares);
