@@ -39,6 +39,7 @@ struct TrainOptions {
   Loss loss = Loss::CrossEntropy;  // or the mean squared error from 1 for the class, 0 for others
   Schedule schedule = Schedule::Constant;
   std::uint64_t seed = 0;  // of the order of samples, and of what dropouts drop
+  bool shuffle = true;     // else every epoch has the order of the data set
   // Stops after so many epochs without a smaller loss on the validation data, and takes the weights
   // of the epoch that had the smallest; 0: never.
   std::int64_t patience = 0;

@@ -38,6 +38,7 @@ struct Arguments {
   EngineArguments engine = {};
   std::string accumulate = {};
   std::string recompute = {};
+  bool no_shuffle = false;
   bool resume = false;
   bool evaluate_only = false;
   bool confusion = false;
@@ -96,6 +97,7 @@ TrainOptions train_options(const Arguments& arguments) {
   }
   options.checkpoint = arguments.checkpoint;
   options.resume = arguments.resume;
+  options.shuffle = !arguments.no_shuffle;
   options.accumulate = count_or("--accumulate", arguments.accumulate, 1);
   options.pieces = static_cast<std::size_t>(count_or("--recompute", arguments.recompute, 1));
   RunOptions engine;
@@ -253,6 +255,8 @@ void add_data_options(CLI::App& train, Arguments& arguments) {
       ->required();
   train.add_option("--dataset-folder", arguments.folder, "where the files of a known one are");
   train.add_option("--train-subset", arguments.train_subset, "train on N samples drawn at random");
+  train.add_flag("--no-shuffle", arguments.no_shuffle,
+                 "take samples in the order they are stored in, in every epoch");
   train.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
 }
 

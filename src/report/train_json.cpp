@@ -30,6 +30,7 @@ Json options_json(const TrainReport& report) {
           {"weight_decay", options.optimizer.weight_decay},
           {"loss", name(options.loss)},
           {"seed", options.seed},
+          {"shuffle", options.shuffle},
           {"early_stop", options.patience},
           {"engine", name(options.program.engine)},
           {"optimize_for", name(options.program.optimize_for)},

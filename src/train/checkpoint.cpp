@@ -190,6 +190,7 @@ TrainingSetup setup_of(const Graph& model, const Dataset& training, const Datase
           {"optimizer", described(options.optimizer)},
           {"loss", std::string(name(options.loss))},
           {"seed", fmt::format("{}", options.seed)},
+          {"order of samples", options.shuffle ? "shuffled" : "as stored"},
           {"patience", fmt::format("{}", options.patience)}};
 }
 

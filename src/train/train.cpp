@@ -73,8 +73,10 @@ class Trainer {
       : graph_(in_inference_mode(graph)),
         options_(options),
         progress_(progress),
-        loader_(training,
-                {.batch_size = options.batch_size, .seed = options.seed, .drop_last = true}),
+        loader_(training, {.batch_size = options.batch_size,
+                           .seed = options.seed,
+                           .shuffle = options.shuffle,
+                           .drop_last = true}),
         bound_(bind_to_data(graph_, training, options.batch_size / options.accumulate)) {
     if (validation != nullptr) {
       const std::int64_t batch_size = std::min(options.batch_size, validation->size());

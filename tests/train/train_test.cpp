@@ -69,6 +69,18 @@ TEST_F(Train, IsTheSameToTheBitEveryTime) {
   }
 }
 
+TEST_F(Train, TheSeedDecidesTheOrderUnlessThatIsTheDatas) {
+  const auto last_loss = [&](std::uint64_t seed, bool shuffle) {
+    TrainOptions options = small_training();
+    options.seed = seed;
+    options.shuffle = shuffle;
+    return train_model(small_network(), training_, nullptr, options).epochs.back().loss;
+  };
+  EXPECT_EQ(last_loss(1, false), last_loss(2, false));
+  EXPECT_NE(last_loss(1, true), last_loss(2, true));
+  EXPECT_NE(last_loss(1, true), last_loss(1, false));
+}
+
 TEST_F(Train, AnotherSeedGivesOtherWeights) {
   TrainOptions options = small_training();
   const TrainResult first = train(options);
