@@ -141,14 +141,10 @@ TEST(DropoutGradient, OfATrainingOneWithASeedIsTheSameOnBothEngines) {
   builder.output(builder.node("Dropout", "drop", {x, builder.scalar("ratio", 0.4f), trains},
                               {{"seed", std::int64_t{3}}}),
                  "y");
-  Graph graph = infer_shapes(builder.finish()).graph;
-  const ValueId loss = add_sum_of_squares(graph);
-  const std::vector<ValueId> by = {graph.inputs()[0]};
-  Differentiated both = differentiate(infer_shapes(graph), loss, by);
-  both.graph.add_output(both.gradients[0].gradient);
-  const auto inputs = random_inputs(compile(infer_shapes(both.graph))->inputs(), 3);
-  const auto fast = results_of(both.graph, Engine::OneDnn, 2, inputs);
-  const auto plain = results_of(both.graph, Engine::Reference, 1, inputs);
+  const Graph both = with_gradient_of_input(builder.finish());
+  const auto inputs = random_inputs(compile(infer_shapes(both))->inputs(), 3);
+  const auto fast = results_of(both, Engine::OneDnn, 2, inputs);
+  const auto plain = results_of(both, Engine::Reference, 1, inputs);
   EXPECT_EQ(fast[0], plain[0]);
   EXPECT_LT(compare_results(fast, plain).largest, 1e-6);
   EXPECT_GT(std::ranges::count(plain[0].to_double(), 0.0), 300);

@@ -116,4 +116,13 @@ double worst_error(const Case& one, std::int64_t opset) {
   return error / std::max(largest, 1e-3);
 }
 
+Graph with_gradient_of_input(const Graph& graph) {
+  Graph inferred = infer_shapes(graph).graph;
+  const ValueId loss = add_sum_of_squares(inferred);
+  const std::vector<ValueId> by = {inferred.inputs()[0]};
+  Differentiated both = differentiate(infer_shapes(inferred), loss, by);
+  both.graph.add_output(both.gradients[0].gradient);
+  return std::move(both.graph);
+}
+
 }  // namespace assay

@@ -33,4 +33,8 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs);
 // The largest difference between a gradient and the slope, relative to the largest gradient.
 double worst_error(const Case& one, std::int64_t opset = 17);
 
+// The graph with the gradient of its first input, of the sum of its output's squares, as one more
+// output.
+Graph with_gradient_of_input(const Graph& graph);
+
 }  // namespace assay

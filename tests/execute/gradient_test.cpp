@@ -483,13 +483,9 @@ TEST(Resize, IsTheSameOnBothEngines) {
                          {{"mode", std::string(mode)},
                           {"coordinate_transformation_mode", std::string(coordinates)}}),
             "y");
-        Graph graph = infer_shapes(builder.finish()).graph;
-        const ValueId loss = add_sum_of_squares(graph);
-        const std::vector<ValueId> by = {graph.inputs()[0]};
-        Differentiated both = differentiate(infer_shapes(graph), loss, by);
-        both.graph.add_output(both.gradients[0].gradient);
-        const auto inputs = random_inputs(compile(infer_shapes(both.graph))->inputs(), 5);
-        expect_same_on_any_threads(both.graph, inputs);
+        const Graph both = with_gradient_of_input(builder.finish());
+        const auto inputs = random_inputs(compile(infer_shapes(both))->inputs(), 5);
+        expect_same_on_any_threads(both, inputs);
       }
     }
   }
