@@ -4,13 +4,12 @@
 
 #include "assay/device_list.h"
 #include "assay/fit_report.h"
+#include "assay/stored_calibration.h"
+#include "assay/stored_machine.h"
 #include "base/fail.h"
-#include "cli/cache.h"
-#include "cli/calibration_networks.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device_options.h"
-#include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -41,52 +40,6 @@ constexpr const char* kExamples = R"(Examples:
   assay fit --validate                              how well networks are predicted from each other
 The first time, built-in networks are run for some two minutes to see how near its ceilings each
 kind of layer comes here; that is kept.)";
-
-// Nothing where none was kept, where other ceilings have been measured since, or where the file is
-// damaged.
-std::optional<Calibration> kept_calibration(const std::optional<std::string>& path,
-                                            const Machine& machine) {
-  const auto text = kept_text(path);
-  if (!text) return {};
-  try {
-    Calibration calibration = parse_calibration_json(*text, *path);
-    if (calibration.ceilings_of != machine.measured_at) return {};
-    return calibration;
-  } catch (const Error&) {
-    return {};  // it is measured again, and the file made anew
-  }
-}
-
-void warn_of_disturbance(const Calibration& calibration, std::vector<std::string>& warnings) {
-  if (calibration.is_trustworthy()) return;
-  warnings.push_back(fmt::format(
-      "when this machine was calibrated ({}), something else ran beside {} of {} "
-      "networks: estimates are doubtful; run 'assay fit --recalibrate' when it is quiet",
-      calibration.measured_at, calibration.disturbed.size(), calibration.held_out.size()));
-}
-
-// One that something else ran beside does not replace a better one.
-void keep_calibration(const Calibration& calibration, const std::optional<Calibration>& before,
-                      const std::optional<std::string>& path, std::vector<std::string>& warnings) {
-  warn_of_disturbance(calibration, warnings);
-  if (!calibration.is_trustworthy() && before && before->is_trustworthy()) return;
-  std::string why_not = keep_text(path, calibration_json(calibration), "the calibration is");
-  if (!why_not.empty()) warnings.push_back(std::move(why_not));
-}
-
-Calibration known_calibration(const Machine& machine, bool again, Progress& progress,
-                              std::vector<std::string>& warnings) {
-  const auto path = cache_path("calibration", fingerprint(machine.topology));
-  auto kept = kept_calibration(path, machine);
-  if (kept && !again) {
-    warn_of_disturbance(*kept, warnings);
-    return std::move(*kept);
-  }
-  const auto threads = static_cast<int>(machine.topology.usable.size());
-  Calibration calibration = calibrate(machine, threads, calibration_networks(), &progress);
-  keep_calibration(calibration, kept, path, warnings);
-  return calibration;
-}
 
 std::optional<double> limit_of(const char* flag, const std::string& text) {
   if (text.empty()) return {};
@@ -151,9 +104,9 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
   catch_interrupts();
   std::vector<std::string> warnings;
   ProgressBar progress(quiet);
-  const Machine machine = known_machine(progress, warnings);
-  const Calibration calibration =
-      known_calibration(machine, arguments.recalibrate, progress, warnings);
+  const Machine machine = cached_or_measured_machine(warnings, &progress);
+  const Calibration calibration = cached_or_measured_calibration(
+      machine, warnings, {.recalibrate = arguments.recalibrate}, &progress);
   if (arguments.validate) {
     print_data(arguments.json ? calibration_json(calibration) : held_out_table(calibration));
     print_warnings(warnings, quiet);

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "assay/machine_report.h"
+#include "assay/stored_machine.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/machine_cache.h"
 
 namespace assay::cli {
 
@@ -24,9 +24,10 @@ constexpr const char* kExamples = R"(Examples:
 
 Machine wanted_machine(const Arguments& arguments, bool quiet, std::vector<std::string>& warnings) {
   ProgressBar progress(quiet);
-  if (!arguments.refresh && !arguments.quick) return known_machine(progress, warnings);
-  Machine machine = measured_machine(read_topology(), {.quick = arguments.quick}, progress);
-  if (!arguments.quick) keep_machine(machine, warnings);
+  if (!arguments.refresh && !arguments.quick)
+    return cached_or_measured_machine(warnings, &progress);
+  Machine machine = measure_machine({.quick = arguments.quick}, &progress);
+  if (!arguments.quick) cache_machine(machine, warnings);
   return machine;
 }
 

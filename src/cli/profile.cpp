@@ -6,13 +6,13 @@
 #include "assay/hardware_summary.h"
 #include "assay/profile.h"
 #include "assay/profile_report.h"
+#include "assay/stored_machine.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
 #include "cli/folder.h"
-#include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/profile_gate.h"
@@ -140,7 +140,8 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   Progress& progress = turns ? static_cast<Progress&>(*turns) : bar;
   catch_interrupts();
   std::vector<std::string> machine_warnings;
-  if (request.options.judge) request.options.machine = known_machine(progress, machine_warnings);
+  if (request.options.judge)
+    request.options.machine = cached_or_measured_machine(machine_warnings, &progress);
   Profile profile = blaming(arguments.model.model, [&] {
     return profile_model(std::move(request.model.graph), arguments.model.model, request.options,
                          &progress);

@@ -1,11 +1,11 @@
 #include "cli/profile_training.h"
 
+#include "assay/stored_machine.h"
 #include "assay/training_profile_report.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "base/megabytes.h"
 #include "cli/folder.h"
-#include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/profile_gate.h"
@@ -125,7 +125,8 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> machine_warnings;
-  if (options.profile.judge) options.profile.machine = known_machine(progress, machine_warnings);
+  if (options.profile.judge)
+    options.profile.machine = cached_or_measured_machine(machine_warnings, &progress);
   TrainingReportOptions report;
   TrainingProfile profile = blaming(request.model, [&] {
     if (budget_of_step) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "assay/stored_machine.h"
 #include "assay/stream_report.h"
 #include "assay/zoo.h"
 #include "base/atomic_file.h"
@@ -9,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
-#include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -155,7 +155,7 @@ StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> warnings;
-  request.profile.machine = known_machine(progress, warnings);
+  request.profile.machine = cached_or_measured_machine(warnings, &progress);
   StreamReport report{.profile = estimated(request, progress)};
   report.profile.warnings.insert(report.profile.warnings.end(), warnings.begin(), warnings.end());
   if (request.stream || request.search) {

@@ -4,10 +4,11 @@
 
 #include "assay/onnx.h"
 #include "assay/train_report.h"
+#include "assay/training_data.h"
 #include "base/atomic_file.h"
+#include "base/cache_file.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "cli/cache.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
@@ -108,53 +109,14 @@ TrainOptions train_options(const Arguments& arguments) {
   return options;
 }
 
-struct Data {
-  Dataset training = {};
-  Dataset validation = {};
-  std::vector<std::string> warnings = {};
-};
-
-// Samples that are made up have the shape that the model takes.
-std::vector<std::int64_t> sample_dims_of(const Graph& graph, std::vector<std::int64_t> otherwise) {
-  if (graph.inputs().empty()) return otherwise;
-  const ValueType& type = graph.value(graph.inputs()[0]).type;
-  if (!type.shape || type.shape->rank() < 2) return otherwise;
-  const auto dims = type.shape->values();
-  const std::vector<std::int64_t> sample(dims.begin() + 1, dims.end());
-  const bool is_known = std::ranges::all_of(sample, [](std::int64_t dim) { return dim > 0; });
-  return is_known ? sample : otherwise;
-}
-
-Dataset limited(const Dataset& dataset, std::int64_t count, std::uint64_t seed) {
-  const bool is_whole = count == 0 || count == dataset.size();
-  return is_whole ? dataset : subset(dataset, count, seed);
-}
-
-// A tenth, unless --val-subset says how many.
-Data split_data(const Dataset& whole, std::int64_t train_count, std::int64_t val_count,
-                std::uint64_t seed) {
-  const std::int64_t kept =
-      val_count > 0 ? val_count : std::max<std::int64_t>(1, whole.size() / 10);
-  auto [validation, training] = split_off(whole, kept, seed);
-  return {.training = limited(training, train_count, seed),
-          .validation = validation,
-          .warnings = {fmt::format("data set '{}' has no test part: {} of its {} samples are kept "
-                                   "to validate",
-                                   whole.name, kept, whole.size())}};
-}
-
-Data load_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed) {
-  const std::int64_t train_count = count_or("--train-subset", arguments.train_subset, 0);
-  const std::int64_t val_count = count_or("--val-subset", arguments.val_subset, 0);
-  DatasetOptions options = {.folder = arguments.folder, .seed = seed};
+TrainingData load_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed) {
+  TrainingDataOptions options = {
+      .folder = arguments.folder,
+      .training_samples = count_or("--train-subset", arguments.train_subset, 0),
+      .validation_samples = count_or("--val-subset", arguments.val_subset, 0),
+      .seed = seed};
   options.sample_dims = sample_dims_of(graph, options.sample_dims);
-  options.size = train_count;  // no more are made up than are asked for
-  const Dataset whole = load_dataset(arguments.dataset, options);
-  if (!has_test_part(arguments.dataset)) return split_data(whole, train_count, val_count, seed);
-  options.split = Split::Test;
-  options.size = val_count;
-  return {.training = limited(whole, train_count, seed),
-          .validation = limited(load_dataset(arguments.dataset, options), val_count, seed)};
+  return load_training_data(arguments.dataset, options);
 }
 
 // Found out now, not after hours of training.
@@ -184,8 +146,8 @@ void write_model(const Graph& model, const std::string& path, Progress& progress
   write_onnx(infer_shapes(model).graph, path, {}, &progress);
 }
 
-void train(const Arguments& arguments, const Data& data, Graph graph, TrainingProgress& progress,
-           TrainReport& report) {
+void train(const Arguments& arguments, const TrainingData& data, Graph graph,
+           TrainingProgress& progress, TrainReport& report) {
   report.result =
       train_model(std::move(graph), data.training, &data.validation, report.options, &progress);
   if (arguments.output.empty()) {
@@ -196,8 +158,8 @@ void train(const Arguments& arguments, const Data& data, Graph graph, TrainingPr
   report.file = arguments.output;
 }
 
-Evaluation judged(const Graph& model, const Data& data, const TrainOptions& options, bool confusion,
-                  Progress& progress) {
+Evaluation judged(const Graph& model, const TrainingData& data, const TrainOptions& options,
+                  bool confusion, Progress& progress) {
   const std::int64_t batch_size = std::min(options.batch_size, data.validation.size());
   const Loader loader(data.validation, {.batch_size = batch_size, .shuffle = false});
   return evaluate(model, loader,
@@ -209,7 +171,7 @@ Exit run_train(const Arguments& arguments, bool quiet) {
   TrainReport report = {.options = train_options(arguments)};
   check_writable(arguments);
   Graph graph = load_model(arguments.model);
-  const Data data = load_data(arguments, graph, report.options.seed);
+  const TrainingData data = load_data(arguments, graph, report.options.seed);
   report.model = summary_of(graph, arguments.model);
   report.dataset = trained_on(data.training, &data.validation);
   catch_interrupts();

@@ -1,10 +1,10 @@
 #include "assay/device_file.h"
 
 #include "assay/device_list.h"
-#include "assay/machine_report.h"
+#include "assay/stored_machine.h"
 #include "base/mapped_file.h"
-#include "report/device_catalogue_text.h"
-#include "report/strict_json.h"
+#include "store/device_catalogue_text.h"
+#include "store/strict_json.h"
 
 namespace assay {
 

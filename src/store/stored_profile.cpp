@@ -1,6 +1,7 @@
 // Reads back what profile_json wrote. The file may be anything: every field is checked.
-#include "assay/profile_report.h"
-#include "report/json_reader.h"
+#include "assay/stored_profile.h"
+
+#include "store/json_reader.h"
 
 namespace assay {
 

@@ -1,10 +1,10 @@
 // Layers of sizes and kinds that the built-in networks lack, as small networks of their own.
+#include "profile/fit/calibration_probes.h"
 #include "assay/bind.h"
 #include "assay/layers.h"
 #include "assay/zoo.h"
-#include "cli/calibration_networks.h"
 
-namespace assay::cli {
+namespace assay {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::vector<CalibrationNetwork> calibration_probes() {
           zoo_probe("lstm:length=32,inputs=64,hidden=384", kFamily)};
 }
 
-}  // namespace assay::cli
+}  // namespace assay

@@ -1,6 +1,6 @@
 // Reads back what machine_json wrote. The file may be anything: every field is checked.
-#include "assay/machine_report.h"
-#include "report/json_reader.h"
+#include "assay/stored_machine.h"
+#include "store/json_reader.h"
 
 namespace assay {
 

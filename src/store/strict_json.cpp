@@ -1,4 +1,4 @@
-#include "report/strict_json.h"
+#include "store/strict_json.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "report/stored_figures.h"
+#include "store/stored_figures.h"
 
 #include <algorithm>
 #include <cmath>

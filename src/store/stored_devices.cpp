@@ -6,8 +6,8 @@
 #include "assay/device_list.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "report/stored_figures.h"
-#include "report/strict_json.h"
+#include "store/stored_figures.h"
+#include "store/strict_json.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "report/json_reader.h"
+#include "store/json_reader.h"
 
 #include <algorithm>
 #include <cmath>

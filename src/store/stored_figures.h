@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "report/device_fields.h"
-#include "report/json_reader.h"
+#include "store/json_reader.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "cli/cache.h"
+#include "base/cache_file.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "assay/error.h"
 #include "base/atomic_file.h"
 
-namespace assay::cli {
+namespace assay {
 
 namespace {
 
@@ -33,13 +33,13 @@ std::uint64_t hash_of(const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> cache_path(const std::string& kind, const std::string& subject) {
+std::optional<std::string> cache_path(const std::string& kind, const std::string& key) {
   const auto folder = cache_folder();
   if (!folder) return {};
-  return *folder / fmt::format("{}-{:016x}.json", kind, hash_of(subject));
+  return *folder / fmt::format("{}-{:016x}.json", kind, hash_of(key));
 }
 
-std::optional<std::string> kept_text(const std::optional<std::string>& path) {
+std::optional<std::string> read_cache(const std::optional<std::string>& path) {
   if (!path) return {};
   std::ifstream file(*path);
   if (!file) return {};
@@ -48,10 +48,10 @@ std::optional<std::string> kept_text(const std::optional<std::string>& path) {
   return text.str();
 }
 
-std::string keep_text(const std::optional<std::string>& path, const std::string& text,
-                      const std::string& what) {
+std::string write_cache(const std::optional<std::string>& path, const std::string& text,
+                        const std::string& what) {
   if (!path) {
-    return fmt::format("neither XDG_CACHE_HOME nor HOME is set: {} not kept for next time", what);
+    return fmt::format("neither XDG_CACHE_HOME nor HOME is set: {} not cached", what);
   }
   try {
     std::error_code failed;
@@ -59,8 +59,8 @@ std::string keep_text(const std::optional<std::string>& path, const std::string&
     write_file(*path, text);
     return "";
   } catch (const Error& error) {
-    return fmt::format("{} not kept for next time: {}", what, error.what());
+    return fmt::format("{} not cached: {}", what, error.what());
   }
 }
 
-}  // namespace assay::cli
+}  // namespace assay

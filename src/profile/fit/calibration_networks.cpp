@@ -1,8 +1,8 @@
-#include "cli/calibration_networks.h"
-
+#include "assay/fit.h"
 #include "assay/zoo.h"
+#include "profile/fit/calibration_probes.h"
 
-namespace assay::cli {
+namespace assay {
 
 // Networks of every kind, small and large, at more than one batch size.
 std::vector<CalibrationNetwork> calibration_networks() {
@@ -19,4 +19,4 @@ std::vector<CalibrationNetwork> calibration_networks() {
   return all;
 }
 
-}  // namespace assay::cli
+}  // namespace assay
