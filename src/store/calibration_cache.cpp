@@ -27,7 +27,7 @@ void warn_if_disturbed(const Calibration& calibration, std::vector<std::string>&
   if (calibration.is_trustworthy()) return;
   warnings.push_back(fmt::format(
       "when this machine was calibrated ({}), something else ran beside {} of {} "
-      "networks: estimates are doubtful; run 'assay fit --recalibrate' when it is quiet",
+      "networks: estimates are uncertain; set `recalibrate` when nothing else runs",
       calibration.measured_at, calibration.disturbed.size(), calibration.held_out.size()));
 }
 

@@ -22,8 +22,8 @@ bool is_disturbed(const Machine& machine) {
 void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warnings) {
   if (!is_disturbed(machine)) return;
   warnings.push_back(
-      fmt::format("when ceilings were measured ({}), {}: they may be too low; run "
-                  "'assay machine --refresh' when nothing else runs",
+      fmt::format("when ceilings were measured ({}), {}: they may be too low; call "
+                  "`measure_machine` again when nothing else runs",
                   machine.measured_at, join(machine.ceilings.doubts, "; ")));
 }
 
