@@ -71,5 +71,6 @@
 #include "assay/training_profile_report.h"
 #include "assay/training_step.h"
 #include "assay/verify.h"
+#include "assay/version.h"
 #include "assay/zoo.h"
 #include "assay/zoo_report.h"

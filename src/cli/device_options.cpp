@@ -10,7 +10,7 @@ namespace assay::cli {
 void add_device_options(CLI::App& command, DeviceArguments& arguments) {
   command
       .add_option("--device-file", arguments.files,
-                  "devices of one's own, or what 'assay machine --json' printed; repeatable")
+                  "your own devices, or the output of 'assay machine --json' (repeatable)")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }

@@ -1,4 +1,4 @@
-// assay fit: on which devices a model would run, how fast, and whether it has room there.
+// assay fit: on which devices a model would run, how fast, and whether it fits in memory.
 #include <algorithm>
 #include <memory>
 
@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device_options.h"
+#include "cli/flags.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -37,9 +38,9 @@ constexpr const char* kExamples = R"(Examples:
   assay fit model.onnx --max-ms 200 --device raspberry-pi-4-4gb   exit code 1 if it does not fit
   assay fit zoo:mobilenet_v2 --kind microcontroller --precision int8
   assay fit model.onnx --device-file kitchen-pi.json    a machine measured by 'assay machine --json'
-  assay fit --validate                              how well networks are predicted from each other
-The first time, built-in networks are run for some two minutes to see how near its ceilings each
-kind of layer comes here; that is kept.)";
+  assay fit --validate                              how well each network is predicted from the others
+The first time, built-in networks are run for about two minutes to find how close to the machine's
+ceilings each kind of layer comes; the result is cached.)";
 
 std::optional<double> limit_of(const char* flag, const std::string& text) {
   if (text.empty()) return {};
@@ -90,6 +91,7 @@ Exit fit_and_print(const Arguments& arguments, const Machine& machine,
                      options);
   });
   report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
+  use_flags(report.warnings);
   print_data(rendered(arguments, report));
   print_warnings(report.warnings, quiet);
   if (fits_somewhere(report)) return Exit::Fine;
@@ -109,6 +111,7 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
       machine, warnings, {.recalibrate = arguments.recalibrate}, &progress);
   if (arguments.validate) {
     print_data(arguments.json ? calibration_json(calibration) : held_out_table(calibration));
+    use_flags(warnings);
     print_warnings(warnings, quiet);
     return Exit::Fine;
   }
@@ -119,23 +122,25 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
 
 void add_fit(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* fit = program.app.add_subcommand(
-      "fit", "Will it fit: latency, memory and energy on devices, predicted");
+  CLI::App* fit =
+      program.app.add_subcommand("fit", "Predict latency, memory and energy on other devices");
   fit->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
   add_shape_options(*fit, arguments->model);
-  fit->add_option("--device", arguments->ids, "only this one (repeatable); see 'assay devices'")
+  fit->add_option("--device", arguments->ids,
+                  "only this device (repeatable); 'assay devices' lists them")
       ->allow_extra_args(false);
   fit->add_option("--kind", arguments->kind, "only devices of this kind");
   add_device_options(*fit, arguments->devices);
   fit->add_option("--precision", arguments->precision, "fp32 (default), fp16, bf16 or int8");
-  fit->add_option("--max-ms", arguments->max_ms, "milliseconds a run may take");
-  fit->add_option("--max-mb", arguments->max_mb, "MB that weights and activations may take");
-  fit->add_option("--max-watts", arguments->max_watts, "watts that the device may draw");
+  fit->add_option("--max-ms", arguments->max_ms, "longest latency allowed, in ms");
+  fit->add_option("--max-mb", arguments->max_mb,
+                  "most memory allowed for weights and activations, in MB");
+  fit->add_option("--max-watts", arguments->max_watts, "highest power allowed, in watts");
   fit->add_flag("--validate", arguments->validate,
-                "show how well built-in networks are predicted from each other");
-  fit->add_flag("--recalibrate", arguments->recalibrate, "run the built-in networks again");
+                "show how well each built-in network is predicted from the others");
+  fit->add_flag("--recalibrate", arguments->recalibrate, "measure the built-in networks again");
   auto* json = fit->add_flag("--json", arguments->json, "print one JSON object");
-  fit->add_flag("--csv", arguments->csv, "print a line for each device as CSV")->excludes(json);
+  fit->add_flag("--csv", arguments->csv, "print one line per device as CSV")->excludes(json);
   fit->footer(kExamples);
   fit->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_fit(*arguments, program.quiet); };
