@@ -1,6 +1,6 @@
 #include "base/cache_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,8 +1,8 @@
 // Completions of commands and options for bash, zsh and fish; values are completed as file names.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.h"
-#include "cli/command_tree.h"
+#include "cli/command_text.h"
 
 namespace assay::cli {
 

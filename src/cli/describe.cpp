@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/fail.h"
-#include "cli/command_tree.h"
+#include "cli/command_text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 
@@ -17,14 +17,14 @@ void add_describe(CommandLine& program) {
                                                          {"zsh", zsh_completion},
                                                          {"fish", fish_completion}};
   auto form = std::make_shared<std::string>();
-  CLI::App* describe = program.app.add_subcommand("describe", "Write a manual page or completions");
-  describe->group("");
+  Command* describe = program.app.add_subcommand("describe", "Write a manual page or completions");
+  describe->hide();
   describe->add_option("FORM", *form, "man, bash, zsh or fish")->required();
   describe->callback([&program, form] {
     program.chosen = [&program, form] {
       const auto writer = kWriters.find(*form);
       if (writer == kWriters.end()) fail_usage("{}: expected man, bash, zsh or fish", *form);
-      print_data(writer->second(command_tree(program.app)));
+      print_data(writer->second(program.app.text()));
       return Exit::Fine;
     };
   });

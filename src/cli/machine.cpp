@@ -50,7 +50,7 @@ Exit run_machine(const Arguments& arguments, bool quiet) {
 
 void add_machine(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* machine =
+  Command* machine =
       program.app.add_subcommand("machine", "Measure this machine: peaks, bandwidths, caches");
   machine->add_flag("--refresh", arguments->refresh, "measure again and replace the cached result");
   machine->add_flag("--quick", arguments->quick,

@@ -1,9 +1,9 @@
 // The manual page, in the man macros of roff.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "assay/version.h"
 #include "base/text.h"
-#include "cli/command_tree.h"
+#include "cli/command_text.h"
 
 namespace assay::cli {
 

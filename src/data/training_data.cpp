@@ -1,6 +1,6 @@
 #include "assay/training_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

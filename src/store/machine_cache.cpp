@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "assay/error.h"
 #include "assay/machine_report.h"

@@ -2,7 +2,6 @@
 // from.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -22,9 +21,6 @@ struct CommandText {
   std::vector<OptionText> options = {};
   std::vector<CommandText> commands = {};
 };
-
-// Hidden commands and options are left out.
-CommandText command_tree(const CLI::App& app);
 
 std::string manual_page(const CommandText& program);
 std::string bash_completion(const CommandText& program);
