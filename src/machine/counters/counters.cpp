@@ -51,12 +51,6 @@ perf_event_attr attributes(CounterEvent event, bool is_leader) {
   return wanted;
 }
 
-struct OpenEvent {
-  CounterEvent event = CounterEvent::Cycles;
-  int descriptor = -1;
-  bool is_leader = true;
-};
-
 std::vector<std::string> reasons(const std::map<int, std::vector<std::string>>& failures,
                                  std::optional<int> paranoid) {
   std::vector<std::string> lines;
@@ -69,6 +63,12 @@ std::vector<std::string> reasons(const std::map<int, std::vector<std::string>>& 
 }  // namespace
 
 struct Counters::State {
+  struct OpenEvent {
+    CounterEvent event = CounterEvent::Cycles;
+    int descriptor = -1;
+    bool is_leader = true;
+  };
+
   explicit State(PerfSystem& the_system) : system(the_system) {}
 
   void open_all(std::span<const CounterEvent> events);
