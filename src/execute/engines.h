@@ -3,13 +3,18 @@
 
 #include "assay/program.h"
 
-namespace assay {
+namespace assay::reference {
 
-// reference/: interprets the plain kernels, one step a node.
+// Interprets the plain kernels, one step a node.
 std::unique_ptr<Program> compile_reference(Inferred model, const ProgramOptions& options,
                                            Progress* progress);
-// onednn/: fast.
-std::unique_ptr<Program> compile_onednn(Inferred model, const ProgramOptions& options,
-                                        Progress* progress);
 
-}  // namespace assay
+}  // namespace assay::reference
+
+namespace assay::cpu {
+
+// Fast.
+std::unique_ptr<Program> compile_cpu(Inferred model, const ProgramOptions& options,
+                                     Progress* progress);
+
+}  // namespace assay::cpu

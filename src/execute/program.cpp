@@ -15,9 +15,9 @@ std::string_view name(OptimizeFor goal) {
 std::unique_ptr<Program> compile(Inferred model, const ProgramOptions& options,
                                  Progress* progress) {
   if (options.engine == Engine::Reference) {
-    return compile_reference(std::move(model), options, progress);
+    return reference::compile_reference(std::move(model), options, progress);
   }
-  return compile_onednn(std::move(model), options, progress);
+  return cpu::compile_cpu(std::move(model), options, progress);
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // Convolutions of our own against the sum that defines them, in double precision.
-#include "execute/onednn/own_convolution.h"
+#include "execute/cpu/kernels/own_convolution.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "execute/all_kernels.h"
-#include "execute/onednn/patch_product.h"
-#include "execute/onednn/row_winograd.h"
-#include "execute/onednn/trained_winograd.h"
-#include "execute/onednn/winograd.h"
+#include "execute/cpu/kernels/patch_product.h"
+#include "execute/cpu/kernels/row_winograd.h"
+#include "execute/cpu/kernels/trained_winograd.h"
+#include "execute/cpu/kernels/winograd.h"
 
-namespace assay::onednn {
+namespace assay::cpu {
 namespace {
 
 struct Sizes {
@@ -392,4 +392,4 @@ TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {
 }
 
 }  // namespace
-}  // namespace assay::onednn
+}  // namespace assay::cpu

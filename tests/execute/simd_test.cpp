@@ -1,6 +1,6 @@
 // Every instruction set this processor has gives the numbers of the C library, within a few units
 // in the last place.
-#include "execute/simd/simd.h"
+#include "execute/cpu/simd/simd.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "execute/all_kernels.h"
 #include "kernels/dropout.h"
 
-namespace assay {
+namespace assay::cpu {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -220,4 +220,4 @@ TEST(Simd, GruUnitsGoBackByTheChainRule) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cpu

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/free_memory.h"
 
-namespace assay {
+namespace assay::reference {
 
 Interpreter::Interpreter(const Graph& graph) : Interpreter(graph, {graph.opsets, 0}) {}
 
@@ -232,4 +232,4 @@ void NodeEvaluator::check_outputs(std::vector<RuntimeValue>& outputs) const {
   outputs.resize(node_.outputs.size());
 }
 
-}  // namespace assay
+}  // namespace assay::reference

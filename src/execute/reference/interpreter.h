@@ -17,7 +17,7 @@
 #include "execute/reference/value_ops.h"
 #include "kernels/kernel.h"
 
-namespace assay {
+namespace assay::reference {
 
 class Interpreter;
 
@@ -95,4 +95,4 @@ class Interpreter {
   std::vector<ValueId> never_read_;                 // inputs and captures
 };
 
-}  // namespace assay
+}  // namespace assay::reference

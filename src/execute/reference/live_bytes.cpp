@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::reference {
 
 void LiveBytes::ignore_stored(const Graph& graph) {
   for (const Initializer& stored : graph.initializers()) {
@@ -49,4 +49,4 @@ void LiveBytes::change(const Tensor& tensor, std::int64_t by) {
   held_.erase(entry);
 }
 
-}  // namespace assay
+}  // namespace assay::reference

@@ -10,7 +10,7 @@
 #include "assay/graph.h"
 #include "execute/reference/runtime_value.h"
 
-namespace assay {
+namespace assay::reference {
 
 class LiveBytes {
  public:
@@ -37,4 +37,4 @@ class LiveBytes {
   std::int64_t peak_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::reference

@@ -10,7 +10,7 @@
 #include "execute/inputs.h"
 #include "execute/reference/interpreter.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
@@ -59,13 +59,13 @@ class ReferenceProgram : public Program {
   explicit ReferenceProgram(Inferred model)
       : model_(std::move(model)),
         interpreter_(graph()),
-        inputs_(values_of(graph(), given_inputs(graph()))),
-        outputs_(values_of(graph(), taken_outputs(graph()))),
-        state_(values_of(graph(), state_inputs(graph()))),
+        inputs_(execute::values_of(graph(), execute::given_inputs(graph()))),
+        outputs_(execute::values_of(graph(), execute::taken_outputs(graph()))),
+        state_(execute::values_of(graph(), execute::state_inputs(graph()))),
         steps_(steps_of(graph())),
         step_nanoseconds_(steps_.size(), 0) {
-    check_is_runnable(graph());
-    memory_.planned_weight_bytes = memory_.weight_bytes = stored_bytes(graph());
+    execute::check_is_runnable(graph());
+    memory_.planned_weight_bytes = memory_.weight_bytes = execute::stored_bytes(graph());
     memory_.planned_arena_bytes = plan_memory(model_).arena_bytes;
   }
 
@@ -85,12 +85,12 @@ class ReferenceProgram : public Program {
   }
 
   void set_inputs(std::span<const Tensor> given) override {
-    check_inputs(inputs_, given);
+    execute::check_inputs(inputs_, given);
     given_.assign(given.begin(), given.end());
   }
 
   void set_state(std::span<const Tensor> state) override {
-    check_inputs(state_, state, "state");
+    execute::check_inputs(state_, state, "state");
     state_values_.assign(state.begin(), state.end());
   }
   std::vector<Tensor> state_values() const override { return state_values_; }
@@ -186,4 +186,4 @@ std::unique_ptr<Program> compile_reference(Inferred model, const ProgramOptions&
   return std::make_unique<ReferenceProgram>(std::move(model));
 }
 
-}  // namespace assay
+}  // namespace assay::reference

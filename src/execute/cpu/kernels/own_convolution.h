@@ -1,0 +1,49 @@
+// A convolution by a kernel of our own, on channels-last images: planned for sizes and a team of
+// threads, then run on bytes that the engine places.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "execute/cpu/simd/simd.h"
+
+namespace assay::cpu {
+
+// What happens to results before they are written: something is added, then they are clamped.
+struct ConvolutionEnding {
+  bool adds = false;
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+};
+
+struct ConvolutionOperands {
+  const float* source = nullptr;
+  const float* weights = nullptr;  // packed
+  const float* bias = nullptr;     // may be null
+  const float* addend = nullptr;   // where something is added; may be the result itself
+  float* result = nullptr;
+  float* scratch = nullptr;
+};
+
+// For results from position `at` on.
+inline ResultEnding result_ending(const ConvolutionOperands& operands,
+                                  const ConvolutionEnding& ending, std::size_t at = 0) {
+  return {operands.bias, operands.addend == nullptr ? nullptr : operands.addend + at, ending.low,
+          ending.high};
+}
+
+class OwnConvolution {
+ public:
+  virtual ~OwnConvolution() = default;
+
+  virtual std::size_t weight_floats() const = 0;
+  virtual std::size_t scratch_floats() const = 0;
+  virtual std::int64_t flops() const = 0;  // that a run executes
+  virtual bool adds() const = 0;
+
+  // From [outputs, channels, kernel…].
+  virtual void pack_weights(const float* weights, float* packed) const = 0;
+  virtual void run(const ConvolutionOperands& operands) const = 0;
+};
+
+}  // namespace assay::cpu
