@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -121,4 +121,4 @@ double furthest_above_ceiling(const Profile& profile) {
   return furthest;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -13,6 +13,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 // Reports its own part of a longer way.
