@@ -11,7 +11,7 @@
 #include "data/find_dataset.h"
 #include "data/npz_archive.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -108,4 +108,4 @@ Labelled read_npy_pair(std::string_view paths, Split split) {
           .labels_at = files[1]};
 }
 
-}  // namespace assay
+}  // namespace assay::data

@@ -9,7 +9,7 @@
 #include "base/free_memory.h"
 #include "base/mapped_file.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -133,4 +133,4 @@ bool ByteReader::has_more() {
   return source_.read({&next, 1}) != 0;
 }
 
-}  // namespace assay
+}  // namespace assay::data

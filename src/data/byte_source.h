@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+#include "base/mapped_file.h"
 
-class MappedFile;
+namespace assay::data {
 
 class ByteSource {
  public:
@@ -53,4 +53,4 @@ class ByteReader {
   std::size_t at_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::data

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -207,4 +207,4 @@ std::string npy_dictionary(DataType type, const std::vector<std::int64_t>& dims)
                      shape);
 }
 
-}  // namespace assay
+}  // namespace assay::data

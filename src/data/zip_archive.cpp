@@ -8,7 +8,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::unique_ptr<ByteSource> ZipArchive::open(const ZipMember& member) const {
   return std::make_unique<MemberBytes>(open_bytes(file_, part, packing), member);
 }
 
-}  // namespace assay
+}  // namespace assay::data

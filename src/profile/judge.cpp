@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -138,4 +138,4 @@ double furthest_above_ceiling(const Profile& profile) {
   return furthest;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

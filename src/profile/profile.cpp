@@ -15,6 +15,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 Facts known_before(Prepared& prepared) {
@@ -48,7 +50,7 @@ Started start(Inferred model, const ProgramOptions& options, const Attendant& at
 }
 
 ProgramFacts facts_of(const Started& started) {
-  ProgramFacts facts = facts_of(*started.program);
+  ProgramFacts facts = profile::facts_of(*started.program);
   facts.memory.peak_rss_growth_bytes = started.grown_bytes;
   return facts;
 }
@@ -123,8 +125,9 @@ void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Pr
 
 }  // namespace
 
-Profile profile_prepared(Prepared prepared, StartUp start_up, const ProfileOptions& options,
-                         const Attendant& attendant, Progress* progress) {
+Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
+                                  const ProfileOptions& options, const Attendant& attendant,
+                                  Progress* progress) {
   Facts facts = known_before(prepared);
   Started started =
       start(std::move(prepared.inferred), options.run.program, attendant, start_up, progress);

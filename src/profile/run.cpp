@@ -7,6 +7,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 std::vector<RunOutput> outputs_of(const Program& program) {

@@ -8,7 +8,7 @@
 #include "profile/observe.h"
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -37,4 +37,4 @@ double step_overhead_ms(ProgramOptions options) {
   return place->second;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -6,6 +6,9 @@
 #include "profile/judge.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 using ::testing::ElementsAre;

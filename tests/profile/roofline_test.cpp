@@ -5,6 +5,9 @@
 #include "profile/judge.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 // Two cores with 1 kB of L1 each and 10 kB of L2 for both.

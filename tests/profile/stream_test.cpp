@@ -12,6 +12,9 @@
 #include "profile/stream/estimate.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 using ::testing::HasSubstr;

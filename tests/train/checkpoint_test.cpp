@@ -11,6 +11,9 @@
 #include "train/small_data.h"
 
 namespace assay {
+
+using namespace assay::train;
+
 namespace {
 
 using ::testing::AllOf;

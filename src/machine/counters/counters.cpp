@@ -14,6 +14,8 @@
 
 namespace assay {
 
+using namespace assay::machine;
+
 namespace {
 
 struct EventFacts {

@@ -9,7 +9,7 @@
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -88,4 +88,4 @@ void find_hwmon(const MeterSources& sources, EnergyMeters& found) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::machine

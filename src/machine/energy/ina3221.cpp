@@ -11,7 +11,7 @@
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -109,4 +109,4 @@ void find_ina3221(const MeterSources& sources, EnergyMeters& found) {
   add_meter(rails, update_ms, found);
 }
 
-}  // namespace assay
+}  // namespace assay::machine

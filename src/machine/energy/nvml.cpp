@@ -5,7 +5,7 @@
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -97,4 +97,4 @@ void find_nvml(const MeterSources& sources, EnergyMeters& found) {
   for (unsigned index = 0; index < devices; ++index) add_gpu(shared, index, found);
 }
 
-}  // namespace assay
+}  // namespace assay::machine

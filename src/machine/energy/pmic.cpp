@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -123,4 +123,4 @@ void find_pmic(const MeterSources& sources, EnergyMeters& found) {
   found.meters.push_back(std::make_unique<PmicMeter>(info_of(powers), sources.run_pmic));
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -99,4 +99,4 @@ std::optional<Advice> memory_bound_activations(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -6,6 +6,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 struct Rule {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::optional<Advice> reference_engine(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::optional<Advice> overhead(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -111,4 +111,4 @@ std::optional<Advice> small_batch(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -13,6 +13,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 // Times are taken as the command line takes them.

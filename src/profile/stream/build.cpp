@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 void check_size(const char* what, std::int64_t number, const char* parameter) {
