@@ -5,7 +5,7 @@ demo: build
 
 build: setup
 	@cmake --preset release > /dev/null
-	@cmake --build --preset release --target assay_cli
+	@cmake --build --preset release --target assay_cli assay_described
 
 test: setup
 	@cmake --preset dev > /dev/null

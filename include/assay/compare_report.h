@@ -1,13 +1,28 @@
 // Two models, or two stored profiles, side by side, with a verdict.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "assay/comparison.h"
-#include "assay/profile_report.h"
 
 namespace assay {
+
+// What a comparison needs of a profile written by `profile_json`.
+struct StoredProfile {
+  std::string model;
+  std::vector<double> samples_ms;
+  double median_ms = 0;
+  std::int64_t batch = 1;
+  int threads = 0;
+  std::int64_t parameters = 0;
+  std::int64_t flops = 0;
+  std::int64_t peak_memory_bytes = 0;
+  std::optional<std::int64_t> peak_rss_growth_bytes = {};
+  std::string verdict;
+};
 
 struct ComparedSide {
   StoredProfile profile;                       // of its last process

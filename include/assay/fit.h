@@ -64,6 +64,9 @@ struct CalibrationNetwork {
   bool is_held_out = true;  // false: evidence for others alone, no network that anyone has
 };
 
+// Built-in networks of every kind, and short ones with layers and sizes that those lack.
+std::vector<CalibrationNetwork> calibration_networks();
+
 // Runs the networks, a few seconds each. Throws an Error of kind Cancelled if `progress` cancels.
 Calibration calibrate(const Machine& machine, int threads,
                       const std::vector<CalibrationNetwork>& networks,

@@ -1,9 +1,8 @@
-// Which devices a model fits, as people and programs read it; and a calibration, stored and read
-// back.
+// Which devices a model fits, and the calibration behind the estimates, as people and programs read
+// them.
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "assay/fit.h"
 
@@ -17,7 +16,5 @@ std::string fit_csv(const FitReport& report);
 std::string held_out_table(const Calibration& calibration);
 
 std::string calibration_json(const Calibration& calibration);
-// Reads back what calibration_json wrote. An Error names the field of `described_as` that is wrong.
-Calibration parse_calibration_json(std::string_view text, const std::string& described_as);
 
 }  // namespace assay

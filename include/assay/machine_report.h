@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "assay/machine.h"
 
@@ -10,8 +9,5 @@ namespace assay {
 
 std::string machine_table(const Machine& machine);
 std::string machine_json(const Machine& machine);
-
-// Reads back what machine_json wrote. An Error names the field of `described_as` that is wrong.
-Machine parse_machine_json(std::string_view text, const std::string& described_as);
 
 }  // namespace assay

@@ -1,11 +1,8 @@
-// A profile as people and programs read it: a table of 80 columns, JSON, CSV, a trace; and a stored
-// profile read back.
+// A profile as people and programs read it: a table of 80 columns, JSON, CSV and a trace.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "assay/layer_estimate.h"
@@ -39,22 +36,5 @@ std::vector<LayerEstimate> layer_estimates(const Profile& profile);
 // The traced runs in Chrome's trace format, which Perfetto opens. A program times how long its
 // steps take, not when they begin: the time between steps is spread evenly between them.
 std::string profile_trace(const Profile& profile);
-
-// What a comparison needs of a profile written by `profile_json`.
-struct StoredProfile {
-  std::string model;
-  std::vector<double> samples_ms;
-  double median_ms = 0;
-  std::int64_t batch = 1;
-  int threads = 0;
-  std::int64_t parameters = 0;
-  std::int64_t flops = 0;
-  std::int64_t peak_memory_bytes = 0;
-  std::optional<std::int64_t> peak_rss_growth_bytes = {};
-  std::string verdict;
-};
-
-// Throws an Error naming `described_as` if the text is no stored profile.
-StoredProfile parse_profile_json(std::string_view text, const std::string& described_as);
 
 }  // namespace assay

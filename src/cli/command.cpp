@@ -4,6 +4,24 @@
 
 namespace assay::cli {
 
+namespace {
+
+OptionText option_text(const CLI::Option& option) {
+  OptionText text = {.description = option.get_description(),
+                     .takes_value = option.get_items_expected_max() > 0,
+                     .is_positional = option.get_positional()};
+  if (text.is_positional) text.names.push_back(option.get_name(true, false));
+  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  return text;
+}
+
+bool is_hidden(const CLI::App& app) {
+  return app.get_group().empty();
+}
+
+}  // namespace
+
 Option* Option::required() {
   option_->required();
   return this;
@@ -67,6 +85,10 @@ void Command::footer(const std::string& text) {
   app_->footer(text);
 }
 
+void Command::hide() {
+  app_->group("");
+}
+
 void Command::callback(std::function<void()> when_chosen) {
   app_->callback(std::move(when_chosen));
 }
@@ -89,8 +111,24 @@ bool Command::was_chosen() const {
 
 std::vector<std::string> Command::subcommand_names() const {
   std::vector<std::string> names;
-  for (const auto& command : subcommands_) names.push_back(command->app_->get_name());
+  for (const auto& command : subcommands_) {
+    if (!is_hidden(*command->app_)) names.push_back(command->app_->get_name());
+  }
   return names;
+}
+
+CommandText Command::text() const {
+  CommandText text = {.name = app_->get_name(),
+                      .description = app_->get_description(),
+                      .footer = app_->get_footer()};
+  for (const CLI::Option* option : std::as_const(*app_).get_options()) {
+    const bool is_hidden_option = option->get_group().empty();
+    if (!is_hidden_option) text.options.push_back(option_text(*option));
+  }
+  for (const auto& command : subcommands_) {
+    if (!is_hidden(*command->app_)) text.commands.push_back(command->text());
+  }
+  return text;
 }
 
 bool Command::parse(int count, char** words) try {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_text.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -52,6 +54,7 @@ class Command {
   Command* add_subcommand(const std::string& name, const std::string& description);
 
   void footer(const std::string& text);
+  void hide();  // from the help text
   void callback(std::function<void()> when_chosen);
   void require_subcommand();
   void version(const std::string& text);
@@ -59,7 +62,8 @@ class Command {
   void inherit_options();
 
   bool was_chosen() const;
-  std::vector<std::string> subcommand_names() const;
+  std::vector<std::string> subcommand_names() const;  // but the hidden ones
+  CommandText text() const;
 
   // Sets every option and calls the callbacks. False after --help or --version, whose text it has
   // printed; throws UsageError.

@@ -24,5 +24,6 @@ void add_fit(CommandLine& program);
 void add_stream(CommandLine& program);
 void add_train(CommandLine& program);
 void add_zoo(CommandLine& program);
+void add_describe(CommandLine& program);  // hidden
 
 }  // namespace assay::cli

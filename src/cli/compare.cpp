@@ -7,7 +7,7 @@
 #include <memory>
 #include <random>
 
-#include "assay/compare_report.h"
+#include "assay/stored_profile.h"
 #include "assay/timing.h"
 #include "base/fail.h"
 #include "base/mapped_file.h"

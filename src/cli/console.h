@@ -25,7 +25,7 @@ bool interrupted();
 
 // Whether progress is drawn at all: on a terminal, unless asked not to.
 bool draws_progress(bool quiet);
-// A bar of so many cells on stderr with text behind it, in the place of the one before.
+// Draws a progress bar of `cells` characters on stderr, with text behind it, over the previous one.
 void draw_bar(double fraction, int cells, std::string_view what);
 void clear_bar();
 

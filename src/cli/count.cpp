@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/flags.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -67,6 +68,7 @@ Exit run_count(const Arguments& arguments, bool quiet) {
     fail_usage("--hash needs a file, not a zoo model");
   CountResult result = counted(arguments);
   if (arguments.hash) result.model.sha256 = sha256_of_file(arguments.model.model);
+  use_flags(result.warnings);
   print_data(rendered(arguments, table, result));
   print_warnings(result.warnings, quiet);
   if (!arguments.strict || result.cost.uncounted.empty()) return Exit::Fine;

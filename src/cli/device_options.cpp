@@ -10,7 +10,7 @@ namespace assay::cli {
 void add_device_options(Command& command, DeviceArguments& arguments) {
   command
       .add_option("--device-file", arguments.files,
-                  "devices of one's own, or what 'assay machine --json' printed; repeatable")
+                  "your own devices, or the output of 'assay machine --json' (repeatable)")
       ->type_name("FILE")
       ->one_value_each();
 }

@@ -11,7 +11,7 @@ namespace assay::cli {
 
 namespace {
 
-// Whether the machine can have so many is the engine's to say.
+// The engine checks whether the machine has that many processors.
 int parse_threads(const std::string& text) {
   const std::int64_t threads = parse_count("--threads", text, 1);
   return static_cast<int>(std::min<std::int64_t>(threads, std::numeric_limits<int>::max()));
@@ -41,14 +41,14 @@ std::string engine_help() {
 
 void add_engine_options(Command& command, EngineArguments& arguments) {
   command.add_option("--threads", arguments.threads,
-                     "run on N threads; default: as many as processors");
+                     "run on N threads; default: one per processor");
   command.add_option("--engine", arguments.engine, engine_help());
   command.add_option("--optimize-for", arguments.optimize_for, "latency (default) or memory");
   command.add_flag("--no-pin", arguments.no_pin, "do not pin threads to processors");
   command.add_option("--tuning", arguments.tuning,
-                     "keep the algorithms chosen for this machine in FILE, and take them from it "
-                     "next time: starts faster, always alike");
-  command.add_option("--seed", arguments.seed, "of inputs drawn at random; default 0");
+                     "store the algorithms chosen for this machine in FILE and reuse them: later "
+                     "starts are faster and choose the same");
+  command.add_option("--seed", arguments.seed, "seed of random inputs; default 0");
 }
 
 bool chooses_algorithms(const EngineArguments& arguments) {

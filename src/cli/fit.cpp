@@ -1,16 +1,16 @@
-// assay fit: on which devices a model would run, how fast, and whether it has room there.
+// assay fit: on which devices a model would run, how fast, and whether it fits in memory.
 #include <algorithm>
 #include <memory>
 
 #include "assay/device_list.h"
 #include "assay/fit_report.h"
+#include "assay/stored_calibration.h"
+#include "assay/stored_machine.h"
 #include "base/fail.h"
-#include "cli/cache.h"
-#include "cli/calibration_networks.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device_options.h"
-#include "cli/machine_cache.h"
+#include "cli/flags.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -38,55 +38,9 @@ constexpr const char* kExamples = R"(Examples:
   assay fit model.onnx --max-ms 200 --device raspberry-pi-4-4gb   exit code 1 if it does not fit
   assay fit zoo:mobilenet_v2 --kind microcontroller --precision int8
   assay fit model.onnx --device-file kitchen-pi.json    a machine measured by 'assay machine --json'
-  assay fit --validate                              how well networks are predicted from each other
-The first time, built-in networks are run for some two minutes to see how near its ceilings each
-kind of layer comes here; that is kept.)";
-
-// Nothing where none was kept, where other ceilings have been measured since, or where the file is
-// damaged.
-std::optional<Calibration> kept_calibration(const std::optional<std::string>& path,
-                                            const Machine& machine) {
-  const auto text = kept_text(path);
-  if (!text) return {};
-  try {
-    Calibration calibration = parse_calibration_json(*text, *path);
-    if (calibration.ceilings_of != machine.measured_at) return {};
-    return calibration;
-  } catch (const Error&) {
-    return {};  // it is measured again, and the file made anew
-  }
-}
-
-void warn_of_disturbance(const Calibration& calibration, std::vector<std::string>& warnings) {
-  if (calibration.is_trustworthy()) return;
-  warnings.push_back(fmt::format(
-      "when this machine was calibrated ({}), something else ran beside {} of {} "
-      "networks: estimates are doubtful; run 'assay fit --recalibrate' when it is quiet",
-      calibration.measured_at, calibration.disturbed.size(), calibration.held_out.size()));
-}
-
-// One that something else ran beside does not replace a better one.
-void keep_calibration(const Calibration& calibration, const std::optional<Calibration>& before,
-                      const std::optional<std::string>& path, std::vector<std::string>& warnings) {
-  warn_of_disturbance(calibration, warnings);
-  if (!calibration.is_trustworthy() && before && before->is_trustworthy()) return;
-  std::string why_not = keep_text(path, calibration_json(calibration), "the calibration is");
-  if (!why_not.empty()) warnings.push_back(std::move(why_not));
-}
-
-Calibration known_calibration(const Machine& machine, bool again, Progress& progress,
-                              std::vector<std::string>& warnings) {
-  const auto path = cache_path("calibration", fingerprint(machine.topology));
-  auto kept = kept_calibration(path, machine);
-  if (kept && !again) {
-    warn_of_disturbance(*kept, warnings);
-    return std::move(*kept);
-  }
-  const auto threads = static_cast<int>(machine.topology.usable.size());
-  Calibration calibration = calibrate(machine, threads, calibration_networks(), &progress);
-  keep_calibration(calibration, kept, path, warnings);
-  return calibration;
-}
+  assay fit --validate                              how well each network is predicted from the others
+The first time, built-in networks are run for about two minutes to find how close to the machine's
+ceilings each kind of layer comes; the result is cached.)";
 
 std::optional<double> limit_of(const char* flag, const std::string& text) {
   if (text.empty()) return {};
@@ -137,6 +91,7 @@ Exit fit_and_print(const Arguments& arguments, const Machine& machine,
                      options);
   });
   report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
+  use_flags(report.warnings);
   print_data(rendered(arguments, report));
   print_warnings(report.warnings, quiet);
   if (fits_somewhere(report)) return Exit::Fine;
@@ -151,11 +106,12 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
   catch_interrupts();
   std::vector<std::string> warnings;
   ProgressBar progress(quiet);
-  const Machine machine = known_machine(progress, warnings);
-  const Calibration calibration =
-      known_calibration(machine, arguments.recalibrate, progress, warnings);
+  const Machine machine = cached_or_measured_machine(warnings, &progress);
+  const Calibration calibration = cached_or_measured_calibration(
+      machine, warnings, {.recalibrate = arguments.recalibrate}, &progress);
   if (arguments.validate) {
     print_data(arguments.json ? calibration_json(calibration) : held_out_table(calibration));
+    use_flags(warnings);
     print_warnings(warnings, quiet);
     return Exit::Fine;
   }
@@ -166,23 +122,25 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
 
 void add_fit(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  Command* fit = program.app.add_subcommand(
-      "fit", "Will it fit: latency, memory and energy on devices, predicted");
+  Command* fit =
+      program.app.add_subcommand("fit", "Predict latency, memory and energy on other devices");
   fit->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
   add_shape_options(*fit, arguments->model);
-  fit->add_option("--device", arguments->ids, "only this one (repeatable); see 'assay devices'")
+  fit->add_option("--device", arguments->ids,
+                  "only this device (repeatable); 'assay devices' lists them")
       ->one_value_each();
   fit->add_option("--kind", arguments->kind, "only devices of this kind");
   add_device_options(*fit, arguments->devices);
   fit->add_option("--precision", arguments->precision, "fp32 (default), fp16, bf16 or int8");
-  fit->add_option("--max-ms", arguments->max_ms, "milliseconds a run may take");
-  fit->add_option("--max-mb", arguments->max_mb, "MB that weights and activations may take");
-  fit->add_option("--max-watts", arguments->max_watts, "watts that the device may draw");
+  fit->add_option("--max-ms", arguments->max_ms, "longest latency allowed, in ms");
+  fit->add_option("--max-mb", arguments->max_mb,
+                  "most memory allowed for weights and activations, in MB");
+  fit->add_option("--max-watts", arguments->max_watts, "highest power allowed, in watts");
   fit->add_flag("--validate", arguments->validate,
-                "show how well built-in networks are predicted from each other");
-  fit->add_flag("--recalibrate", arguments->recalibrate, "run the built-in networks again");
+                "show how well each built-in network is predicted from the others");
+  fit->add_flag("--recalibrate", arguments->recalibrate, "measure the built-in networks again");
   auto* json = fit->add_flag("--json", arguments->json, "print one JSON object");
-  fit->add_flag("--csv", arguments->csv, "print a line for each device as CSV")->excludes(json);
+  fit->add_flag("--csv", arguments->csv, "print one line per device as CSV")->excludes(json);
   fit->footer(kExamples);
   fit->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_fit(*arguments, program.quiet); };

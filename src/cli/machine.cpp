@@ -2,9 +2,10 @@
 #include <memory>
 
 #include "assay/machine_report.h"
+#include "assay/stored_machine.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/machine_cache.h"
+#include "cli/flags.h"
 
 namespace assay::cli {
 
@@ -18,15 +19,16 @@ struct Arguments {
 
 constexpr const char* kExamples = R"(Examples:
   assay machine             caches, peaks and bandwidths; under 20 s
-  assay machine --refresh   measure again; otherwise what was measured before is shown
-  assay machine --quick     fewer tries, no copies; not kept
+  assay machine --refresh   measure again; otherwise the cached result is shown
+  assay machine --quick     fewer repetitions, no copy bandwidth; not cached
   assay machine --json      the same for programs)";
 
 Machine wanted_machine(const Arguments& arguments, bool quiet, std::vector<std::string>& warnings) {
   ProgressBar progress(quiet);
-  if (!arguments.refresh && !arguments.quick) return known_machine(progress, warnings);
-  Machine machine = measured_machine(read_topology(), {.quick = arguments.quick}, progress);
-  if (!arguments.quick) keep_machine(machine, warnings);
+  if (!arguments.refresh && !arguments.quick)
+    return cached_or_measured_machine(warnings, &progress);
+  Machine machine = measure_machine({.quick = arguments.quick}, &progress);
+  if (!arguments.quick) cache_machine(machine, warnings);
   return machine;
 }
 
@@ -38,6 +40,7 @@ Exit run_machine(const Arguments& arguments, bool quiet) {
   machine.instruments = find_instruments();
   warnings.insert(warnings.begin(), machine.surroundings.notes.begin(),
                   machine.surroundings.notes.end());
+  use_flags(warnings);
   print_data(arguments.json ? machine_json(machine) : machine_table(machine));
   print_warnings(warnings, quiet);
   return Exit::Fine;
@@ -48,9 +51,10 @@ Exit run_machine(const Arguments& arguments, bool quiet) {
 void add_machine(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
   Command* machine =
-      program.app.add_subcommand("machine", "This machine's ceilings, caches and surroundings");
-  machine->add_flag("--refresh", arguments->refresh, "measure again, and keep that");
-  machine->add_flag("--quick", arguments->quick, "fewer tries, no copies; not kept");
+      program.app.add_subcommand("machine", "Measure this machine: peaks, bandwidths, caches");
+  machine->add_flag("--refresh", arguments->refresh, "measure again and replace the cached result");
+  machine->add_flag("--quick", arguments->quick,
+                    "fewer repetitions, no copy bandwidth; not cached");
   machine->add_flag("--json", arguments->json, "print one JSON object");
   machine->footer(kExamples);
   machine->callback([&program, arguments] {

@@ -5,9 +5,11 @@
 #include <new>
 
 #include "assay/error.h"
+#include "assay/version.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/flags.h"
 
 namespace assay::cli {
 
@@ -17,21 +19,21 @@ constexpr const char* kExamples = R"(Examples:
   assay count model.onnx              what a model costs, layer by layer
   assay profile zoo:resnet50          run it: latency, slowest layers, memory
   assay run model.onnx --input x=x.npy  run it once, look at the outputs
-  assay compare old.onnx new.onnx     which is faster, and is that sure
-  assay machine                       what this machine can do
-  assay stream zoo:resnet18 --interval-ms 33  fed thirty times a second: does it keep up
+  assay compare old.onnx new.onnx     which is faster, with a confidence interval
+  assay machine                       peaks and bandwidths of this machine
+  assay stream zoo:resnet18 --interval-ms 33  does it keep up with 30 frames a second
   assay train zoo:small_cnn --dataset fashion-mnist -o trained.onnx
-  assay devices                       what other machines can do
+  assay devices                       a catalogue of other devices
   assay count zoo:resnet50 --json     a built-in network, for programs
   assay zoo                           the built-in networks
 
-MODEL is a path to an .onnx file, or zoo:NAME. 'assay COMMAND --help' tells more.
+MODEL is a path to an .onnx file, or zoo:NAME. 'assay COMMAND --help' lists the options.
 Exit codes: 0 fine, 1 a gate failed, 2 usage, 3 bad input, 4 failed, 130 interrupted.)";
 
 void describe(CommandLine& program) {
   program.app.footer(kExamples);
   program.app.require_subcommand();
-  program.app.version(std::string("assay ") + ASSAY_VERSION);
+  program.app.version("assay " + std::string(version()));
   program.app.add_flag("-q,--quiet", program.quiet, "no warnings, no progress");
   program.app.inherit_options();
   add_count(program);
@@ -44,6 +46,7 @@ void describe(CommandLine& program) {
   add_stream(program);
   add_train(program);
   add_zoo(program);
+  add_describe(program);
 }
 
 Exit exit_code(ErrorKind kind) {
@@ -105,7 +108,7 @@ int main(int count, char** words) {
   try {
     code = assay::cli::run(count, words);
   } catch (const assay::Error& error) {
-    assay::cli::print_error(error.what());
+    assay::cli::print_error(assay::cli::with_flags(error.what()));
     code = assay::cli::exit_code(error.kind());
   } catch (const std::bad_alloc&) {
     assay::cli::print_error("out of memory");

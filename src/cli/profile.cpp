@@ -6,13 +6,14 @@
 #include "assay/hardware_summary.h"
 #include "assay/profile.h"
 #include "assay/profile_report.h"
+#include "assay/stored_machine.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
+#include "cli/flags.h"
 #include "cli/folder.h"
-#include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/profile_gate.h"
@@ -54,7 +55,7 @@ constexpr const char* kExamples = R"(Examples:
   assay profile model.onnx                       latency, slowest layers, memory
   assay profile zoo:resnet50 --threads 1         exactly one thread
   assay profile zoo:resnet18 --batch 16 --ops    where the time goes, by kind of op
-  assay profile model.onnx --runs 100 --warmup 10  exactly so many runs
+  assay profile model.onnx --runs 100 --warmup 10  a fixed number of runs
   assay profile model.onnx --input x=photo.npy   on real data
   assay profile model.onnx --trace t.json        a timeline for ui.perfetto.dev
   assay profile model.onnx --roofline --hardware how near the machine's ceilings it comes
@@ -140,12 +141,15 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   Progress& progress = turns ? static_cast<Progress&>(*turns) : bar;
   catch_interrupts();
   std::vector<std::string> machine_warnings;
-  if (request.options.judge) request.options.machine = known_machine(progress, machine_warnings);
+  if (request.options.judge)
+    request.options.machine = cached_or_measured_machine(machine_warnings, &progress);
   Profile profile = blaming(arguments.model.model, [&] {
     return profile_model(std::move(request.model.graph), arguments.model.model, request.options,
                          &progress);
   });
   profile.warnings.insert(profile.warnings.end(), machine_warnings.begin(), machine_warnings.end());
+  use_flags(profile.warnings);
+  use_flags(profile.advice);
   return profile;
 }
 
@@ -189,7 +193,8 @@ std::optional<HardwareSummary> hardware_summary(const Profile& profile,
                             profile.roofline->peak_gflops / 2);
 }
 
-// The summary of the contract, how to read it, and the same model on other devices.
+// The hardware summary (docs/hardware-summary.md), how to read it, and the same model on other
+// devices.
 std::string hardware_text(const Profile& profile) {
   const auto layers = layer_estimates(profile);
   const auto summary = hardware_summary(profile, layers);
@@ -274,17 +279,17 @@ void add_timing_options(Command& command, Arguments& arguments) {
   command.add_option("--min-time", arguments.min_time, "seconds to sample at least; default 0.5");
   command.add_option("--max-time", arguments.max_time, "seconds to sample at most; default 10");
   command.add_option("--target", arguments.target,
-                     "stop when the median is known within so many percent; default 1");
+                     "stop when the 95 % interval of the median is within ±N percent; default 1");
   command.add_option("--warmup", arguments.warmup,
-                     "exactly so many runs first, instead of until times are steady");
-  command.add_option("--runs", arguments.runs, "exactly so many runs");
+                     "N warm-up runs, instead of warming up until times are steady");
+  command.add_option("--runs", arguments.runs, "measure N runs");
   command.add_flag("--no-ceilings", arguments.no_ceilings,
                    "do not hold it against what the machine could do, which is measured once");
   command.add_flag("--counters", arguments.counters,
                    "cycles, instructions and misses of every step, where the kernel allows");
   command.add_flag("--energy", arguments.energy, "joules a run, with this machine's meter");
   command.add_option("--power-watts", arguments.power_watts,
-                     "joules a run by proxy: so many watts × latency");
+                     "estimate energy per run as N watts × latency");
   // What 'assay compare' starts its processes with.
   command.add_option("--turns", arguments.turns, "seconds of a turn with another process")->hide();
 }

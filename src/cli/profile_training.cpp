@@ -1,11 +1,12 @@
 #include "cli/profile_training.h"
 
+#include "assay/stored_machine.h"
 #include "assay/training_profile_report.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "base/megabytes.h"
+#include "cli/flags.h"
 #include "cli/folder.h"
-#include "cli/machine_cache.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/profile_gate.h"
@@ -93,16 +94,16 @@ void add_training_options(Command& command, TrainingArguments& arguments) {
                      "sum-of-squares, cross-entropy or mean-squared-error; default "
                      "sum-of-squares, which takes any output");
   command.add_option("--accumulate", arguments.accumulate,
-                     "add up the gradients of so many batches before the update");
-  auto* recompute = command.add_option(
-      "--recompute", arguments.recompute,
-      "cut the forward pass into so many pieces and compute them again instead of keeping them");
+                     "accumulate the gradients of N batches before the update");
+  auto* recompute = command.add_option("--recompute", arguments.recompute,
+                                       "split the forward pass into N segments and recompute their "
+                                       "activations in the backward pass");
   command
       .add_option("--memory-budget", arguments.memory_budget,
-                  "recompute no more than brings a step below so many MB")
+                  "recompute only as much as brings a step below N MB")
       ->excludes(recompute);
   command.add_option("--max-mb", arguments.max_mb,
-                     "find the largest batch whose step needs no more than so many MB");
+                     "find the largest batch whose step needs at most N MB");
 }
 
 void check_is_unused(const TrainingArguments& arguments) {
@@ -125,7 +126,8 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> machine_warnings;
-  if (options.profile.judge) options.profile.machine = known_machine(progress, machine_warnings);
+  if (options.profile.judge)
+    options.profile.machine = cached_or_measured_machine(machine_warnings, &progress);
   TrainingReportOptions report;
   TrainingProfile profile = blaming(request.model, [&] {
     if (budget_of_step) {
@@ -138,6 +140,8 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   });
   auto& warnings = profile.step.warnings;
   warnings.insert(warnings.end(), machine_warnings.begin(), machine_warnings.end());
+  use_flags(warnings);
+  use_flags(profile.step.advice);
   if (!request.folder.empty()) write_files(request.folder, profile, report);
   print_data(rendered(request.format, profile, report));
   print_warnings(warnings, quiet);

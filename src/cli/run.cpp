@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
+#include "cli/flags.h"
 #include "cli/folder.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
@@ -108,6 +109,7 @@ Exit run_run(const Arguments& arguments, bool quiet) {
   report.result = ran(arguments, quiet);
   report.files = written(arguments.folder, report.result);
   report.checks = checked(arguments, report.result, report.tolerance);
+  use_flags(report.result.warnings);
   print_data(arguments.json ? run_json(report) : run_table(report));
   print_warnings(report.result.warnings, quiet);
   for (const CheckedOutput& check : report.checks) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "assay/stored_machine.h"
 #include "assay/stream_report.h"
 #include "assay/zoo.h"
 #include "base/atomic_file.h"
@@ -9,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
-#include "cli/machine_cache.h"
+#include "cli/flags.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -49,7 +50,7 @@ constexpr double kLongestDuration = 86'400;
 
 // What the command line asks for, checked before anything runs.
 struct Request {
-  std::optional<std::int64_t> features = {};  // the streaming model of so many
+  std::optional<std::int64_t> features = {};  // of the streaming model
   std::int64_t batch = 1;
   std::string name;
   Graph graph;
@@ -155,9 +156,10 @@ StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> warnings;
-  request.profile.machine = known_machine(progress, warnings);
+  request.profile.machine = cached_or_measured_machine(warnings, &progress);
   StreamReport report{.profile = estimated(request, progress)};
   report.profile.warnings.insert(report.profile.warnings.end(), warnings.begin(), warnings.end());
+  use_flags(report.profile.warnings);
   if (request.stream || request.search) {
     report.streamed =
         stream_model(request.graph, request.profile.run, request.stream, request.search, &progress);
@@ -196,7 +198,7 @@ Exit run_stream(const Arguments& arguments, bool quiet) {
 void add_measuring_options(Command& command, Arguments& arguments) {
   auto* measured =
       command.add_flag("--measured", arguments.measured,
-                       "feed it for real: waiting, responses, missed deadlines, does it keep up");
+                       "run it on a real clock: queueing delay, response times, missed deadlines");
   command
       .add_option("--duration", arguments.duration,
                   "seconds to feed it; default 100 intervals, but 5 to 30 s")
@@ -204,7 +206,7 @@ void add_measuring_options(Command& command, Arguments& arguments) {
   command.add_option("--deadline-ms", arguments.deadline_ms,
                      "from arrival to result; default: the interval");
   command.add_flag("--find-interval", arguments.find_interval,
-                   "find the shortest interval that it keeps up with, in some 20 s");
+                   "find the shortest interval that it keeps up with; takes about 20 s");
   command.add_flag("--deployment", arguments.deployment,
                    "the samples of a batch at once against one by one");
 }
@@ -218,7 +220,7 @@ void add_stream(CommandLine& program) {
   auto* model = stream->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
   auto* features =
       stream->add_option("--features", arguments->features,
-                         "instead of a MODEL: the streaming model of so many features");
+                         "use the built-in streaming model with N features instead of a MODEL");
   features->excludes(model);
   stream->add_option("--width", arguments->width, "of its projection; default: as many as features")
       ->needs(features);

@@ -4,13 +4,15 @@
 
 #include "assay/onnx.h"
 #include "assay/train_report.h"
+#include "assay/training_data.h"
 #include "base/atomic_file.h"
+#include "base/cache_file.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "cli/cache.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
+#include "cli/flags.h"
 #include "cli/model_argument.h"
 #include "cli/training_progress.h"
 
@@ -53,7 +55,7 @@ constexpr const char* kExamples = R"(Examples:
   assay train model.onnx --dataset x.npy,y.npy --epochs 50 --checkpoint run.npz -o out.onnx
   assay train model.onnx --dataset x.npy,y.npy --epochs 50 --checkpoint run.npz --resume -o out.onnx
   assay train trained.onnx --dataset fashion-mnist --evaluate-only --confusion
-Ctrl-C stops after the current step; with --checkpoint, --resume goes on after the last epoch.)";
+Ctrl-C stops after the current step; --checkpoint and --resume continue after the last epoch.)";
 
 std::int64_t count_or(const char* flag, const std::string& text, std::int64_t otherwise) {
   return text.empty() ? otherwise : parse_count(flag, text, 1);
@@ -64,8 +66,8 @@ double usual_rate(OptimizerKind kind) {
   return states_of(kind) == 2 ? 0.001 : 0.01;
 }
 
-// Choices of algorithms have to outlive the process, so that it can be repeated to the bit: where
-// no file can keep them, none are made.
+// Results are the same to the bit only if the same algorithms are chosen again, so the choices are
+// stored. If no file can store them, oneDNN's own choice is used.
 EngineArguments with_memory(EngineArguments engine) {
   if (!engine.tuning.empty() || !chooses_algorithms(engine)) return engine;
   const auto path = cache_path("tuning", "training");
@@ -108,56 +110,17 @@ TrainOptions train_options(const Arguments& arguments) {
   return options;
 }
 
-struct Data {
-  Dataset training = {};
-  Dataset validation = {};
-  std::vector<std::string> warnings = {};
-};
-
-// Samples that are made up have the shape that the model takes.
-std::vector<std::int64_t> sample_dims_of(const Graph& graph, std::vector<std::int64_t> otherwise) {
-  if (graph.inputs().empty()) return otherwise;
-  const ValueType& type = graph.value(graph.inputs()[0]).type;
-  if (!type.shape || type.shape->rank() < 2) return otherwise;
-  const auto dims = type.shape->values();
-  const std::vector<std::int64_t> sample(dims.begin() + 1, dims.end());
-  const bool is_known = std::ranges::all_of(sample, [](std::int64_t dim) { return dim > 0; });
-  return is_known ? sample : otherwise;
-}
-
-Dataset limited(const Dataset& dataset, std::int64_t count, std::uint64_t seed) {
-  const bool is_whole = count == 0 || count == dataset.size();
-  return is_whole ? dataset : subset(dataset, count, seed);
-}
-
-// A tenth, unless --val-subset says how many.
-Data split_data(const Dataset& whole, std::int64_t train_count, std::int64_t val_count,
-                std::uint64_t seed) {
-  const std::int64_t kept =
-      val_count > 0 ? val_count : std::max<std::int64_t>(1, whole.size() / 10);
-  auto [validation, training] = split_off(whole, kept, seed);
-  return {.training = limited(training, train_count, seed),
-          .validation = validation,
-          .warnings = {fmt::format("data set '{}' has no test part: {} of its {} samples are kept "
-                                   "to validate",
-                                   whole.name, kept, whole.size())}};
-}
-
-Data load_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed) {
-  const std::int64_t train_count = count_or("--train-subset", arguments.train_subset, 0);
-  const std::int64_t val_count = count_or("--val-subset", arguments.val_subset, 0);
-  DatasetOptions options = {.folder = arguments.folder, .seed = seed};
+TrainingData load_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed) {
+  TrainingDataOptions options = {
+      .folder = arguments.folder,
+      .training_samples = count_or("--train-subset", arguments.train_subset, 0),
+      .validation_samples = count_or("--val-subset", arguments.val_subset, 0),
+      .seed = seed};
   options.sample_dims = sample_dims_of(graph, options.sample_dims);
-  options.size = train_count;  // no more are made up than are asked for
-  const Dataset whole = load_dataset(arguments.dataset, options);
-  if (!has_test_part(arguments.dataset)) return split_data(whole, train_count, val_count, seed);
-  options.split = Split::Test;
-  options.size = val_count;
-  return {.training = limited(whole, train_count, seed),
-          .validation = limited(load_dataset(arguments.dataset, options), val_count, seed)};
+  return load_training_data(arguments.dataset, options);
 }
 
-// Found out now, not after hours of training.
+// Checked before training, not after hours of it.
 void check_writable(const Arguments& arguments) {
   if (!arguments.output.empty() && arguments.output == arguments.checkpoint) {
     fail_usage("-o and --checkpoint both name {}", arguments.output);
@@ -184,20 +147,20 @@ void write_model(const Graph& model, const std::string& path, Progress& progress
   write_onnx(infer_shapes(model).graph, path, {}, &progress);
 }
 
-void train(const Arguments& arguments, const Data& data, Graph graph, TrainingProgress& progress,
-           TrainReport& report) {
+void train(const Arguments& arguments, const TrainingData& data, Graph graph,
+           TrainingProgress& progress, TrainReport& report) {
   report.result =
       train_model(std::move(graph), data.training, &data.validation, report.options, &progress);
   if (arguments.output.empty()) {
-    report.result.warnings.emplace_back("the trained model is not kept: -o FILE.onnx writes it");
+    report.result.warnings.emplace_back("the trained model is discarded; -o FILE.onnx writes it");
     return;
   }
   write_model(report.result.model, arguments.output, progress);
   report.file = arguments.output;
 }
 
-Evaluation judged(const Graph& model, const Data& data, const TrainOptions& options, bool confusion,
-                  Progress& progress) {
+Evaluation judged(const Graph& model, const TrainingData& data, const TrainOptions& options,
+                  bool confusion, Progress& progress) {
   const std::int64_t batch_size = std::min(options.batch_size, data.validation.size());
   const Loader loader(data.validation, {.batch_size = batch_size, .shuffle = false});
   return evaluate(model, loader,
@@ -209,7 +172,7 @@ Exit run_train(const Arguments& arguments, bool quiet) {
   TrainReport report = {.options = train_options(arguments)};
   check_writable(arguments);
   Graph graph = load_model(arguments.model);
-  const Data data = load_data(arguments, graph, report.options.seed);
+  const TrainingData data = load_data(arguments, graph, report.options.seed);
   report.model = summary_of(graph, arguments.model);
   report.dataset = trained_on(data.training, &data.validation);
   catch_interrupts();
@@ -225,6 +188,7 @@ Exit run_train(const Arguments& arguments, bool quiet) {
   }
   auto& warnings = report.result.warnings;
   warnings.insert(warnings.begin(), data.warnings.begin(), data.warnings.end());
+  use_flags(warnings);
   print_data(arguments.json  ? train_json(report)
              : arguments.csv ? train_csv(report)
                              : train_table(report));
@@ -233,18 +197,19 @@ Exit run_train(const Arguments& arguments, bool quiet) {
 }
 
 void add_training_options(Command& train, Arguments& arguments) {
-  train.add_option("--epochs", arguments.epochs, "times through the data; default 1");
-  train.add_option("--batch", arguments.batch, "samples in a step; default 64");
+  train.add_option("--epochs", arguments.epochs, "passes over the data; default 1");
+  train.add_option("--batch", arguments.batch, "samples per step; default 64");
   train.add_option("--optimizer", arguments.optimizer, "sgd, momentum, adam (default) or adamw");
   train.add_option("--lr", arguments.rate,
-                   "the learning rate; default 0.001, of sgd and momentum 0.01");
-  train.add_option("--schedule", arguments.schedule, "of the rate: constant (default) or cosine");
-  train.add_option("--momentum", arguments.momentum, "of momentum; default 0.9");
-  train.add_option("--weight-decay", arguments.weight_decay, "default 0");
+                   "learning rate; default 0.001, or 0.01 for sgd and momentum");
+  train.add_option("--schedule", arguments.schedule,
+                   "learning-rate schedule: constant (default) or cosine");
+  train.add_option("--momentum", arguments.momentum, "coefficient of momentum; default 0.9");
+  train.add_option("--weight-decay", arguments.weight_decay, "weight decay; default 0");
   train.add_option("--loss", arguments.loss, "cross-entropy (default) or mean-squared-error");
   train.add_option("--early-stop", arguments.early_stop,
-                   "stop after N epochs without a smaller validation loss, and keep the best");
-  train.add_option("--seed", arguments.engine.seed, "of the order of samples; default 0");
+                   "stop after N epochs without a lower validation loss, and use the best epoch");
+  train.add_option("--seed", arguments.engine.seed, "seed of the sample order; default 0");
 }
 
 void add_data_options(Command& train, Arguments& arguments) {
@@ -253,37 +218,38 @@ void add_data_options(Command& train, Arguments& arguments) {
                   "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or "
                   "x.npy,y.npy")
       ->required();
-  train.add_option("--dataset-folder", arguments.folder, "where the files of a known one are");
+  train.add_option("--dataset-folder", arguments.folder,
+                   "folder with the files of fashion-mnist or mnist");
   train.add_option("--train-subset", arguments.train_subset, "train on N samples drawn at random");
   train.add_flag("--no-shuffle", arguments.no_shuffle,
-                 "take samples in the order they are stored in, in every epoch");
+                 "use the stored order of samples in every epoch");
   train.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
 }
 
 void add_running_options(Command& train, Arguments& arguments) {
   train.add_option("--threads", arguments.engine.threads,
-                   "run on N threads; default: as many as processors");
+                   "run on N threads; default: one per processor");
   train.add_flag("--no-pin", arguments.engine.no_pin, "do not pin threads to processors");
   train.add_option("--engine", arguments.engine.engine, engine_help());
   train.add_option("--optimize-for", arguments.engine.optimize_for,
-                   "latency (default): algorithms are chosen by timing them once, and kept; or "
+                   "latency (default): algorithms are chosen by timing them once, and stored; or "
                    "memory");
   train.add_option("--tuning", arguments.engine.tuning,
-                   "keep the algorithms chosen in FILE instead of the cache folder");
+                   "store the chosen algorithms in FILE instead of the cache folder");
   train.add_option("--accumulate", arguments.accumulate,
-                   "take a batch in N parts and add up their gradients: less memory");
+                   "split a batch into N parts and accumulate their gradients: less memory");
   train.add_option("--recompute", arguments.recompute,
-                   "cut the forward pass into N pieces and compute them again instead of keeping "
-                   "them: less memory, more time");
+                   "split the forward pass into N segments and recompute their activations in the "
+                   "backward pass: less memory, more time");
   auto* checkpoint = train.add_option("--checkpoint", arguments.checkpoint,
-                                      "keep training in FILE after every epoch");
-  train.add_flag("--resume", arguments.resume, "go on from --checkpoint, if it is there");
+                                      "write a checkpoint to FILE after every epoch");
+  train.add_flag("--resume", arguments.resume, "continue from --checkpoint, if the file exists");
   auto* output =
       train.add_option("-o,--output", arguments.output, "write the trained model to FILE.onnx");
-  train.add_flag("--evaluate-only", arguments.evaluate_only, "only judge the model, train nothing")
+  train.add_flag("--evaluate-only", arguments.evaluate_only, "evaluate the model without training")
       ->excludes(output)
       ->excludes(checkpoint);
-  train.add_flag("--confusion", arguments.confusion, "tell which classes are taken for which");
+  train.add_flag("--confusion", arguments.confusion, "print the confusion matrix");
   auto* json = train.add_flag("--json", arguments.json, "print one JSON object");
   train.add_flag("--csv", arguments.csv, "print the epochs as CSV")->excludes(json);
 }
@@ -293,7 +259,7 @@ void add_running_options(Command& train, Arguments& arguments) {
 void add_train(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
   Command* train =
-      program.app.add_subcommand("train", "Fit a model to a data set, write an ONNX model");
+      program.app.add_subcommand("train", "Train a model on a data set and write it as ONNX");
   train->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
   add_data_options(*train, *arguments);
   add_training_options(*train, *arguments);

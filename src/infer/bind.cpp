@@ -38,7 +38,7 @@ class Binder {
   std::vector<std::string> run() {
     check_numbers();
     check_names();
-    for (const auto& [name, number] : bindings_.dims) bind_symbol(name, number, "--dim");
+    for (const auto& [name, number] : bindings_.dims) bind_symbol(name, number, "`dims`");
     apply_input_shapes();
     if (bindings_.batch) apply_batch(*bindings_.batch);
     assume_batch();
@@ -51,10 +51,10 @@ class Binder {
  private:
   void check_numbers() const {
     for (const auto& [name, number] : bindings_.dims) {
-      if (number < 1) fail_bad_input("--dim {}={}: a dimension must be at least 1", name, number);
+      if (number < 1) fail_bad_input("`dims` {}={}: a dimension must be at least 1", name, number);
     }
     if (bindings_.batch && *bindings_.batch < 1)
-      fail_bad_input("--batch {}: must be at least 1", *bindings_.batch);
+      fail_bad_input("`batch` {}: must be at least 1", *bindings_.batch);
   }
 
   void check_names() const {
@@ -120,14 +120,14 @@ class Binder {
   }
 
   void apply_shape(Value& input, const Shape& given) {
-    const std::string flag = fmt::format("--input {}={}", input.name, given.to_string());
+    const std::string flag = fmt::format("`input_shapes` {}={}", input.name, given.to_string());
     if (!input.type.is_tensor())
       fail_bad_input("{}: the input is {}, not a tensor", flag, input.type.to_string());
     if (!input.type.shape) input.type.shape = Shape(std::vector<Dim>(given.rank()));
     Shape& declared = *input.type.shape;
     if (declared.rank() != given.rank()) {
-      fail_bad_input("{}: the input has {} dimensions ({}), the flag gives {}", flag,
-                     declared.rank(), declared.to_string(), given.rank());
+      fail_bad_input("{}: the input has {} dimensions ({}), this gives {}", flag, declared.rank(),
+                     declared.to_string(), given.rank());
     }
     for (std::size_t axis = 0; axis < given.rank(); ++axis) {
       if (!given[axis].is_known()) continue;
@@ -157,14 +157,14 @@ class Binder {
 
   void apply_batch(std::int64_t batch) {
     const auto named = batch_symbols();
-    for (const auto& symbol : named) bind_symbol(symbol, batch, "--batch");
+    for (const auto& symbol : named) bind_symbol(symbol, batch, "`batch`");
     if (!named.empty()) return;
     bool found_open = false;
     for (const ValueId id : graph_.inputs()) {
       Dim* dim = leading_dim(id);
       if (dim == nullptr || !is_open(*dim)) continue;
       found_open = true;
-      if (dim->is_symbol()) bind_symbol(dim->symbol_name(), batch, "--batch");
+      if (dim->is_symbol()) bind_symbol(dim->symbol_name(), batch, "`batch`");
       *dim = Dim(batch);
     }
     if (!found_open) replace_fixed_batch(batch);
@@ -196,11 +196,12 @@ class Binder {
       if (dim->value() == *old) replace(*dim, batch);
     }
     if (!old) {
-      fail_bad_input("--batch {}: there is no input left whose first axis it could set", batch);
+      fail_bad_input("`batch` {}: there is no input left whose first axis it could set", batch);
     }
     if (*old != 1 && *old != batch) {
       assumptions_.push_back(fmt::format(
-          "--batch {} replaces the fixed first axis, which is {}; if that is no batch, use --input",
+          "`batch` {} replaces the fixed first axis, which is {}; if that is no batch, use "
+          "`input_shapes`",
           batch, *old));
     }
   }
@@ -224,7 +225,7 @@ class Binder {
     }
     if (inputs.empty()) return;
     assumptions_.push_back(
-        fmt::format("the batch is taken as 1: axis 0 of input {} is open; --batch N sets it",
+        fmt::format("the batch is taken as 1: axis 0 of input {} is open; `batch` N sets it",
                     join(inputs, ", ")));
   }
 
@@ -233,7 +234,7 @@ class Binder {
       const bool is_new = symbols_.emplace(symbol, 1).second;
       if (!is_new) continue;
       assumptions_.push_back(fmt::format(
-          "the batch is taken as 1: dimension '{}' is open; --batch N sets it", symbol));
+          "the batch is taken as 1: dimension '{}' is open; `batch` N sets it", symbol));
     }
   }
 
@@ -248,19 +249,21 @@ class Binder {
     const Value& input = graph_.value(id);
     if (!input.type.shape) {
       return fmt::format(
-          "input '{}' has no shape: set --input {}=..., for example --input {}=1x3x224x224",
+          "input '{}' has no shape: set `input_shapes` {}=..., for example "
+          "`input_shapes` {}=1x3x224x224",
           input.name, input.name, input.name);
     }
     std::vector<std::string> flags;
     std::vector<std::string> dims;
     for (const Dim& dim : *input.type.shape) {
-      const std::string flag = dim.is_symbol() ? fmt::format("--dim {}=N", dim.symbol_name()) : "";
+      const std::string flag = dim.is_symbol() ? fmt::format("`dims` {}=N", dim.symbol_name()) : "";
       if (!flag.empty() && std::ranges::find(flags, flag) == flags.end()) flags.push_back(flag);
       dims.push_back(suggested_dim(dim));
     }
     const std::string by_name = flags.empty() ? "" : join(flags, ", ") + " or ";
-    return fmt::format("input '{}' ({}) has open dimensions: set {}--input {}={}", input.name,
-                       declared_.at(id).shape->to_string(), by_name, input.name, join(dims, "x"));
+    return fmt::format("input '{}' ({}) has open dimensions: set {}`input_shapes` {}={}",
+                       input.name, declared_.at(id).shape->to_string(), by_name, input.name,
+                       join(dims, "x"));
   }
 
   void refuse_open_inputs() const {

@@ -38,7 +38,7 @@ std::vector<std::string> beginning_with(const std::string& wanted,
   }
   const auto near = nearest(wanted, ids(devices));
   fail_bad_input("there is no device '{}'; {}", as_given,
-                 near ? "did you mean '" + *near + "'?" : "'assay devices' lists them");
+                 near ? "did you mean '" + *near + "'?" : "`built_in_devices` lists them");
 }
 
 // What is not known comes last.

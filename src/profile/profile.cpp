@@ -118,7 +118,7 @@ void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Pr
   if (const double above = furthest_above_ceiling(profile); above >= kCannotBe) {
     profile.warnings.push_back(fmt::format(
         "above-ceiling: a step reached {:.0f} % of what was measured as this machine's ceiling; "
-        "measure again when it is quiet: assay machine --refresh",
+        "call `measure_machine` again when nothing else runs",
         100 * above));
   }
 }

@@ -43,7 +43,7 @@ void sort_by(std::vector<const LayerCost*>& layers, const std::string& key) {
   if (key == "op") return ascending([](const auto* l) { return l->op; });
   const auto names = count_columns();
   const auto near = nearest(key, names);
-  fail_usage("--sort {}: no such column{}; there are {}", key,
+  fail_usage("`sort` {}: no such column{}; there are {}", key,
              near ? fmt::format(", did you mean '{}'?", *near) : "", known_sort_names());
 }
 

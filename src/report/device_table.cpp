@@ -56,7 +56,7 @@ std::vector<std::string> cells_of(const Device& device) {
 constexpr const char* kLegend =
     "GFLOP/s are fp32, TOP/s int8, dense, a multiply-add counted as two; watts under full load, or "
     "the rated power. * is measured; all else is a datasheet's, and the bandwidth that programs "
-    "see is less, on boards often 43 to 79 % of it. 'assay devices ID' tells every source.";
+    "see is less, on boards often 43 to 79 % of it. 'assay devices ID' lists every source.";
 
 }  // namespace
 

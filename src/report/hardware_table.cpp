@@ -62,7 +62,7 @@ std::string utilization_text(const HardwareSummary& summary) {
   return fmt::format("{}%", any_rate_text(100 * summary.bandwidth_utilization));
 }
 
-// Within a column of a table, and without the doubt that the whole name expresses.
+// Shortened for a column of a table, without the qualification in the full name.
 std::string short_class(const HardwareSummary& summary) {
   const auto utilization = utilization_class(summary.bandwidth_utilization);
   return utilization == UtilizationClass::ComputeBound ? "low" : std::string(name(utilization));
@@ -133,7 +133,7 @@ std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows
   std::string text = table.render(kTableWidth) + "\n";
   if (!rows.empty()) {
     text += marked_lines(
-        "", fmt::format("Utilisation: the bandwidth of one run in {}, held against each device; "
+        "", fmt::format("Utilisation: the bandwidth of one run in {}, compared with each device; "
                         "low: compute-bound or inefficient access. Roofline: the time to move "
                         "every byte at the device's bandwidth or, if that takes longer, to do "
                         "every MAC at its peak.",

@@ -84,7 +84,7 @@ std::string ceiling_text(const Profile& profile) {
   const double median_ms = profile.latency.latency.median_ms;
   if (!profile.bottleneck || !profile.computational_efficiency || median_ms <= 0) return "";
   return fmt::format(
-      "{}   arithmetic at {:.0f} % of {} GFLOP/s; {:.0f} % of the ceiling, {} to gain",
+      "{}   arithmetic at {:.0f} % of {} GFLOP/s; {:.0f} % of the ceiling, {} potential saving",
       name(*profile.bottleneck), 100 * *profile.computational_efficiency,
       rate_text(profile.roofline->peak_gflops), profile.percent_of_ceiling.value_or(0),
       duration_text(profile.headroom_ms.value_or(0)));

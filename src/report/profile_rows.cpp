@@ -176,7 +176,7 @@ void check_profile_column(const std::string& name) {
   const auto names = profile_columns();
   if (std::ranges::find(names, name) != names.end()) return;
   const auto near = nearest(name, names);
-  fail_usage("--sort {}: no such column{}; there are {}", name,
+  fail_usage("`sort` {}: no such column{}; there are {}", name,
              near ? fmt::format(", did you mean '{}'?", *near) : "", join(names, ", "));
 }
 

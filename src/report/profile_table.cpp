@@ -129,7 +129,7 @@ TextTable empty_table(GroupBy group_by, const Shown& shown) {
     columns.push_back({.title = title, .is_number = true});
   }
   if (shown.bound) columns.push_back({.title = "bound"});
-  if (shown.doubts) columns.push_back({.title = "doubts"});
+  if (shown.doubts) columns.push_back({.title = "warnings"});
   return TextTable(std::move(columns));
 }
 
@@ -227,7 +227,7 @@ std::string advice_text(const Advice& advice) {
 std::string to_gain_text(const std::vector<Advice>& advice) {
   constexpr std::size_t kShown = 5;
   if (advice.empty()) return "";
-  std::string text = wrapped("To gain, best first; gains overlap and do not add up:");
+  std::string text = wrapped("Potential savings, largest first; they overlap and do not add up:");
   for (std::size_t i = 0; i < std::min(kShown, advice.size()); ++i) text += advice_text(advice[i]);
   return text + "\n";
 }
@@ -235,7 +235,7 @@ std::string to_gain_text(const std::vector<Advice>& advice) {
 std::string convention(const Profile& profile) {
   std::string text =
       "Times are those of a typical run, the mean of the middle half of the samples, and sum up; "
-      "a fused step's time stands at its main layer.";
+      "a fused step's time is listed under its main layer.";
   if (profile.bottleneck)
     text +=
         " Bounds: the slowest of arithmetic and memory levels, and how near its measured ceiling "

@@ -92,7 +92,7 @@ std::string memory_text(const ProgramMemory& memory) {
 std::string confusion_table(const std::vector<std::vector<std::int64_t>>& confusion) {
   if (confusion.empty()) return "";
   if (confusion.front().size() > kMostClassesShown) {
-    return wrapped("\nThe confusion matrix is too wide for this table, --json has it.");
+    return wrapped("\nThe confusion matrix is too wide for this table; the JSON has it.");
   }
   std::vector<TextColumn> columns = {{.title = "class", .is_number = true}};
   for (std::size_t i = 0; i < confusion.front().size(); ++i) {

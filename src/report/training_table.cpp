@@ -189,8 +189,8 @@ std::string training_table(const TrainingProfile& profile, const TrainingReportO
   return headline(profile.step.model) + "\n" + summary(profile, options) + "\n" +
          rows_table(profile, options) + "\n" + fell_back_text(profile.step) +
          wrapped(
-             "Times are those of a typical step and sum up; a fused step's time stands at its "
-             "first layer. Kept activations are those that the backward pass reads.");
+             "Times are those of a typical step and sum up; a fused step's time is listed under "
+             "its first layer. Kept activations are those that the backward pass reads.");
 }
 
 }  // namespace assay

@@ -88,6 +88,11 @@ class Usage(Case):
             self.assertEqual(result.returncode, 2, (words, result.stderr))
             self.assertEqual(result.stdout, "")
 
+    def test_messages_name_flags_not_the_library_s_arguments(self):
+        self.expect(2, "error: --sort mcas: no such column", "count", "zoo:mlp", "--sort", "mcas")
+        self.expect(3, "error: zoo:mlp: --input input=1: the input has", "count", "zoo:mlp", "--input", "input=1")
+        self.expect(3, "'assay devices' lists them", "devices", "no-such-thing-anywhere")
+
     def test_json_and_csv_exclude_each_other(self):
         self.expect(2, "excludes", "count", "zoo:mlp", "--json", "--csv")
 
@@ -637,7 +642,7 @@ class MachineCeilings(Case):
         environment = {**os.environ, "XDG_CACHE_HOME": "/proc/nowhere"}
         result = assay("machine", env=environment)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("not kept for next time", result.stderr)
+        self.assertIn("ceilings are not cached", result.stderr)
 
 
 def kept_under(fingerprint, kind="machine"):

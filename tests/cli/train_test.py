@@ -67,7 +67,7 @@ class Trains(TrainCase):
         self.assertIn("95 % interval", result.stdout)
         self.assertIn("epoch 1/2: loss", result.stderr)
         self.assertIn("epoch 2/2: loss", result.stderr)
-        self.assertIn("warning: the trained model is not kept", result.stderr)
+        self.assertIn("warning: the trained model is discarded", result.stderr)
         quiet = assay("-q", "train", "zoo:mlp", *SMALL, "--epochs", "2")
         self.assertEqual(quiet.stderr, "")
 

@@ -38,13 +38,13 @@ TEST(Bind, AnOpenAxisZeroIsTheBatchAndThatIsSaid) {
   const auto bound = bind_inputs(image_model({Dim(), 3, 8, 8}), {});
   EXPECT_EQ(bound_shape(bound), "1x3x8x8");
   ASSERT_EQ(bound.assumptions.size(), 1u);
-  EXPECT_NE(bound.assumptions[0].find("--batch"), std::string::npos);
+  EXPECT_NE(bound.assumptions[0].find("`batch`"), std::string::npos);
 }
 
 TEST(Bind, OpenDimensionsAreListedAllAtOnce) {
   EXPECT_EQ(refusal(image_model({Dim(), 3, Dim::symbol("height"), Dim::symbol("width")}), {}),
-            "input 'x' (?x3xheightxwidth) has open dimensions: set --dim height=N, --dim width=N "
-            "or --input x=1x3xHxW");
+            "input 'x' (?x3xheightxwidth) has open dimensions: set `dims` height=N, `dims` width=N "
+            "or `input_shapes` x=1x3xHxW");
 }
 
 TEST(Bind, UnknownNamesAreAnsweredWithTheKnownOnes) {
@@ -119,7 +119,7 @@ TEST(Bind, AnInputWithoutAnyShapeNeedsOne) {
   const ValueId x = builder.input("x", DataType::Float32, std::nullopt);
   builder.output(builder.node("Relu", "relu", {x}), "y");
   const Graph graph = builder.finish();
-  EXPECT_NE(refusal(graph, {}).find("--input x="), std::string::npos);
+  EXPECT_NE(refusal(graph, {}).find("`input_shapes` x="), std::string::npos);
   EXPECT_EQ(bound_shape(bind_inputs(graph, {.input_shapes = {{"x", Shape{1, 4}}}})), "1x4");
 }
 

@@ -118,7 +118,7 @@ TEST_F(AdviceTest, BatchOfEightReadsTheWeightsOnce) {
   // 4 ms at the ceiling, 80 % reached; eight samples compute 1.6 ms and still read 4 ms.
   EXPECT_NEAR(advised->gain_ms, 5 - 5.0 / 8, 0.001);
   EXPECT_THAT(advised->reason, HasSubstr("38.1 MiB of weights are read for a batch of 1"));
-  EXPECT_THAT(advised->action, HasSubstr("--batch 8"));
+  EXPECT_THAT(advised->action, HasSubstr("`batch` 8"));
 }
 
 TEST_F(AdviceTest, FarBelowTheCeilingOnlyWhatTheCeilingGainsCounts) {
@@ -197,7 +197,7 @@ TEST_F(AdviceTest, WinogradIsNamedWhereMemoryForbadeIt) {
   ASSERT_TRUE(advised);
   EXPECT_NEAR(advised->gain_ms, 10 - 10 / 4.0, 0.001);  // 4 MB of weights still take less
   EXPECT_THAT(advised->reason, HasSubstr("500 MFLOPs of 3x3 convolutions at 50 %"));
-  EXPECT_THAT(advised->action, HasSubstr("--optimize-for latency"));
+  EXPECT_THAT(advised->action, HasSubstr("`optimize_for` latency"));
   EXPECT_THAT(advised->action, HasSubstr("977 KiB of weights become 1.70 MiB to 3.81 MiB"));
 }
 
@@ -367,7 +367,7 @@ TEST_F(AdviceTest, StepsThatMostlyStartAreSharedByALargerBatch) {
   ASSERT_TRUE(advised);
   EXPECT_NEAR(advised->gain_ms, 10 * 0.01 * 7 / 8, 1e-9);
   EXPECT_THAT(advised->reason, HasSubstr("to start and end 10 steps, 10.00 µs for each"));
-  EXPECT_THAT(advised->action, HasSubstr("--threads 1"));
+  EXPECT_THAT(advised->action, HasSubstr("`threads` 1"));
   EXPECT_THAT(advised->reason, HasSubstr("little else: 10, 150.0 µs (100 % of the run)"));
   EXPECT_EQ(advised->layers.size(), 10u);
 }

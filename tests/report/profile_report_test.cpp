@@ -7,6 +7,7 @@
 #include "assay/compare_report.h"
 #include "assay/error.h"
 #include "assay/run_report.h"
+#include "assay/stored_profile.h"
 #include "fixed_profile.h"
 #include "golden.h"
 #include "report/figures.h"
@@ -130,56 +131,6 @@ TEST(ProfileTrace, StepsLieWithinTheirRunsOneAfterTheOther) {
     at = end;
   }
   EXPECT_EQ(steps, 2 * 2);
-}
-
-TEST(StoredProfile, ReadsBackWhatWasWritten) {
-  const StoredProfile stored = parse_profile_json(profile_json(fixed_profile()), "a.json");
-  EXPECT_EQ(stored.model, "tiny.onnx");
-  EXPECT_EQ(stored.samples_ms, (std::vector<double>{1.75, 2.0, 2.0, 8.0}));
-  EXPECT_DOUBLE_EQ(stored.median_ms, 2.0);
-  EXPECT_EQ(stored.batch, 2);
-  EXPECT_EQ(stored.threads, 2);
-  EXPECT_EQ(stored.parameters, 12345);
-  EXPECT_EQ(stored.flops, 2'010'000);
-  EXPECT_EQ(stored.peak_memory_bytes, 131072);
-  EXPECT_EQ(*stored.peak_rss_growth_bytes, 2'097'152);
-  EXPECT_EQ(stored.verdict, "NOISY");
-}
-
-void expect_refused(const std::string& text, const std::string& what) {
-  try {
-    parse_profile_json(text, "a.json");
-    FAIL() << "accepted: " << text.substr(0, 80);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::BadInput);
-    EXPECT_NE(std::string(error.what()).find("a.json"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-  }
-}
-
-TEST(StoredProfile, RefusesWhatIsNoProfile) {
-  expect_refused("", "not the JSON");
-  expect_refused("[]", "not the JSON");
-  expect_refused("{\"schema\":\"assay.profile/1\"", "not the JSON");
-  expect_refused("{}", "schema");
-  expect_refused("{\"schema\":7}", "schema");
-  expect_refused("{\"schema\":\"assay.count/1\"}", "assay.count/1");
-  expect_refused("{\"schema\":\"assay.profile/1\"}", "model/name");
-  expect_refused(std::string(100'000, '['), "not the JSON");
-}
-
-TEST(StoredProfile, RefusesEveryFieldOfAnotherKind) {
-  const auto whole = nlohmann::ordered_json::parse(profile_json(fixed_profile()));
-  for (const char* path :
-       {"/model/name", "/latency/samples_ms", "/latency/median_ms", "/options/batch",
-        "/options/threads", "/parameters", "/flops", "/memory/peak_bytes", "/latency/verdict"}) {
-    for (const auto& wrong : {nlohmann::ordered_json(true), nlohmann::ordered_json::object(),
-                              nlohmann::ordered_json(-1.5), nlohmann::ordered_json::array()}) {
-      auto broken = whole;
-      broken[nlohmann::ordered_json::json_pointer(path)] = wrong;
-      EXPECT_THROW(parse_profile_json(broken.dump(), "a.json"), Error) << path << wrong;
-    }
-  }
 }
 
 RunReport fixed_run() {

@@ -88,7 +88,7 @@ TEST(TrainReport, WhatWasNotJudgedIsNullAndNotZero) {
 TEST(TrainReport, WideConfusionMatricesAreLeftToPrograms) {
   TrainReport report = judged_report();
   report.evaluation->confusion.assign(50, std::vector<std::int64_t>(50, 1));
-  EXPECT_THAT(train_table(report), HasSubstr("--json has it"));
+  EXPECT_THAT(train_table(report), HasSubstr("the JSON has it"));
 }
 
 }  // namespace

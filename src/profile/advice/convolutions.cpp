@@ -103,7 +103,7 @@ std::optional<Advice> winograd_not_allowed(const RunFacts& facts) {
       "{} for {}FLOPs of 3x3 convolutions at {:.0f} % of the peak, run directly",
       facts.time_text(total_ms(group)), with_si_suffix(work.flops), percent_of_ceiling(group));
   advice.action = fmt::format(
-      "--optimize-for latency may use Winograd: 2.25 (tiles of 2x2) to 4 times (4x4) fewer "
+      "`optimize_for` latency may use Winograd: 2.25 (tiles of 2x2) to 4 times (4x4) fewer "
       "multiplications, at best {} would be left; {} of weights become {} to {}",
       duration_text(left_ms), with_binary_unit(work.weight_bytes),
       with_binary_unit(work.weight_bytes * kTiles[0].larger_weights),

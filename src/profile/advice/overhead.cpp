@@ -27,7 +27,7 @@ std::string tiny_text(const RunFacts& facts, const StepGroup& group) {
 
 std::string threads_text(const Profile& profile) {
   if (profile.program.cpu.threads < 2) return "";
-  return fmt::format("; {} threads are started for each, so try --threads 1 as well",
+  return fmt::format("; {} threads are started for each, so try `threads` 1 as well",
                      profile.program.cpu.threads);
 }
 
@@ -48,7 +48,7 @@ std::optional<Advice> overhead(const RunFacts& facts) {
       fmt::format("{} to start and end {} steps, {} for each that takes longer{}",
                   facts.time_text(starting_ms), facts.steps().size(),
                   duration_text(facts.roofline().step_overhead_ms), tiny_text(facts, group));
-  advice.action = fmt::format("run {} samples at once (--batch {}), which start them once{}", batch,
+  advice.action = fmt::format("run {} samples at once (`batch` {}), which start them once{}", batch,
                               batch, threads_text(profile));
   advice.gain_ms = starting_ms * (1 - 1.0 / kLarger);
   return advice;

@@ -101,7 +101,7 @@ std::optional<Advice> small_batch(const RunFacts& facts) {
                               with_binary_unit(total_work(group).weight_bytes), batch,
                               facts.time_text(time_ms));
   advice.action = fmt::format(
-      "where samples can wait for each other, run {} at once (--batch {}): the weights are read "
+      "where samples can wait for each other, run {} at once (`batch` {}): the weights are read "
       "once for all, {} instead of {:g} times {} in these layers; activations take {} instead of "
       "{}",
       kBatch, kBatch, duration_text(batch_ms), times, duration_text(time_ms),

@@ -32,7 +32,7 @@ std::optional<DataType> stored_type(const std::string& precision) {
   if (precision == "fp16") return DataType::Float16;
   if (precision == "bf16") return DataType::BFloat16;
   if (precision == "int8") return DataType::Int8;
-  fail_usage("--precision {}: expected fp32, fp16, bf16 or int8", precision);
+  fail_usage("`precision` {}: expected fp32, fp16, bf16 or int8", precision);
 }
 
 double width_factor(const std::optional<DataType>& type) {
@@ -241,9 +241,9 @@ std::string_view name(FitVerdict verdict) {
 
 FitReport fit_model(Graph graph, std::string name, const std::vector<Device>& devices,
                     const Calibration& calibration, const FitOptions& options) {
-  check_limit("--max-ms", options.limits.max_ms);
-  check_limit("--max-mb", options.limits.max_mb);
-  check_limit("--max-watts", options.limits.max_watts);
+  check_limit("`max_ms`", options.limits.max_ms);
+  check_limit("`max_mb`", options.limits.max_mb);
+  check_limit("`max_watts`", options.limits.max_watts);
   CountOptions count = options.count;
   count.stored_as = stored_type(options.precision);
   Prepared prepared = prepare_model(std::move(graph), std::move(name), count);

@@ -41,7 +41,7 @@ Roofline measured_roofline(const HardwareProfileOptions& options, Progress* prog
   if (!roofline) {
     fail_running(
         "this machine's ceilings hold no fp32 peak or no bandwidth of memory: a stream cannot be "
-        "estimated; try 'assay machine --refresh'");
+        "estimated; call `measure_machine` again");
   }
   roofline->step_overhead_ms = overhead_ms;
   return *roofline;

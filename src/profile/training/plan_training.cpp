@@ -66,7 +66,7 @@ std::size_t pieces_to_fit(const Graph& model, std::int64_t budget_bytes,
   }
   fail_bad_input(
       "a step needs {} bytes even where activations are computed again, {} are allowed: "
-      "try a smaller batch, or --accumulate",
+      "try a smaller batch, or a larger `accumulate`",
       least, budget_bytes);
 }
 

@@ -1,5 +1,5 @@
 // Written by hand because cairo's own SVG turns letters into outlines: here names can be searched
-// and selected, and a point tells its figures under the pointer.
+// and selected, and a point shows its figures under the pointer.
 #include <fmt/core.h>
 
 #include "report/charts/canvas.h"

@@ -1,0 +1,11 @@
+# The version is that of project(); include/assay/version.h repeats it for users' programs, and is checked here.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/assay/version.h)
+file(READ ${PROJECT_SOURCE_DIR}/include/assay/version.h version_header)
+foreach(definition "MAJOR ${PROJECT_VERSION_MAJOR}" "MINOR ${PROJECT_VERSION_MINOR}" "PATCH ${PROJECT_VERSION_PATCH}")
+  if(NOT version_header MATCHES "#define ASSAY_VERSION_${definition}\n")
+    message(FATAL_ERROR "include/assay/version.h: expected ASSAY_VERSION_${definition}, as project() says")
+  endif()
+endforeach()
+if(NOT version_header MATCHES "#define ASSAY_VERSION \"${PROJECT_VERSION}\"\n")
+  message(FATAL_ERROR "include/assay/version.h: expected ASSAY_VERSION \"${PROJECT_VERSION}\", as project() says")
+endif()

@@ -1,0 +1,34 @@
+// Machines that were stored as JSON, and the cache of what was measured on this one.
+//
+// The cache is a file in $XDG_CACHE_HOME/assay or ~/.cache/assay, one per machine fingerprint.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/machine.h"
+
+namespace assay {
+
+// Reads what machine_json wrote. Throws an Error that names `described_as` and the wrong field.
+Machine parse_machine_json(std::string_view text, const std::string& described_as);
+
+// Topology and ceilings of this machine, and when they were measured; takes some 15 s. Throws an
+// Error of kind Cancelled if `progress` cancels.
+Machine measure_machine(const CeilingOptions& options = {}, Progress* progress = nullptr);
+
+// Nothing if none was cached, if the cached one is another machine, or if the file is damaged.
+std::optional<Machine> cached_machine(const Topology& topology);
+
+// Ceilings that were disturbed by other programs do not replace undisturbed ones. Adds to
+// `warnings` what is wrong with them, or why they could not be written.
+void cache_machine(const Machine& machine, std::vector<std::string>& warnings);
+
+// This machine from the cache; otherwise it is measured and cached. Adds to `warnings` as
+// cache_machine does, and throws as measure_machine does.
+Machine cached_or_measured_machine(std::vector<std::string>& warnings,
+                                   Progress* progress = nullptr);
+
+}  // namespace assay

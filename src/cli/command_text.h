@@ -1,0 +1,30 @@
+// The command line as plain data: what the manual page and the shells' completions are written
+// from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace assay::cli {
+
+struct OptionText {
+  std::vector<std::string> names = {};  // "-o", "--output"; of a positional "MODEL"
+  std::string description = "";
+  bool takes_value = false;
+  bool is_positional = false;
+};
+
+struct CommandText {
+  std::string name = "";  // "assay", "count"
+  std::string description = "";
+  std::string footer = "";  // its examples
+  std::vector<OptionText> options = {};
+  std::vector<CommandText> commands = {};
+};
+
+std::string manual_page(const CommandText& program);
+std::string bash_completion(const CommandText& program);
+std::string zsh_completion(const CommandText& program);
+std::string fish_completion(const CommandText& program);
+
+}  // namespace assay::cli

@@ -1,0 +1,78 @@
+#include <fmt/core.h>
+
+#include "assay/error.h"
+#include "assay/machine_report.h"
+#include "assay/stored_machine.h"
+#include "base/cache_file.h"
+#include "base/text.h"
+#include "base/utc_time.h"
+
+namespace assay {
+
+namespace {
+
+std::optional<std::string> path_for(const Topology& topology) {
+  return cache_path("machine", fingerprint(topology));
+}
+
+bool is_disturbed(const Machine& machine) {
+  return !machine.ceilings.doubts.empty();
+}
+
+void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warnings) {
+  if (!is_disturbed(machine)) return;
+  warnings.push_back(
+      fmt::format("when ceilings were measured ({}), {}: they may be too low; call "
+                  "`measure_machine` again when nothing else runs",
+                  machine.measured_at, join(machine.ceilings.doubts, "; ")));
+}
+
+}  // namespace
+
+Machine measure_machine(const CeilingOptions& options, Progress* progress) {
+  Machine machine{.measured_at = utc_now(), .topology = read_topology()};
+  machine.ceilings = measure_ceilings(machine.topology, options, progress);
+  return machine;
+}
+
+std::optional<Machine> cached_machine(const Topology& topology) {
+  const auto path = path_for(topology);
+  const auto text = read_cache(path);
+  if (!text) return {};
+  try {
+    Machine machine = parse_machine_json(*text, *path);
+    if (fingerprint(machine.topology) != fingerprint(topology)) return {};
+    return machine;
+  } catch (const Error&) {
+    return {};  // it is measured again, and the file written again
+  }
+}
+
+void cache_machine(const Machine& machine, std::vector<std::string>& warnings) {
+  if (is_disturbed(machine)) {
+    const auto before = cached_machine(machine.topology);
+    if (before && !is_disturbed(*before)) {
+      warnings.push_back(
+          fmt::format("{}: these ceilings may be too low and are not cached; those of {} stay",
+                      join(machine.ceilings.doubts, "; "), before->measured_at));
+      return;
+    }
+    warn_if_disturbed(machine, warnings);
+  }
+  std::string why_not =
+      write_cache(path_for(machine.topology), machine_json(machine), "ceilings are");
+  if (!why_not.empty()) warnings.push_back(std::move(why_not));
+}
+
+Machine cached_or_measured_machine(std::vector<std::string>& warnings, Progress* progress) {
+  const Topology topology = read_topology();
+  if (auto cached = cached_machine(topology)) {
+    warn_if_disturbed(*cached, warnings);
+    return std::move(*cached);
+  }
+  Machine machine = measure_machine({}, progress);
+  cache_machine(machine, warnings);
+  return machine;
+}
+
+}  // namespace assay

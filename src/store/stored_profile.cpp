@@ -1,0 +1,33 @@
+// Reads back what profile_json wrote. The file may be anything: every field is checked.
+#include "assay/stored_profile.h"
+
+#include "store/json_reader.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::string_view kProfileSchema = "assay.profile/";
+constexpr std::string_view kProfileCommand = "assay profile --json";
+
+}  // namespace
+
+StoredProfile parse_profile_json(std::string_view text, const std::string& described_as) {
+  const Json root = parsed_json(text, described_as, kProfileCommand);
+  const JsonReader reader(root, described_as);
+  reader.check_schema(kProfileSchema, "profile", kProfileCommand);
+  StoredProfile stored;
+  stored.model = reader.text("model/name");
+  stored.samples_ms = reader.rates("latency/samples_ms");
+  stored.median_ms = reader.rate("latency/median_ms");
+  stored.batch = reader.count("options/batch");
+  stored.threads = reader.small_count("options/threads");
+  stored.parameters = reader.count("parameters");
+  stored.flops = reader.count("flops");
+  stored.peak_memory_bytes = reader.count("memory/peak_bytes");
+  stored.peak_rss_growth_bytes = reader.count_or_null("memory/peak_rss_growth_bytes");
+  stored.verdict = reader.text("latency/verdict");
+  return stored;
+}
+
+}  // namespace assay
