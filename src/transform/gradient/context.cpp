@@ -78,6 +78,7 @@ Dims GradientContext::known_ints(std::size_t input) const {
 }
 
 ValueId GradientContext::gradient(std::size_t output) {
+  if (!node_.has_output(output)) fail("its output {} is left out", output);
   const ValueId total = builder_.total(out(output));
   return total.is_valid() ? total : expanded(number(0), dims(out(output)));
 }
