@@ -29,7 +29,7 @@ Choice parse_choice(const char* flag, const std::string& text, std::initializer_
 
 }  // namespace
 
-void add_engine_options(CLI::App& command, EngineArguments& arguments) {
+void add_engine_options(Command& command, EngineArguments& arguments) {
   command.add_option("--threads", arguments.threads,
                      "exactly so many; default: as many as processors");
   command.add_option("--engine", arguments.engine, "onednn (default) or reference");

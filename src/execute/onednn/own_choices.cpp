@@ -1,6 +1,6 @@
 #include "execute/onednn/own_choices.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
