@@ -173,7 +173,7 @@ Tensor data::as_numpy_has_it(const Tensor& tensor, const std::filesystem::path& 
 Tensor read_npy(const std::filesystem::path& path) {
   auto file = MappedFile::open(path);
   const auto bytes = file->bytes();
-  return read_npy(*open_bytes(std::move(file), bytes, Packing::None));
+  return read_npy(*open_bytes(std::move(file), bytes, Compression::None));
 }
 
 Tensor data::read_npy(ByteSource& source) {

@@ -584,6 +584,19 @@ TEST(Gradient, NamesWhatHasNone) {
   EXPECT_THAT(refusal(with_all("Pad", "Round", {Shape{2}})), testing::HasSubstr("Round ('op')"));
 }
 
+TEST(Gradient, OfASplitNeedsAllItsParts) {
+  GraphBuilder builder("parts");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2, 6});
+  const auto parts = builder.node_with_outputs("Split", "split", {x}, 2, {});
+  builder.output(parts[0], "y");
+  Graph graph = builder.finish();
+  graph.node(NodeId{0}).outputs[1] = ValueId{};
+  graph = infer_shapes(std::move(graph)).graph;
+  const ValueId loss = add_sum_of_squares(graph);
+  EXPECT_THAT([&] { differentiate(infer_shapes(graph), loss, std::vector{x}); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("its output 1 is left out")));
+}
+
 TEST(Gradient, IsMissingWhereTheLossDoesNotDepend) {
   GraphBuilder builder("apart");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2});

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "assay/bind.h"
+#include "assay/builder.h"
 #include "assay/error.h"
 #include "assay/zoo.h"
 
@@ -123,6 +124,21 @@ TEST(TrainingProfile, PiecesAreComputedAgainToFitABudget) {
   EXPECT_GT(pieces, 1u);
   EXPECT_LE(bytes(pieces), whole - (std::int64_t{4} << 20));
   EXPECT_THROW(pieces_to_fit(model, 1000, {}), Error);
+}
+
+// Unwinds the differentiation in a program that also holds the profiler's types: two types of one
+// name would share a destructor there.
+TEST(TrainingProfile, RefusesAPadThatHasNoGradient) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 1, 4, 4});
+  const ValueId conv = builder.node("Conv", "conv", {x, builder.filled("w", {1, 1, 3, 3}, 1.0f)});
+  const ValueId pad =
+      builder.node("Pad", "pad", {conv, builder.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1})},
+                   {{"mode", std::string("reflect")}});
+  builder.output(builder.node("Relu", "relu", {pad}), "y");
+  const Graph model = builder.finish();
+  EXPECT_THAT([&] { profile_training(model, "net", {}); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("Pad 'pad' has no gradient")));
 }
 
 TEST(Profiler, ProfileBackwardPassHasTheKeysOfTheContract) {

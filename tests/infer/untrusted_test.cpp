@@ -9,7 +9,7 @@ Tensor empty_ints(std::vector<std::int64_t> dims) {
   return Tensor(DataType::Int64, std::move(dims), heap_storage({}));
 }
 
-TEST(Hostile, ContentThatIsNotAsTheRulePromisedIsNotKnown) {
+TEST(Untrusted, ContentThatIsNotAsTheRulePromisedIsNotKnown) {
   GraphBuilder builder("g", 0, 13);
   const ValueId numbers = builder.ints("numbers", {1, 2, 3, 4, 5, 6});
   // The shape is stated twice: as an input, and as the attribute of opset 1.
@@ -29,7 +29,7 @@ TEST(Hostile, ContentThatIsNotAsTheRulePromisedIsNotKnown) {
   }
 }
 
-TEST(Hostile, SequencesOfSequencesEndSomewhere) {
+TEST(Untrusted, SequencesOfSequencesEndSomewhere) {
   GraphBuilder builder("g");
   ValueId value = builder.input("x", DataType::Float32, Shape{1});
   for (int i = 0; i < 100; ++i) value = builder.node("SequenceConstruct", "nest", {value});
@@ -37,7 +37,7 @@ TEST(Hostile, SequencesOfSequencesEndSomewhere) {
   EXPECT_THROW(infer_shapes(builder.finish()), Error);
 }
 
-TEST(Hostile, CountlessEmptyTuplesAreGatheredAtOnce) {
+TEST(Untrusted, CountlessEmptyTuplesAreGatheredAtOnce) {
   const std::int64_t countless = std::int64_t{1} << 62;
   GraphBuilder builder("g");
   const ValueId data = builder.constant("data", empty_ints({0}));
@@ -48,7 +48,7 @@ TEST(Hostile, CountlessEmptyTuplesAreGatheredAtOnce) {
             (Shape{Dim(countless), Dim(0)}));
 }
 
-TEST(Hostile, CountlessEmptySlicesAreAllEqual) {
+TEST(Untrusted, CountlessEmptySlicesAreAllEqual) {
   GraphBuilder builder("g");
   const ValueId data = builder.constant("data", empty_ints({std::int64_t{1} << 62, 0}));
   builder.output(builder.node("Unique", "unique", {data}, {{"axis", std::int64_t{0}}}), "y");
@@ -56,7 +56,7 @@ TEST(Hostile, CountlessEmptySlicesAreAllEqual) {
   EXPECT_EQ(inferred.graph.value(inferred.graph.outputs()[0]).type.shape->to_string(), "1x0");
 }
 
-TEST(Hostile, SpreadingOneNumberAMillionTimesIsNotFolded) {
+TEST(Untrusted, SpreadingOneNumberAMillionTimesIsNotFolded) {
   GraphBuilder builder("g");
   std::vector<ValueId> operands = {builder.ints("wide", std::vector<std::int64_t>(60000, 1))};
   const ValueId one = builder.ints("one", {1});
