@@ -32,7 +32,7 @@ double time_of(Program& program, std::size_t runs) {
 void compare(const std::string& name, int threads, double seconds) {
   BoundGraph bound = bind_inputs(zoo_model(name), {});
   ProgramOptions options;
-  options.threads = threads;
+  options.cpu.threads = threads;
   const auto program = compile(infer_shapes(std::move(bound.graph)), options);
   program->set_inputs(random_inputs(program->inputs()));
   program->run();

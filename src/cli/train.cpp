@@ -262,9 +262,9 @@ void add_data_options(CLI::App& train, Arguments& arguments) {
 
 void add_running_options(CLI::App& train, Arguments& arguments) {
   train.add_option("--threads", arguments.engine.threads,
-                   "exactly so many; default: as many as processors");
-  train.add_flag("--no-pin", arguments.engine.no_pin, "let threads wander between processors");
-  train.add_option("--engine", arguments.engine.engine, "onednn (default) or reference");
+                   "run on N threads; default: as many as processors");
+  train.add_flag("--no-pin", arguments.engine.no_pin, "do not pin threads to processors");
+  train.add_option("--engine", arguments.engine.engine, engine_help());
   train.add_option("--optimize-for", arguments.engine.optimize_for,
                    "latency (default): algorithms are chosen by timing them once, and kept; or "
                    "memory");

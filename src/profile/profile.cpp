@@ -100,7 +100,7 @@ EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double
 constexpr double kCannotBe = 1.03;
 
 void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Profile& profile) {
-  const int threads = profile.program.threads;
+  const int threads = profile.program.cpu.threads;
   Machine machine = options.machine ? *options.machine : quickly_measured(threads, progress);
   const auto judged = [&] {
     auto roofline = roofline_of(machine, threads);
@@ -140,7 +140,8 @@ Profile profile_prepared(Prepared prepared, StartUp start_up, const ProfileOptio
         energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
   }
   profile.program = options.run.program;
-  profile.program.threads = started.program->threads();
+  profile.program.engine = started.program->engine();
+  profile.program.cpu.threads = started.program->threads();
   if (attendant.leave) attendant.leave(*started.program);
   // Its threads and its memory go with it: what follows has the machine to itself.
   started.program.reset();

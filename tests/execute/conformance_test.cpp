@@ -70,7 +70,7 @@ Values run_program(Graph graph, const Values& inputs) {
     tensors.push_back(*inputs[i].tensor());
     graph.value(graph.inputs()[i]).type = tensor_type(tensors[i].type(), tensors[i].shape());
   }
-  const auto program = compile(infer_shapes(std::move(graph)), {.engine = Engine::Reference});
+  const auto program = compile(infer_shapes(std::move(graph)), {.engine = "reference"});
   program->set_inputs(tensors);
   program->run();
   const auto results = program->results();

@@ -69,7 +69,7 @@ TEST(Recompute, IsTheSameOnBothEngines) {
   const Differentiated training =
       training_of(zoo_model("encoder:layers=2,width=16,heads=2,length=5"));
   const Recomputed less = recompute(training.graph, training.forward_nodes, 3);
-  const Difference difference = compare_engines(less.graph, {.threads = 2});
+  const Difference difference = compare_engines(less.graph, {.cpu = {.threads = 2}});
   EXPECT_TRUE(difference.same_shapes);
   EXPECT_LT(difference.largest, 1e-3) << difference.where;  // as without recomputation
 }

@@ -17,7 +17,7 @@ using test::Body;
 using test::truth;
 
 std::unique_ptr<Program> reference(Graph graph) {
-  return compile(infer_shapes(std::move(graph)), {.engine = Engine::Reference});
+  return compile(infer_shapes(std::move(graph)), {.engine = "reference"});
 }
 
 std::vector<Tensor> results_of(Program& program, const std::vector<Tensor>& inputs) {

@@ -27,9 +27,8 @@ TEST_P(ZooEngines, GiveTheSameOutputs) {
 
 TEST_P(ZooEngines, GiveTheSameOutputsOnTwoThreadsOptimisedForMemory) {
   ProgramOptions options;
-  options.threads = 2;
+  options.cpu.threads = 2;
   options.optimize_for = OptimizeFor::Memory;
-  options.pin_threads = false;
   const Difference difference = compare_engines(bound_zoo(GetParam()), options, 7);
   EXPECT_TRUE(difference.same_shapes);
   EXPECT_LE(difference.largest, kTolerance) << difference.where;

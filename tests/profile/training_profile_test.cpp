@@ -15,10 +15,10 @@ namespace {
 constexpr std::int64_t kBatch = 4;
 
 TrainingProfile profiled(const std::string& model, const TrainingStepOptions& step,
-                         Engine engine = Engine::OneDnn) {
+                         const std::string& engine = "cpu") {
   TrainingProfileOptions options{.step = step};
   options.profile.run.bindings.batch = kBatch;
-  options.profile.run.program = {.engine = engine, .threads = 1, .pin_threads = false};
+  options.profile.run.program = {.engine = engine, .cpu = {.threads = 1}};
   options.profile.timing = {.fixed_warmup = 1, .fixed_samples = 3};
   options.profile.judge = false;
   return profile_training(zoo_model(model), model, options);
@@ -85,7 +85,7 @@ TEST(TrainingProfile, AllocatesWhatIsInUseAtThePeak) {
 }
 
 TEST(TrainingProfile, ReferenceEngineTakesWhatWasPlanned) {
-  const TrainingProfile profile = profiled("mlp", {.loss = Loss::CrossEntropy}, Engine::Reference);
+  const TrainingProfile profile = profiled("mlp", {.loss = Loss::CrossEntropy}, "reference");
   EXPECT_GT(profile.memory.planned.step_bytes, 0);
   EXPECT_EQ(profile.step.memory.program.planned_arena_bytes, profile.memory.planned.step_bytes);
 }
@@ -128,8 +128,7 @@ TEST(TrainingProfile, PiecesAreComputedAgainToFitABudget) {
 TEST(Profiler, ProfileBackwardPassHasTheKeysOfTheContract) {
   const Graph model = bind_inputs(zoo_model("mlp"), {.batch = 8}).graph;
   const Tensor input = random_inputs({model.value(model.inputs()[0])}, 1).front();
-  const BackwardPass pass =
-      Profiler({.threads = 1, .pin_threads = false}).profile_backward_pass(model, {input});
+  const BackwardPass pass = Profiler({.cpu = {.threads = 1}}).profile_backward_pass(model, {input});
   const std::int64_t macs = 784 * 256 + 256 * 128 + 128 * 10;
   EXPECT_GE(pass.forward_flops, 8 * 2 * macs);
   EXPECT_EQ(pass.total_flops, pass.forward_flops + pass.backward_flops);

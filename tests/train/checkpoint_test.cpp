@@ -49,7 +49,7 @@ TEST_F(Checkpoints, ResumedTrainingIsTheSameToTheBit) {
     for (const OptimizerKind kind :
          {OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam}) {
       TrainOptions straight = options(4);
-      straight.program.threads = threads;
+      straight.program.cpu.threads = threads;
       straight.optimizer.kind = kind;
       TrainOptions parts = straight;
       straight.checkpoint = "";

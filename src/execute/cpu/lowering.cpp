@@ -6,7 +6,9 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "execute/cpu/names.h"
 #include "execute/inputs.h"
+#include "execute/precision.h"
 
 namespace assay::cpu {
 
@@ -481,6 +483,8 @@ void Lowering::add_step(const StepDraft& draft, Binder bind) {
   step.info.op = node(draft.nodes.front()).op;
   step.info.layers = origins_of(draft.nodes);
   step.info.algorithm = draft.algorithm;
+  step.info.precision = execute::precision_of(graph(), node(draft.nodes.front()));
+  step.info.device = kDevice;
   step.info.executed_flops = draft.executed_flops;
   step.info.bytes_read = total_bytes(draft.reads);
   step.info.weight_bytes = weight_bytes(draft.reads);

@@ -53,7 +53,7 @@ struct LoweringOptions {
   ProgramOptions program;
   int threads = 1;
   // Keeps to algorithms in which NaN and infinity flow as in the plain kernels.
-  bool careful = false;
+  bool ieee_strict = false;
 };
 
 // What a step reads and writes, beside its info.

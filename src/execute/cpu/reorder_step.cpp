@@ -2,7 +2,9 @@
 // strides.
 #include "execute/cpu/kernels/copy.h"
 #include "execute/cpu/lowering.h"
+#include "execute/cpu/names.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "execute/threads.h"
 
 namespace assay::cpu {
@@ -53,6 +55,8 @@ void Lowering::add_reorder(ValueId value, const Place& from, const Place& to) {
   PlannedStep step;
   step.info.name = graph().value(value).name + " (reorder)";
   step.info.op = "Reorder";
+  step.info.precision = execute::precision_name(to.type);
+  step.info.device = kDevice;
   // The time of a change of layout belongs to the layer whose result it is.
   const NodeId maker = graph().producer(value);
   if (maker.is_valid()) step.info.layers = origins_of({maker});

@@ -66,7 +66,7 @@ std::optional<Advice> reference_engine(const RunFacts& facts) {
   Advice advice{.layers = layer_names(group)};
   advice.reason = fmt::format("{} in plain kernels that are written to be right, not fast",
                               facts.time_text(total_ms(group)));
-  advice.action = fmt::format("--engine onednn: {}", left_text(facts, group));
+  advice.action = fmt::format("--engine {}: {}", default_engine(), left_text(facts, group));
   advice.gain_ms = total_ms(group) - least_ms(facts, group);
   return advice;
 }

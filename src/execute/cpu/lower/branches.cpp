@@ -7,8 +7,8 @@
 #include "assay/error.h"
 #include "assay/infer.h"
 #include "base/checked.h"
+#include "execute/cpu/cpu_program.h"
 #include "execute/cpu/lowering.h"
-#include "execute/engines.h"
 
 namespace assay::cpu {
 

@@ -28,7 +28,7 @@ std::optional<PostOp> clip_of(const Lowering& lowering, const Node& node) {
 }  // namespace
 
 std::optional<PostOp> activation_of(const Lowering& lowering, const Node& node) {
-  if (lowering.options().careful || !node.is_standard()) return {};
+  if (lowering.options().ieee_strict || !node.is_standard()) return {};
   if (node.op == "Relu") return eltwise(Algorithm::eltwise_relu);
   if (node.op == "LeakyRelu")
     return eltwise(Algorithm::eltwise_relu, node.float_or("alpha", 0.01f));

@@ -125,7 +125,7 @@ std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
 std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
                                 const Epilogue& epilogue, const std::vector<Choice>& others) {
   const auto ending = ending_of(epilogue);
-  if (lowering.options().careful || !ending) return {};
+  if (lowering.options().ieee_strict || !ending) return {};
   std::vector<Choice> choices;
   if (may_use_winograd(lowering, layer)) {
     for (const std::size_t tile : {4u, 2u}) {
@@ -156,7 +156,7 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
                                     const std::vector<Choice>& others) {
   const std::optional<ConvolutionEnding> ending =
       epilogue == nullptr ? ConvolutionEnding{} : ending_of(*epilogue);
-  if (lowering.options().careful || !ending || !may_use_winograd(lowering, layer)) return {};
+  if (lowering.options().ieee_strict || !ending || !may_use_winograd(lowering, layer)) return {};
   const auto layouts = blocked_layouts(layer, others);
   if (!layouts) return {};
   const bool is_back = kind == ConvolutionKind::InputGradient;

@@ -92,7 +92,7 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
       checked_product(input).value_or(0) == 0 || checked_product(output).value_or(0) == 0;
   if (input.size() < 3 || input.size() > 5 || is_empty) return false;
   // The plain kernel lets NaN through a maximum; oneDNN does not.
-  if (lowering.options().careful && node.op.ends_with("MaxPool")) return false;
+  if (lowering.options().ieee_strict && node.op.ends_with("MaxPool")) return false;
   const auto windows = pooling_windows(lowering, node, input);
   if (!windows) return false;
   const Place native = lowering.native(node.inputs[0]);
