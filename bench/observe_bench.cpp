@@ -21,7 +21,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Microseconds a run, over so many runs.
+// Microseconds a run, over `runs` runs.
 double time_of(Program& program, std::size_t runs) {
   const std::int64_t start = steady_clock().nanoseconds();
   for (std::size_t i = 0; i < runs; ++i) program.run();

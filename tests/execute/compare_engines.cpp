@@ -21,7 +21,7 @@ void compare_numbers(const std::vector<double>& fast, const std::vector<double>&
   for (std::size_t i = 0; i < reference.size(); ++i) {
     if (!std::isfinite(reference[i]) || !std::isfinite(fast[i])) {
       const bool both_nan = std::isnan(reference[i]) && std::isnan(fast[i]);
-      if (!both_nan && reference[i] != fast[i]) difference.same_odd_numbers = false;
+      if (!both_nan && reference[i] != fast[i]) difference.same_non_finite = false;
       continue;
     }
     const double error = std::abs(fast[i] - reference[i]) / std::max(scale, kSmallestScale);

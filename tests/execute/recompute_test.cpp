@@ -45,7 +45,7 @@ std::int64_t planned_bytes(const Graph& graph) {
   return plan_memory(infer_shapes(graph)).arena_bytes;
 }
 
-// The graph in so many pieces, which must give what the whole does.
+// The graph in `pieces`, which must give what the whole does.
 Recomputed checked(const Differentiated& training, std::size_t pieces) {
   Recomputed less = recompute(training.graph, training.forward_nodes, pieces);
   const auto inputs = inputs_of(training.graph);

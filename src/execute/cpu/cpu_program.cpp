@@ -7,6 +7,7 @@
 
 #include "execute/cpu/executable.h"
 #include "execute/cpu/names.h"
+#include "execute/cpu/tensor_floats.h"
 #include "execute/program_base.h"
 #include "execute/threads.h"
 

@@ -9,6 +9,7 @@
 #include "base/free_memory.h"
 #include "execute/cpu/onednn/library_memory.h"
 #include "execute/cpu/onednn/tuner.h"
+#include "execute/cpu/tensor_floats.h"
 #include "execute/inputs.h"
 #include "memory/arena.h"
 #include "transform/simplify.h"
@@ -82,45 +83,45 @@ void Executable::lower(const LoweringOptions& options, Progress* progress) {
   lowering.run(progress);
   tuner.save();
   if (has_to_fit) give_back_code_pages();
-  lowering.prepare_weights();
+  lowering.weights().prepare();
   if (has_to_fit) give_back_code_pages();
   find_inputs_and_outputs(lowering);
   bind(lowering, plan_arena(lowering));
-  memory_.weight_bytes =
-      weights_.bytes() + lowering.bytes_used_as_stored() + lowering.inner_memory().weight_bytes;
+  memory_.weight_bytes = weights_.bytes() + lowering.weights().bytes_used_as_stored() +
+                         lowering.inner_memory().weight_bytes;
   memory_.arena_bytes += lowering.inner_memory().arena_bytes;
   dynamic_ = lowering.dynamic_values();
 }
 
 void Executable::find_inputs_and_outputs(Lowering& lowering) {
   for (const ValueId id : execute::given_inputs(graph())) {
-    Input input{.id = id, .place = {}};
-    if (!lowering.is_dynamic(id)) input.place = lowering.native(id);
+    Input input{.id = id, .placement = {}};
+    if (!lowering.is_dynamic(id)) input.placement = lowering.native(id);
     inputs_.push_back(std::move(input));
   }
   for (const ValueId id : execute::state_inputs(graph())) state_.push_back({lowering.native(id)});
   for (const ValueId id : execute::taken_outputs(graph())) {
-    Output output{.id = id, .place = {}, .constant = lowering.constant(id)};
+    Output output{.id = id, .placement = {}, .constant = lowering.constant(id)};
     if (output.constant == nullptr && !lowering.is_dynamic(id))
-      output.place = lowering.row_major(id);
+      output.placement = lowering.row_major(id);
     outputs_.push_back(std::move(output));
   }
 }
 
 std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
-  const auto& buffers = lowering.buffers();
+  const std::vector<BufferInfo>& buffers = lowering.buffers().all();
   const auto& steps = lowering.steps();
   UseFinder finder(buffers, steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     for (const BufferId id : steps[i].touched) finder.touch(id, i);
   }
   for (const Input& input : inputs_) {
-    if (input.place) finder.keep(input.place->buffer);
+    if (input.placement) finder.keep(input.placement->buffer);
   }
   for (const Output& output : outputs_) {
-    if (output.place) finder.keep(output.place->buffer);
+    if (output.placement) finder.keep(output.placement->buffer);
   }
-  for (const State& state : state_) finder.keep(state.place.buffer);
+  for (const State& state : state_) finder.keep(state.placement.buffer);
   const BufferUse use = finder.take();
   const auto by_step = bytes_by_step(use.blocks, std::max<std::size_t>(steps.size(), 1));
   const Packing packing = pack(use.blocks, by_step);
@@ -132,7 +133,7 @@ std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
     addresses[i] = buffers[i].fixed;
     if (block == BufferId::kNone) continue;
     addresses[i] = arena_.data() + packing.offsets[block];
-    buffers_.push_back({.value = lowering.first_value_in(BufferId{static_cast<std::uint32_t>(i)}),
+    buffers_.push_back({.value = buffers[i].values.empty() ? ValueId{} : buffers[i].values.front(),
                         .bytes = use.blocks[block].bytes,
                         .offset = packing.offsets[block],
                         .first_step = use.blocks[block].first,
@@ -148,17 +149,17 @@ void Executable::bind(Lowering& lowering, std::vector<std::byte*> starts) {
     infos_.push_back(std::move(step.info));
   }
   for (Input& input : inputs_) {
-    if (input.place) input.address = addresses.bytes(*input.place);
+    if (input.placement) input.address = addresses.bytes(*input.placement);
   }
-  for (State& state : state_) state.address = addresses.bytes(state.place);
+  for (State& state : state_) state.address = addresses.bytes(state.placement);
   for (Output& output : outputs_) {
-    if (output.place) output.address = addresses.bytes(*output.place);
+    if (output.placement) output.address = addresses.bytes(*output.placement);
   }
 }
 
 void Executable::set_inputs(std::span<const Tensor> given) {
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (!inputs_[i].place) {
+    if (!inputs_[i].placement) {
       (*dynamic_)[inputs_[i].id.number] = given[i];
     } else if (given[i].byte_size() > 0) {
       std::memcpy(inputs_[i].address, given[i].bytes().data(), given[i].byte_size());
@@ -168,39 +169,40 @@ void Executable::set_inputs(std::span<const Tensor> given) {
 
 namespace {
 
-// The elements of a place as a caller sees them, and back.
-void copy_in(const Tensor& tensor, const Place& place, std::byte* to) {
+// Between a tensor of a caller and a placement, whatever its layout.
+void copy_in(const Tensor& tensor, const Placement& placement, std::byte* to) {
   if (tensor.byte_size() == 0) return;
-  if (!place.blocked) {
+  if (!placement.blocked) {
     std::memcpy(to, tensor.bytes().data(), tensor.byte_size());
     return;
   }
   with_floats(tensor, [&](const float* values) {
-    reorder(plain_desc(place.blocked->dims()), const_cast<float*>(values), *place.blocked, to);
+    reorder(plain_desc(placement.blocked->dims()), const_cast<float*>(values), *placement.blocked,
+            to);
   });
 }
 
-Tensor copied_out(const Place& place, std::byte* from) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(place.bytes()));
-  if (place.blocked) {
-    reorder(*place.blocked, from, plain_desc(place.blocked->dims()), bytes.data());
+Tensor copied_out(const Placement& placement, std::byte* from) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(placement.bytes()));
+  if (placement.blocked) {
+    reorder(*placement.blocked, from, plain_desc(placement.blocked->dims()), bytes.data());
   } else if (!bytes.empty()) {
     std::memcpy(bytes.data(), from, bytes.size());
   }
-  return Tensor(place.type, place.dims, heap_storage(std::move(bytes)));
+  return Tensor(placement.type, placement.dims, heap_storage(std::move(bytes)));
 }
 
 }  // namespace
 
 void Executable::set_state(std::span<const Tensor> state) {
   for (std::size_t i = 0; i < state.size(); ++i) {
-    copy_in(state[i], state_[i].place, state_[i].address);
+    copy_in(state[i], state_[i].placement, state_[i].address);
   }
 }
 
 std::vector<Tensor> Executable::state_values() const {
   std::vector<Tensor> values;
-  for (const State& state : state_) values.push_back(copied_out(state.place, state.address));
+  for (const State& state : state_) values.push_back(copied_out(state.placement, state.address));
   return values;
 }
 
@@ -209,8 +211,8 @@ std::vector<Tensor> Executable::results() const {
   for (const Output& output : outputs_) {
     if (output.constant != nullptr) {
       tensors.push_back(*output.constant);
-    } else if (output.place) {
-      tensors.push_back(copied_out(*output.place, output.address));
+    } else if (output.placement) {
+      tensors.push_back(copied_out(*output.placement, output.address));
     } else {
       const Tensor* tensor = (*dynamic_)[output.id.number].tensor();
       if (tensor == nullptr)

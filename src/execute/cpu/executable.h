@@ -29,16 +29,16 @@ class Executable {
  private:
   struct Input {
     ValueId id;
-    std::optional<Place> place;  // none: a dynamic value
+    std::optional<Placement> placement;  // none: a dynamic value
     std::byte* address = nullptr;
   };
   struct State {
-    Place place;
+    Placement placement;
     std::byte* address = nullptr;
   };
   struct Output {
     ValueId id;
-    std::optional<Place> place;  // none: a constant or a dynamic value
+    std::optional<Placement> placement;  // none: a constant or a dynamic value
     const Tensor* constant = nullptr;
     std::byte* address = nullptr;
   };

@@ -7,15 +7,15 @@
 
 namespace assay::cpu {
 
-std::int64_t Place::elements() const {
+std::int64_t Placement::elements() const {
   return checked_product(dims).value_or(0);
 }
 
-std::int64_t Place::bytes() const {
+std::int64_t Placement::bytes() const {
   return byte_size(type, elements()).value_or(0);
 }
 
-bool Place::is_row_major() const {
+bool Placement::is_row_major() const {
   if (blocked) return false;
   std::int64_t expected = 1;
   for (std::size_t axis = dims.size(); axis-- > 0;) {
@@ -30,13 +30,13 @@ std::vector<std::int64_t> row_major_strides_of(const std::vector<std::int64_t>& 
   return row_major_strides(dims);
 }
 
-Place row_major_place(BufferId buffer, DataType type, std::vector<std::int64_t> dims) {
-  Place place;
-  place.buffer = buffer;
-  place.type = type;
-  place.strides = row_major_strides_of(dims);
-  place.dims = std::move(dims);
-  return place;
+Placement row_major_placement(BufferId buffer, DataType type, std::vector<std::int64_t> dims) {
+  Placement placement;
+  placement.buffer = buffer;
+  placement.type = type;
+  placement.strides = row_major_strides_of(dims);
+  placement.dims = std::move(dims);
+  return placement;
 }
 
 namespace {
@@ -51,44 +51,44 @@ bool is_row_major_in_disguise(const Desc& desc, const std::vector<std::int64_t>&
 
 }  // namespace
 
-Place place_for(BufferId buffer, const Desc& desc, std::vector<std::int64_t> dims) {
-  Place place = row_major_place(buffer, DataType::Float32, std::move(dims));
-  if (!is_row_major_in_disguise(desc, place.dims)) place.blocked = desc;
-  return place;
+Placement placement_for(BufferId buffer, const Desc& desc, std::vector<std::int64_t> dims) {
+  Placement placement = row_major_placement(buffer, DataType::Float32, std::move(dims));
+  if (!is_row_major_in_disguise(desc, placement.dims)) placement.blocked = desc;
+  return placement;
 }
 
-Desc desc_of(const Place& place) {
-  if (place.blocked) return *place.blocked;
-  return strided_desc(place.dims, place.strides);
+Desc desc_of(const Placement& placement) {
+  if (placement.blocked) return *placement.blocked;
+  return strided_desc(placement.dims, placement.strides);
 }
 
 namespace {
 
 // How many channels lie side by side, 0 meaning all; nothing where they are not in such blocks.
-std::optional<std::int64_t> channel_block(const Place& place) {
-  if (!place.blocked || place.dims.size() < 3 || place.dims.size() > 5) return {};
+std::optional<std::int64_t> channel_block(const Placement& placement) {
+  if (!placement.blocked || placement.dims.size() < 3 || placement.dims.size() > 5) return {};
   for (const std::int64_t block : {16, 8, 4, 0}) {
-    if (*place.blocked == image_desc(place.dims, block)) return block;
+    if (*placement.blocked == image_desc(placement.dims, block)) return block;
   }
   return {};
 }
 
 }  // namespace
 
-std::optional<BlockShape> block_shape(const Place& place) {
-  const auto found = channel_block(place);
+std::optional<BlockShape> block_shape(const Placement& placement) {
+  const auto found = channel_block(placement);
   if (!found) return {};
-  const std::int64_t channels = place.dims[1];
+  const std::int64_t channels = placement.dims[1];
   const std::int64_t block = *found == 0 ? channels : *found;
-  return BlockShape{.batch = place.dims[0],
+  return BlockShape{.batch = placement.dims[0],
                     .channel_blocks = (channels + block - 1) / block,
-                    .pixels = checked_product(std::span(place.dims).subspan(2)).value_or(0),
+                    .pixels = checked_product(std::span(placement.dims).subspan(2)).value_or(0),
                     .block = block,
                     .is_padded = channels % block != 0};
 }
 
-Desc like_blocks(const Place& place, const Dims& dims) {
-  return image_desc(dims, *channel_block(place));
+Desc like_blocks(const Placement& placement, const Dims& dims) {
+  return image_desc(dims, *channel_block(placement));
 }
 
 }  // namespace assay::cpu

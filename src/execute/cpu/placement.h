@@ -1,4 +1,4 @@
-// Where a value lives while a program runs: a buffer, and how the elements lie in it.
+// Where a value lives while a program runs: a buffer, and the layout of its elements in it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace assay::cpu {
 
 using BufferId = Index<struct BufferTag>;
 
-struct Place {
+struct Placement {
   BufferId buffer;
   DataType type = DataType::Float32;
   std::vector<std::int64_t> dims;
@@ -28,11 +28,11 @@ struct Place {
 };
 
 std::vector<std::int64_t> row_major_strides_of(const std::vector<std::int64_t>& dims);
-Place row_major_place(BufferId buffer, DataType type, std::vector<std::int64_t> dims);
+Placement row_major_placement(BufferId buffer, DataType type, std::vector<std::int64_t> dims);
 // In oneDNN's layout, or row-major where that is the same thing.
-Place place_for(BufferId buffer, const Desc& desc, std::vector<std::int64_t> dims);
-// How oneDNN sees the place.
-Desc desc_of(const Place& place);
+Placement placement_for(BufferId buffer, const Desc& desc, std::vector<std::int64_t> dims);
+// The layout as oneDNN describes it.
+Desc desc_of(const Placement& placement);
 
 // Blocks of channels: [batch, blocks, pixels, block]. Channels that lie last are one block.
 struct BlockShape {
@@ -43,8 +43,8 @@ struct BlockShape {
   bool is_padded = false;  // the last block is not full
 };
 
-std::optional<BlockShape> block_shape(const Place& place);
-// The layout of `dims` in blocks as those of `place`, which has a block shape.
-Desc like_blocks(const Place& place, const Dims& dims);
+std::optional<BlockShape> block_shape(const Placement& placement);
+// The layout of `dims` in blocks as those of `placement`, which has a block shape.
+Desc like_blocks(const Placement& placement, const Dims& dims);
 
 }  // namespace assay::cpu

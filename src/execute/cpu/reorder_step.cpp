@@ -16,14 +16,15 @@ constexpr std::int64_t kBytesWorthSharing = 64 << 10;
 
 // A blocked layout may see more axes than the value has, such as groups of channels: the place
 // beside it, row by row, is seen the same way.
-Desc desc_beside(const Place& place, const Place& other) {
-  const bool differs = !place.blocked && other.blocked && other.blocked->dims() != place.dims;
-  return differs ? plain_desc(other.blocked->dims()) : desc_of(place);
+Desc desc_beside(const Placement& placement, const Placement& other) {
+  const bool differs =
+      !placement.blocked && other.blocked && other.blocked->dims() != placement.dims;
+  return differs ? plain_desc(other.blocked->dims()) : desc_of(placement);
 }
 
 }  // namespace
 
-Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to) {
+Binder copy_binder(const Lowering& lowering, const Placement& from, const Placement& to) {
   const CopyPlan plan = simplified({.dims = to.dims,
                                     .from = from.strides,
                                     .to = to.strides,
@@ -45,13 +46,13 @@ void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
                     std::vector<Argument>& arguments) {
   const std::size_t bytes = bytes_of(wanted);
   if (bytes == 0) return;
-  Place scratch;
-  scratch.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
-  draft.scratch.push_back(scratch.buffer);
-  arguments.push_back({argument::kScratchpad, wanted, scratch});
+  Placement workspace;
+  workspace.buffer = lowering.new_buffer(static_cast<std::int64_t>(bytes));
+  draft.workspace.push_back(workspace.buffer);
+  arguments.push_back({argument::kScratchpad, wanted, workspace});
 }
 
-void Lowering::add_reorder(ValueId value, const Place& from, const Place& to) {
+void Lowering::add_reorder(ValueId value, const Placement& from, const Placement& to) {
   PlannedStep step;
   step.info.name = graph().value(value).name + " (reorder)";
   step.info.op = "Reorder";

@@ -6,16 +6,16 @@
 
 namespace assay::cpu {
 
-// Copies elements from one place to another of equal dimensions; neither is blocked.
-Binder copy_binder(const Lowering& lowering, const Place& from, const Place& to);
+// Copies elements between two placements of equal dimensions; neither is blocked.
+Binder copy_binder(const Lowering& lowering, const Placement& from, const Placement& to);
 
-// Gives the step the working space that its primitive asks for.
+// Gives the step the workspace that its primitive asks for.
 void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
                     std::vector<Argument>& arguments);
 
 // A stretch of the axis: `first`, `first + step`, … `count` times.
-Place sliced(Place place, std::size_t axis, std::int64_t first, std::int64_t step,
-             std::int64_t count);
+Placement sliced(Placement placement, std::size_t axis, std::int64_t first, std::int64_t step,
+                 std::int64_t count);
 
 // Everything from `axis` on is one row.
 struct Rows {

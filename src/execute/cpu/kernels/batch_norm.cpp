@@ -55,8 +55,8 @@ void with_rows(const NormShape& shape, std::int64_t image, std::int64_t group, c
 // Pairs of sums by part, group and channel.
 class Sums {
  public:
-  Sums(const NormShape& shape, int threads, double* room)
-      : shape_(shape), threads_(threads), parts_(parts_of(shape, threads)), room_(room) {}
+  Sums(const NormShape& shape, int threads, double* workspace)
+      : shape_(shape), threads_(threads), parts_(parts_of(shape, threads)), workspace_(workspace) {}
 
   // `add(offset, rows, group, first sums, second sums)`
   template <typename Add>
@@ -80,7 +80,7 @@ class Sums {
 
  private:
   double* at(std::int64_t part, std::int64_t group) const {
-    return room_ + (part * shape_.groups + group) * 2 * shape_.channels;
+    return workspace_ + (part * shape_.groups + group) * 2 * shape_.channels;
   }
 
   template <typename Add>
@@ -103,7 +103,7 @@ class Sums {
   const NormShape& shape_;
   int threads_;
   std::int64_t parts_;
-  double* room_;
+  double* workspace_;
 };
 
 // The pixel that distances are taken from, so that squares stay small: the first of every channel.
@@ -116,31 +116,31 @@ const SimdKernels& kernels_for(const NormShape& shape) {
 }
 
 // What is left of the gradients once their mean and their part along the images is taken away.
-void find_vectors(const NormShape& shape, const NormBack& back, const Sums& sums) {
+void find_vectors(const NormShape& shape, const NormBackward& backward, const Sums& sums) {
   const auto samples = static_cast<double>(shape.samples());
-  std::fill(back.even + back.real_channels, back.even + shape.all_channels(), 0.0f);
-  std::fill(back.along + back.real_channels, back.along + shape.all_channels(), 0.0f);
-  for (std::int64_t channel = 0; channel < back.real_channels; ++channel) {
+  std::fill(backward.even + backward.real_channels, backward.even + shape.all_channels(), 0.0f);
+  std::fill(backward.along + backward.real_channels, backward.along + shape.all_channels(), 0.0f);
+  for (std::int64_t channel = 0; channel < backward.real_channels; ++channel) {
     const auto [given, along] = sums.of_channel(channel);
-    const double inverse =
-        1.0 / (static_cast<double>(back.variance[channel]) + static_cast<double>(back.epsilon));
-    back.even[channel] = static_cast<float>(given / samples);
-    back.along[channel] = static_cast<float>(along / samples * inverse);
-    back.by_shift[channel] = static_cast<float>(given);
-    back.by_scale[channel] = static_cast<float>(along * std::sqrt(inverse));
+    const double inverse = 1.0 / (static_cast<double>(backward.variance[channel]) +
+                                  static_cast<double>(backward.epsilon));
+    backward.even[channel] = static_cast<float>(given / samples);
+    backward.along[channel] = static_cast<float>(along / samples * inverse);
+    backward.by_shift[channel] = static_cast<float>(given);
+    backward.by_scale[channel] = static_cast<float>(along * std::sqrt(inverse));
   }
 }
 
 // The vectors of one group.
 class GroupGradient {
  public:
-  GroupGradient(const NormShape& shape, const NormBack& back, std::int64_t group)
-      : mean_(shape, back.norm.mean + group * shape.channels),
-        factor_(shape, back.norm.factor + group * shape.channels),
-        shift_(shape, back.norm.shift + group * shape.channels),
-        even_(shape, back.even + group * shape.channels),
-        along_(shape, back.along + group * shape.channels),
-        positive_only_(back.positive_only) {}
+  GroupGradient(const NormShape& shape, const NormBackward& backward, std::int64_t group)
+      : mean_(shape, backward.norm.mean + group * shape.channels),
+        factor_(shape, backward.norm.factor + group * shape.channels),
+        shift_(shape, backward.norm.shift + group * shape.channels),
+        even_(shape, backward.even + group * shape.channels),
+        along_(shape, backward.along + group * shape.channels),
+        positive_only_(backward.positive_only) {}
 
   NormGradient get() const {
     return {{mean_.get(), factor_.get(), shift_.get()}, even_.get(), along_.get(), positive_only_};
@@ -153,7 +153,7 @@ class GroupGradient {
 
 }  // namespace
 
-NormShape norm_shape(const Place& images) {
+NormShape norm_shape(const Placement& images) {
   if (images.dims.size() == 2) return {1, 1, images.dims[1], images.dims[0]};
   if (const auto blocks = block_shape(images))
     return {blocks->batch, blocks->channel_blocks, blocks->block, blocks->pixels};
@@ -161,13 +161,13 @@ NormShape norm_shape(const Place& images) {
   return {images.dims[0], images.dims[1], 1, pixels};
 }
 
-std::int64_t norm_room(const NormShape& shape, int threads) {
+std::int64_t norm_workspace(const NormShape& shape, int threads) {
   return parts_of(shape, threads) * shape.all_channels() * 2;
 }
 
-void find_moments(const NormShape& shape, int threads, const float* images, double* room,
+void find_moments(const NormShape& shape, int threads, const float* images, double* workspace,
                   const BatchMoments& moments) {
-  const Sums sums(shape, threads, room);
+  const Sums sums(shape, threads, workspace);
   const SimdKernels& kernels = kernels_for(shape);
   sums.take([&](std::int64_t offset, const NormRows& rows, std::int64_t group, double* first,
                 double* second) {
@@ -186,23 +186,24 @@ void find_moments(const NormShape& shape, int threads, const float* images, doub
   }
 }
 
-void norm_back(const NormShape& shape, int threads, const NormBack& back, double* room) {
-  const Sums sums(shape, threads, room);
+void norm_backward(const NormShape& shape, int threads, const NormBackward& backward,
+                   double* workspace) {
+  const Sums sums(shape, threads, workspace);
   const SimdKernels& kernels = kernels_for(shape);
   sums.take([&](std::int64_t offset, const NormRows& rows, std::int64_t group, double* first,
                 double* second) {
-    const GroupGradient vectors(shape, back, group);
-    kernels.norm_gradient_sums(rows, vectors.get(), back.images + offset, back.gradients + offset,
-                               first, second);
+    const GroupGradient vectors(shape, backward, group);
+    kernels.norm_gradient_sums(rows, vectors.get(), backward.images + offset,
+                               backward.gradients + offset, first, second);
   });
-  find_vectors(shape, back, sums);
+  find_vectors(shape, backward, sums);
   execute::for_each_in_parallel(threads, size(shape.images * shape.groups), [&](std::size_t item) {
     const auto image = static_cast<std::int64_t>(item) / shape.groups;
     const auto group = static_cast<std::int64_t>(item) % shape.groups;
-    const GroupGradient vectors(shape, back, group);
+    const GroupGradient vectors(shape, backward, group);
     with_rows(shape, image, group, [&](std::int64_t offset, const NormRows& rows) {
-      kernels.norm_gradient(rows, vectors.get(), back.images + offset, back.gradients + offset,
-                            back.result + offset);
+      kernels.norm_gradient(rows, vectors.get(), backward.images + offset,
+                            backward.gradients + offset, backward.result + offset);
     });
   });
 }

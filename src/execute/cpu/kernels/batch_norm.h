@@ -18,21 +18,21 @@ struct NormShape {
   std::int64_t all_channels() const { return groups * channels; }  // padding included
   std::int64_t samples() const { return images * pixels; }         // of a channel
 };
-NormShape norm_shape(const Place& images);
+NormShape norm_shape(const Placement& images);
 
-// So many doubles of working space.
-std::int64_t norm_room(const NormShape& shape, int threads);
+// Doubles of workspace.
+std::int64_t norm_workspace(const NormShape& shape, int threads);
 
 struct BatchMoments {
   float* mean = nullptr;  // by channel, zero in padding
   float* variance = nullptr;
 };
-void find_moments(const NormShape& shape, int threads, const float* images, double* room,
+void find_moments(const NormShape& shape, int threads, const float* images, double* workspace,
                   const BatchMoments& moments);
 
-// Operands and results of a gradient; `even` and `along` are room for the vectors that the last
-// pass, NormGradient, asks for.
-struct NormBack {
+// Operands and results of a gradient; `even` and `along` are workspace for the vectors that the
+// last pass, NormGradient, asks for.
+struct NormBackward {
   const float* images = nullptr;
   const float* gradients = nullptr;
   const float* variance = nullptr;
@@ -46,6 +46,7 @@ struct NormBack {
   std::int64_t real_channels = 0;
   float* result = nullptr;
 };
-void norm_back(const NormShape& shape, int threads, const NormBack& back, double* room);
+void norm_backward(const NormShape& shape, int threads, const NormBackward& backward,
+                   double* workspace);
 
 }  // namespace assay::cpu

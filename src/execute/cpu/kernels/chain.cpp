@@ -74,21 +74,22 @@ struct Position {
   bool is_number(std::size_t operand) const { return grid->strides[operand].back() == 0; }
 
   // One operand's elements of the block: in place where they lie side by side, else gathered.
-  const float* values(int which, float* room) const {
+  const float* values(int which, float* workspace) const {
     const auto operand = static_cast<std::size_t>(which);
     const float* first = operands[operand];
     const std::int64_t stride = grid->strides[operand].back();
     if (const auto period = static_cast<std::size_t>(grid->periods[operand]); period > 0) {
-      repeat(first, period, start % period, count, room);
-      return room;
+      repeat(first, period, start % period, count, workspace);
+      return workspace;
     }
     if (stride == 1) return first;
-    for (std::size_t i = 0; i < count; ++i) room[i] = first[static_cast<std::int64_t>(i) * stride];
-    return room;
+    for (std::size_t i = 0; i < count; ++i)
+      workspace[i] = first[static_cast<std::int64_t>(i) * stride];
+    return workspace;
   }
 };
 
-void run_binary(const Link& link, const Position& at, float* running, float* room) {
+void run_binary(const Link& link, const Position& at, float* running, float* workspace) {
   const bool is_reversed = link.kind == Link::Kind::ReversedBinary;
   const SimdKernels& kernels = simd();
   const auto with_number = [&](float number) {
@@ -101,14 +102,15 @@ void run_binary(const Link& link, const Position& at, float* running, float* roo
   if (link.operand < 0) return with_number(link.number);
   const auto operand = static_cast<std::size_t>(link.operand);
   if (at.is_number(operand)) return with_number(*at.operands[operand]);
-  const float* values = at.values(link.operand, room);
+  const float* values = at.values(link.operand, workspace);
   kernels.binary(link.binary, is_reversed ? values : running, is_reversed ? running : values,
                  running, at.count);
 }
 
-void run_select(const Link& link, const Position& at, float* running, float* room, float* second) {
+void run_select(const Link& link, const Position& at, float* running, float* workspace,
+                float* second) {
   const std::size_t count = at.count;
-  const float* mask = at.values(link.operand, room);
+  const float* mask = at.values(link.operand, workspace);
   const float* other = second;
   if (link.other < 0) {
     std::fill_n(second, count, link.other_number);
@@ -129,7 +131,7 @@ std::optional<NormRows> norm_rows(const Position& at, std::size_t operand) {
 }
 
 void run_normalise(const Link& link, const Position& at, const float* in, float* running,
-                   float* room) {
+                   float* workspace) {
   const auto first = static_cast<std::size_t>(link.operand);
   if (const auto rows = norm_rows(at, first)) {
     const NormVectors norm{at.operands[first], at.operands[first + 1], at.operands[first + 2]};
@@ -138,11 +140,12 @@ void run_normalise(const Link& link, const Position& at, const float* in, float*
   if (in != running) simd().unary(UnaryOp::Copy, 0, 0, in, running, at.count);
   int operand = link.operand;
   for (const BinaryOp op : {BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Add}) {
-    run_binary({.kind = Link::Kind::Binary, .binary = op, .operand = operand++}, at, running, room);
+    run_binary({.kind = Link::Kind::Binary, .binary = op, .operand = operand++}, at, running,
+               workspace);
   }
 }
 
-void run_links(const std::vector<Link>& links, const Position& at, float* running, float* room,
+void run_links(const std::vector<Link>& links, const Position& at, float* running, float* workspace,
                float* second) {
   const float* loaded = at.values(0, running);
   const float* in = loaded;
@@ -150,15 +153,15 @@ void run_links(const std::vector<Link>& links, const Position& at, float* runnin
     if (link.kind == Link::Kind::Unary) {
       simd().unary(link.unary, link.alpha, link.beta, in, running, at.count);
     } else if (link.kind == Link::Kind::Normalise) {
-      run_normalise(link, at, in, running, room);
+      run_normalise(link, at, in, running, workspace);
     } else if (link.kind == Link::Kind::Dropout) {
       simd().dropout(link.draw, at.element, in, running, at.count);
     } else {
       if (in != running) simd().unary(UnaryOp::Copy, 0, 0, in, running, at.count);
       if (link.kind == Link::Kind::Select) {
-        run_select(link, at, running, room, second);
+        run_select(link, at, running, workspace, second);
       } else {
-        run_binary(link, at, running, room);
+        run_binary(link, at, running, workspace);
       }
     }
     in = running;
@@ -192,7 +195,7 @@ std::int64_t block_count(const ChainGrid& grid) {
 void run_chain(const std::vector<Link>& links, const ChainGrid& grid,
                std::span<const float* const> operands, float* result, std::int64_t first_block,
                std::int64_t last_block) {
-  float room[kBlock];
+  float workspace[kBlock];
   float second[kBlock];
   const std::int64_t per_row = blocks_per_row(grid);
   const std::int64_t width = grid.dims.back();
@@ -212,7 +215,7 @@ void run_chain(const std::vector<Link>& links, const ChainGrid& grid,
       at.operands[i] = operands[i] + offset;
     }
     at.element = static_cast<std::uint64_t>(row * width + start);
-    run_links(links, at, result + at.element, room, second);
+    run_links(links, at, result + at.element, workspace, second);
   }
 }
 

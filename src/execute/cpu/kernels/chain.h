@@ -33,7 +33,7 @@ struct Link {
 struct ChainGrid {
   std::vector<std::int64_t> dims;
   std::vector<std::vector<std::int64_t>> strides;  // by operand
-  // By operand: so many elements side by side that the last axis repeats; 0 where it does not.
+  // By operand: how many elements the last axis repeats; 0 where it does not.
   std::vector<std::int64_t> periods = {};
   std::int64_t rows() const;
 };

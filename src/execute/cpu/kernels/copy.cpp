@@ -96,7 +96,7 @@ CopyPlan simplified(CopyPlan plan) {
     plan.dims[axis + 1] *= plan.dims[axis];
     drop_axis(plan, axis);
   }
-  // A matrix is turned fastest when its two axes stand last.
+  // A matrix is transposed fastest when its two axes stand last.
   const std::size_t rank = plan.dims.size();
   if (rank >= 3 && plan.to[rank - 1] == 1 && plan.from[rank - 1] != 1) {
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) {

@@ -3,18 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "execute/cpu/simd/simd.h"
 
 namespace assay::cpu {
-
-// What happens to results before they are written: something is added, then they are clamped.
-struct ConvolutionEnding {
-  bool adds = false;
-  float low = -std::numeric_limits<float>::infinity();
-  float high = std::numeric_limits<float>::infinity();
-};
 
 struct ConvolutionOperands {
   const float* source = nullptr;
@@ -22,14 +14,15 @@ struct ConvolutionOperands {
   const float* bias = nullptr;     // may be null
   const float* addend = nullptr;   // where something is added; may be the result itself
   float* result = nullptr;
-  float* scratch = nullptr;
+  float* workspace = nullptr;
 };
 
-// For results from position `at` on.
-inline ResultEnding result_ending(const ConvolutionOperands& operands,
-                                  const ConvolutionEnding& ending, std::size_t at = 0) {
-  return {operands.bias, operands.addend == nullptr ? nullptr : operands.addend + at, ending.low,
-          ending.high};
+// With the operands at hand, for results from position `at` on.
+inline Epilogue bound_epilogue(const ConvolutionOperands& operands, Epilogue epilogue,
+                               std::size_t at = 0) {
+  epilogue.bias = operands.bias;
+  epilogue.addend = operands.addend == nullptr ? nullptr : operands.addend + at;
+  return epilogue;
 }
 
 class OwnConvolution {
@@ -37,7 +30,7 @@ class OwnConvolution {
   virtual ~OwnConvolution() = default;
 
   virtual std::size_t weight_floats() const = 0;
-  virtual std::size_t scratch_floats() const = 0;
+  virtual std::size_t workspace_floats() const = 0;
   virtual std::int64_t flops() const = 0;  // that a run executes
   virtual bool adds() const = 0;
 

@@ -14,7 +14,7 @@ constexpr std::size_t kChunk = 256;
 }  // namespace
 
 PatchProduct::PatchProduct(const WindowGrid& grid, std::int64_t images, std::int64_t channels,
-                           std::int64_t outputs, const ConvolutionEnding& ending, int threads,
+                           std::int64_t outputs, const Epilogue& epilogue, int threads,
                            const SimdKernels& kernels)
     : kernels_(kernels),
       grid_(grid),
@@ -23,7 +23,7 @@ PatchProduct::PatchProduct(const WindowGrid& grid, std::int64_t images, std::int
       outputs_(static_cast<std::size_t>(outputs)),
       rows_(images_ * static_cast<std::size_t>(grid.output_elements())),
       depth_(channels_ * static_cast<std::size_t>(grid.taps())),
-      ending_(ending),
+      epilogue_(epilogue),
       threads_(threads) {}
 
 bool PatchProduct::sees_single_pixels() const {
@@ -32,7 +32,7 @@ bool PatchProduct::sees_single_pixels() const {
   });
 }
 
-std::size_t PatchProduct::scratch_floats() const {
+std::size_t PatchProduct::workspace_floats() const {
   return rows_ * row_stride() + (sees_single_pixels() ? 0 : rows_ * depth_);
 }
 
@@ -101,7 +101,7 @@ void PatchProduct::multiply(const float* patches, const float* weights, std::siz
 }
 
 void PatchProduct::run(const ConvolutionOperands& operands) const {
-  float* products = operands.scratch;
+  float* products = operands.workspace;
   float* patches = products + rows_ * row_stride();
   if (!sees_single_pixels()) {
     execute::for_each_in_parallel(
@@ -115,7 +115,7 @@ void PatchProduct::run(const ConvolutionOperands& operands) const {
                        });
   execute::for_each_in_parallel(threads_, rows_, [&](std::size_t row) {
     const std::size_t at = row * outputs_;
-    kernels_.finish(result_ending(operands, ending_, at), products + row * row_stride(),
+    kernels_.finish(bound_epilogue(operands, epilogue_, at), products + row * row_stride(),
                     operands.result + at, outputs_);
   });
 }

@@ -12,13 +12,13 @@ namespace assay::cpu {
 class PatchProduct : public OwnConvolution {
  public:
   PatchProduct(const WindowGrid& grid, std::int64_t images, std::int64_t channels,
-               std::int64_t outputs, const ConvolutionEnding& ending, int threads,
+               std::int64_t outputs, const Epilogue& epilogue, int threads,
                const SimdKernels& kernels = simd());
 
   std::size_t weight_floats() const override { return depth_ * row_stride(); }
-  std::size_t scratch_floats() const override;
+  std::size_t workspace_floats() const override;
   std::int64_t flops() const override;
-  bool adds() const override { return ending_.adds; }
+  bool adds() const override { return epilogue_.adds; }
   void pack_weights(const float* weights, float* packed) const override;
   void run(const ConvolutionOperands& operands) const override;
 
@@ -37,7 +37,7 @@ class PatchProduct : public OwnConvolution {
   std::size_t outputs_ = 0;
   std::size_t rows_ = 0;   // pixels of all results
   std::size_t depth_ = 0;  // numbers of a patch: tap by tap, all channels of each
-  ConvolutionEnding ending_;
+  Epilogue epilogue_;
   int threads_ = 1;
 };
 

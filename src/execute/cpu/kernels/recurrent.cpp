@@ -85,7 +85,7 @@ void pack_gate(const RecurrentSizes& sizes, const GateRows& rows, const PlainWei
   if (weights.bias != nullptr) pack_bias(sizes, rows, weights.bias, packed);
 }
 
-// The state and scratch of one run, and the work of one panel at one time.
+// The state and workspace of one run, and the work of one panel at one time.
 class Run {
  public:
   Run(const RecurrentSizes& sizes, const RecurrentBuffers& buffers)

@@ -20,7 +20,7 @@ struct RecurrentSizes {
   std::int64_t gates = 4;  // 4: LSTM, in ONNX's order i o f c; 3: GRU, z r h
   bool is_reverse = false;
   bool linear_before_reset = false;  // of a GRU
-  bool keeps_all_steps = false;      // for the way back
+  bool keeps_all_steps = false;      // for the backward pass
 
   bool is_lstm() const { return gates == 4; }
   bool resets_state() const { return gates == 3 && !linear_before_reset; }

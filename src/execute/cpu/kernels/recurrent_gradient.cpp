@@ -22,9 +22,9 @@ std::int64_t packed_floats(const RecurrentSizes& sizes) {
   return are_worth_panels(sizes.batch) ? sizes.weight_rows() * sizes.padded() : 0;
 }
 
-// What the working space is divided into.
-struct Scratch {
-  Scratch(const RecurrentSizes& sizes, float* start)
+// What the workspace is divided into.
+struct Workspace {
+  Workspace(const RecurrentSizes& sizes, float* start)
       : deltas(start),
         packed(deltas + delta_floats(sizes)),
         hidden(packed + packed_floats(sizes)),
@@ -36,10 +36,10 @@ struct Scratch {
   float* cell;    // [batch, padded]; of a GRU: of the state behind its reset gate
 };
 
-class Back {
+class BackwardPass {
  public:
-  Back(const RecurrentSizes& sizes, const RecurrentGradientBuffers& buffers, int threads)
-      : s_(sizes), b_(buffers), at_(sizes, buffers.scratch), threads_(threads) {}
+  BackwardPass(const RecurrentSizes& sizes, const RecurrentGradientBuffers& buffers, int threads)
+      : s_(sizes), b_(buffers), at_(sizes, buffers.workspace), threads_(threads) {}
 
   void prepare() {
     load_state(s_, b_.last_hidden, at_.hidden);
@@ -51,9 +51,9 @@ class Back {
     const auto count = static_cast<std::size_t>(s_.units_in(panel));
     for (std::int64_t row = 0; row < s_.batch; ++row) {
       if (s_.is_lstm()) {
-        simd().lstm_back(lstm_units(time, row, panel), count);
+        simd().lstm_backward(lstm_units(time, row, panel), count);
       } else {
-        simd().gru_back(gru_units(time, row, panel), count);
+        simd().gru_backward(gru_units(time, row, panel), count);
       }
     }
   }
@@ -64,8 +64,8 @@ class Back {
     add_recurrent(time, 2 * s_.hidden, s_.hidden, at_.cell, first, last);
     for (std::int64_t panel = first; panel < last; ++panel) {
       for (std::int64_t row = 0; row < s_.batch; ++row) {
-        simd().gru_reset_back(gru_units(time, row, panel), at_.cell + s_.unit_at(row, panel),
-                              static_cast<std::size_t>(s_.units_in(panel)));
+        simd().gru_reset_backward(gru_units(time, row, panel), at_.cell + s_.unit_at(row, panel),
+                                  static_cast<std::size_t>(s_.units_in(panel)));
       }
     }
   }
@@ -93,7 +93,7 @@ class Back {
     return at_.deltas + (time * s_.batch + row) * delta_row(s_);
   }
 
-  LstmUnitsBack lstm_units(std::int64_t time, std::int64_t row, std::int64_t panel) const {
+  LstmUnitsBackward lstm_units(std::int64_t time, std::int64_t row, std::int64_t panel) const {
     const std::int64_t unit = s_.unit_at(row, panel);
     return {.gates = b_.gates + s_.gates_at(time, row, panel),
             .gate_stride = static_cast<std::size_t>(kPanelUnits),
@@ -106,7 +106,7 @@ class Back {
             .delta_stride = static_cast<std::size_t>(s_.hidden)};
   }
 
-  GruUnitsBack gru_units(std::int64_t time, std::int64_t row, std::int64_t panel) const {
+  GruUnitsBackward gru_units(std::int64_t time, std::int64_t row, std::int64_t panel) const {
     const std::int64_t unit = s_.unit_at(row, panel);
     const float* recurrent = b_.cell + time * s_.state_floats() + unit;
     return {.gates = b_.gates + s_.gates_at(time, row, panel),
@@ -231,42 +231,42 @@ class Back {
 
   const RecurrentSizes& s_;
   const RecurrentGradientBuffers& b_;
-  const Scratch at_;
+  const Workspace at_;
   int threads_ = 1;
 };
 
 // Every thread keeps its panels: it finds their deltas, waits for those of the others, and takes
 // from all of them what reaches its own units.
-void run_panels_back(const RecurrentSizes& sizes, Back& back, bool wants_initial_state,
-                     std::int64_t first, std::int64_t last) {
+void run_panels_backward(const RecurrentSizes& sizes, BackwardPass& backward,
+                         bool wants_initial_state, std::int64_t first, std::int64_t last) {
   for (std::int64_t step = sizes.steps; step-- > 0;) {
     const std::int64_t time = sizes.time_of(step);
-    for (std::int64_t panel = first; panel < last; ++panel) back.deltas_of(time, panel);
+    for (std::int64_t panel = first; panel < last; ++panel) backward.deltas_of(time, panel);
 #pragma omp barrier
     if (sizes.resets_state()) {
-      back.reset_gates(time, first, last);
+      backward.reset_gates(time, first, last);
 #pragma omp barrier
     }
     if (step > 0 || wants_initial_state) {
-      back.to_old_state(time, sizes.resets_state() ? 2 : sizes.gates, first, last);
+      backward.to_old_state(time, sizes.resets_state() ? 2 : sizes.gates, first, last);
     }
   }
 }
 
 }  // namespace
 
-std::int64_t gradient_scratch_floats(const RecurrentSizes& sizes) {
+std::int64_t gradient_workspace_floats(const RecurrentSizes& sizes) {
   return delta_floats(sizes) + packed_floats(sizes) + 2 * sizes.state_floats();
 }
 
 void run_recurrent_gradient(const RecurrentSizes& sizes, const RecurrentGradientBuffers& buffers,
                             int threads) {
-  Back back(sizes, buffers, threads);
-  back.prepare();
+  BackwardPass backward(sizes, buffers, threads);
+  backward.prepare();
   with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last) {
-    run_panels_back(sizes, back, buffers.by_initial_hidden != nullptr, first, last);
+    run_panels_backward(sizes, backward, buffers.by_initial_hidden != nullptr, first, last);
   });
-  back.finish();
+  backward.finish();
 }
 
 }  // namespace assay::cpu

@@ -1,4 +1,4 @@
-// LSTM and GRU back in time, from what the forward run kept of every step.
+// The backward pass of LSTM and GRU, from what the forward pass saved of every time step.
 #pragma once
 
 #include "execute/cpu/kernels/recurrent.h"
@@ -17,7 +17,7 @@ struct RecurrentGradientBuffers {
   std::int64_t output_step = 0;
   const float* last_hidden = nullptr;
   const float* last_cell = nullptr;
-  float* scratch = nullptr;  // gradient_scratch_floats()
+  float* workspace = nullptr;  // gradient_workspace_floats()
   // Gradients of the operands; null where nobody asks.
   float* by_source = nullptr;
   bool adds_to_source = false;  // another direction has been there before
@@ -28,7 +28,7 @@ struct RecurrentGradientBuffers {
   float* by_initial_cell = nullptr;
 };
 
-std::int64_t gradient_scratch_floats(const RecurrentSizes& sizes);
+std::int64_t gradient_workspace_floats(const RecurrentSizes& sizes);
 
 void run_recurrent_gradient(const RecurrentSizes& sizes, const RecurrentGradientBuffers& buffers,
                             int threads);

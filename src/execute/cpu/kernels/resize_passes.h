@@ -1,5 +1,5 @@
-// Resizing by passes along one axis each, forward or back: every element is a weighed sum of a few
-// others, which are worked out beforehand.
+// Resizing by passes along one axis each, in the forward or backward pass: every element is a
+// weighed sum of a few others, which are worked out beforehand.
 #pragma once
 
 #include <cstdint>

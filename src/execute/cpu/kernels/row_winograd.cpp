@@ -19,7 +19,7 @@ constexpr std::size_t kPlanePadding = 16;
 }  // namespace
 
 RowWinograd::RowWinograd(const WindowGrid& grid, std::int64_t images, std::int64_t channels,
-                         std::int64_t outputs, const ConvolutionEnding& ending, int threads,
+                         std::int64_t outputs, const Epilogue& epilogue, int threads,
                          const SimdKernels& kernels)
     : kernels_(kernels),
       down_(grid.axes[1]),
@@ -30,7 +30,7 @@ RowWinograd::RowWinograd(const WindowGrid& grid, std::int64_t images, std::int64
       rows_(static_cast<std::size_t>(down_.output)),
       padded_rows_(rows_ + kTaps - 1),
       pairs_((static_cast<std::size_t>(across_.output) + 1) / 2),
-      ending_(ending),
+      epilogue_(epilogue),
       threads_(threads),
       zeros_(channels_) {}
 
@@ -46,7 +46,7 @@ std::size_t RowWinograd::weight_floats() const {
   return kPlanes * kTaps * channels_ * row_stride();
 }
 
-std::size_t RowWinograd::scratch_floats() const {
+std::size_t RowWinograd::workspace_floats() const {
   return kPlanes * (input_plane() + product_plane());
 }
 
@@ -138,7 +138,7 @@ void RowWinograd::finish_pair(const ConvolutionOperands& operands, std::size_t p
   const std::size_t column = 2 * (pair % pairs_);
   const auto finish = [&](const float* sums, std::size_t next) {
     const std::size_t at = (pair / pairs_ * columns + column + next) * outputs_;
-    kernels_.finish(result_ending(operands, ending_, at), sums, operands.result + at, outputs_);
+    kernels_.finish(bound_epilogue(operands, epilogue_, at), sums, operands.result + at, outputs_);
   };
   update(BinaryOp::Add, 0, 1);
   update(BinaryOp::Add, 0, 2);
@@ -150,7 +150,7 @@ void RowWinograd::finish_pair(const ConvolutionOperands& operands, std::size_t p
 }
 
 void RowWinograd::run(const ConvolutionOperands& operands) const {
-  float* inputs = operands.scratch;
+  float* inputs = operands.workspace;
   float* products = inputs + kPlanes * input_plane();
   execute::for_each_in_parallel(threads_, images_ * padded_rows_, [&](std::size_t row) {
     transform_row(operands.source, row, inputs);

@@ -15,13 +15,13 @@ class RowWinograd : public OwnConvolution {
  public:
   // The grid is two-dimensional, 3×3, of stride 1.
   RowWinograd(const WindowGrid& grid, std::int64_t images, std::int64_t channels,
-              std::int64_t outputs, const ConvolutionEnding& ending, int threads,
+              std::int64_t outputs, const Epilogue& epilogue, int threads,
               const SimdKernels& kernels = simd());
 
   std::size_t weight_floats() const override;
-  std::size_t scratch_floats() const override;
+  std::size_t workspace_floats() const override;
   std::int64_t flops() const override;  // transforms included
-  bool adds() const override { return ending_.adds; }
+  bool adds() const override { return epilogue_.adds; }
   void pack_weights(const float* weights, float* packed) const override;
   void run(const ConvolutionOperands& operands) const override;
 
@@ -43,7 +43,7 @@ class RowWinograd : public OwnConvolution {
   std::size_t rows_ = 0;         // of results
   std::size_t padded_rows_ = 0;  // of an image, as far as windows reach
   std::size_t pairs_ = 0;        // of neighbouring results in a row
-  ConvolutionEnding ending_;
+  Epilogue epilogue_;
   int threads_ = 1;
   std::vector<float> zeros_;  // a pixel beyond the edge
 };

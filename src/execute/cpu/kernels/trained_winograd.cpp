@@ -17,7 +17,7 @@ constexpr std::int64_t filter_transform_flops(std::size_t tile) {
 }
 
 // The gradient of the images is a convolution too, of the gradient of the results with the filters
-// turned around, which reaches as far beyond the border as the other falls short of it.
+// flipped, which reaches as far beyond the border as the other falls short of it.
 WindowGrid grid_back(WindowGrid grid) {
   for (const std::size_t axis : {1u, 2u}) {
     WindowAxis& one = grid.axes[axis];
@@ -32,7 +32,7 @@ WindowGrid grid_back(WindowGrid grid) {
 
 TrainedWinograd::TrainedWinograd(Direction direction, std::size_t tile, const WindowGrid& grid,
                                  std::int64_t images, std::int64_t inputs, std::int64_t outputs,
-                                 std::size_t block, const ConvolutionEnding& ending, int threads,
+                                 std::size_t block, const Epilogue& epilogue, int threads,
                                  const SimdKernels& kernels)
     : direction_(direction),
       tile_(tile),
@@ -40,13 +40,14 @@ TrainedWinograd::TrainedWinograd(Direction direction, std::size_t tile, const Wi
       outputs_(static_cast<std::size_t>(outputs)),
       block_(block),
       threads_(threads),
-      winograd_(direction == Direction::Forward
-                    ? Winograd(tile, grid, images, inputs, outputs, ending, threads, kernels, block)
-                    : Winograd(tile, grid_back(grid), images, outputs, inputs, ending, threads,
-                               kernels, block)) {}
+      winograd_(
+          direction == Direction::Forward
+              ? Winograd(tile, grid, images, inputs, outputs, epilogue, threads, kernels, block)
+              : Winograd(tile, grid_back(grid), images, outputs, inputs, epilogue, threads, kernels,
+                         block)) {}
 
-std::size_t TrainedWinograd::scratch_floats() const {
-  return winograd_.scratch_floats() + winograd_.weight_floats();
+std::size_t TrainedWinograd::workspace_floats() const {
+  return winograd_.workspace_floats() + winograd_.weight_floats();
 }
 
 std::int64_t TrainedWinograd::flops() const {
@@ -67,19 +68,19 @@ void TrainedWinograd::transform_forward(const float* weights, std::size_t output
   }
 }
 
-// Filters are turned around, and their inputs come to lie side by side.
-void TrainedWinograd::transform_back(const float* weights, std::size_t input_block,
-                                     float* transformed) const {
-  float turned[9 * kLargestBlock * kLargestBlock];
+// Filters are flipped, and their inputs come to lie side by side.
+void TrainedWinograd::transform_backward(const float* weights, std::size_t input_block,
+                                         float* transformed) const {
+  float flipped[9 * kLargestBlock * kLargestBlock];
   const std::size_t square = block_ * block_;
   for (std::size_t output_block = 0; output_block < outputs_ / block_; ++output_block) {
     const float* given = weights + block_at(output_block, input_block);
     for (std::size_t tap = 0; tap < 9; ++tap) {
-      simd().transpose(given + (8 - tap) * square, block_, turned + tap * square, block_, block_,
+      simd().transpose(given + (8 - tap) * square, block_, flipped + tap * square, block_, block_,
                        block_);
     }
     for (std::size_t i = 0; i < block_; ++i) {
-      winograd_.pack_filters(turned + i * block_, square, input_block * block_,
+      winograd_.pack_filters(flipped + i * block_, square, input_block * block_,
                              output_block * block_ + i, block_, transformed);
     }
   }
@@ -96,7 +97,7 @@ void TrainedWinograd::pack_weights(const float* weights, float* packed) const {
 }
 
 void TrainedWinograd::run(const ConvolutionOperands& operands) const {
-  float* transformed = operands.scratch + winograd_.scratch_floats();
+  float* transformed = operands.workspace + winograd_.workspace_floats();
   const bool is_forward = direction_ == Direction::Forward;
   // Columns that only fill up a panel are multiplied too, and should not be slow numbers.
   if (!winograd_.fills_panels()) std::fill_n(transformed, winograd_.weight_floats(), 0.0f);
@@ -105,7 +106,7 @@ void TrainedWinograd::run(const ConvolutionOperands& operands) const {
                                   if (is_forward) {
                                     transform_forward(operands.weights, i, transformed);
                                   } else {
-                                    transform_back(operands.weights, i, transformed);
+                                    transform_backward(operands.weights, i, transformed);
                                   }
                                 });
   ConvolutionOperands inner = operands;

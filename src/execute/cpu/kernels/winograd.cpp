@@ -83,12 +83,12 @@ WinogradShape shape_of(std::size_t tile, const WindowGrid& grid, std::int64_t ch
 }  // namespace
 
 Winograd::Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images,
-                   std::int64_t channels, std::int64_t outputs, const ConvolutionEnding& ending,
+                   std::int64_t channels, std::int64_t outputs, const Epilogue& epilogue,
                    int threads, const SimdKernels& kernels, std::size_t block)
     : kernels_(kernels),
       shape_(shape_of(tile, grid, channels, outputs, block)),
       images_(static_cast<std::size_t>(images)),
-      ending_(ending),
+      epilogue_(epilogue),
       threads_(threads) {
   const auto team = static_cast<std::size_t>(threads);
   const std::size_t bytes_of_tile =
@@ -112,7 +112,7 @@ std::size_t Winograd::product_plane() const {
   return tiles_in_block_ * row_stride() + kPlanePadding;
 }
 
-std::size_t Winograd::scratch_of_block() const {
+std::size_t Winograd::workspace_of_block() const {
   return shape_.planes() * (input_plane() + product_plane());
 }
 
@@ -120,8 +120,8 @@ std::size_t Winograd::weight_floats() const {
   return shape_.planes() * shape_.channels * row_stride();
 }
 
-std::size_t Winograd::scratch_floats() const {
-  return scratch_of_block() * (block_for_each_thread_ ? static_cast<std::size_t>(threads_) : 1);
+std::size_t Winograd::workspace_floats() const {
+  return workspace_of_block() * (block_for_each_thread_ ? static_cast<std::size_t>(threads_) : 1);
 }
 
 std::int64_t Winograd::flops() const {
@@ -173,12 +173,12 @@ void Winograd::pack_weights(const float* weights, float* packed) const {
       });
 }
 
-void Winograd::run_block(const ConvolutionOperands& operands, std::size_t block, float* scratch,
+void Winograd::run_block(const ConvolutionOperands& operands, std::size_t block, float* workspace,
                          int threads) const {
   const std::size_t first = tiles() * block / blocks_;
   const std::size_t count = tiles() * (block + 1) / blocks_ - first;
-  float* inputs = scratch;
-  float* products = scratch + shape_.planes() * input_plane();
+  float* inputs = workspace;
+  float* products = workspace + shape_.planes() * input_plane();
   const auto over_tiles = [&](auto work) {
     execute::in_parallel(threads, static_cast<std::int64_t>(count),
                          [&](std::int64_t from, std::int64_t to) {
@@ -201,17 +201,17 @@ void Winograd::run_block(const ConvolutionOperands& operands, std::size_t block,
           {weights + panel, panel});
     }
   });
-  const ResultEnding ending = result_ending(operands, ending_);
+  const Epilogue epilogue = bound_epilogue(operands, epilogue_);
   over_tiles([&](std::size_t from, std::size_t to) {
     kernels_.winograd_output(shape_, products + from * row_stride(), product_plane(), row_stride(),
-                             first + from, first + to, ending, operands.result);
+                             first + from, first + to, epilogue, operands.result);
   });
 }
 
 void Winograd::run(const ConvolutionOperands& operands) const {
   if (!block_for_each_thread_) {
     for (std::size_t block = 0; block < blocks_; ++block) {
-      run_block(operands, block, operands.scratch, threads_);
+      run_block(operands, block, operands.workspace, threads_);
     }
     return;
   }
@@ -219,10 +219,10 @@ void Winograd::run(const ConvolutionOperands& operands) const {
   execute::in_parallel(threads_, threads_, [&](std::int64_t from, std::int64_t to) {
     for (auto thread = static_cast<std::size_t>(from); thread < static_cast<std::size_t>(to);
          ++thread) {
-      float* scratch = operands.scratch + thread * scratch_of_block();
+      float* workspace = operands.workspace + thread * workspace_of_block();
       const std::size_t last = blocks_ * (thread + 1) / team;
       for (std::size_t block = blocks_ * thread / team; block < last; ++block) {
-        run_block(operands, block, scratch, 1);
+        run_block(operands, block, workspace, 1);
       }
     }
   });

@@ -12,15 +12,15 @@ namespace assay::cpu {
 class Winograd : public OwnConvolution {
  public:
   // `tile`: 2 or 4 results along each side. The grid is two-dimensional, 3×3, of stride 1.
-  // `block`: so many channels lie side by side, and divide them all; 0: channels last.
+  // `block`: channels that lie side by side, a divisor of all; 0: channels last.
   Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images, std::int64_t channels,
-           std::int64_t outputs, const ConvolutionEnding& ending, int threads,
+           std::int64_t outputs, const Epilogue& epilogue, int threads,
            const SimdKernels& kernels = simd(), std::size_t block = 0);
 
   std::size_t weight_floats() const override;
-  std::size_t scratch_floats() const override;
+  std::size_t workspace_floats() const override;
   std::int64_t flops() const override;  // transforms included
-  bool adds() const override { return ending_.adds; }
+  bool adds() const override { return epilogue_.adds; }
   void pack_weights(const float* weights, float* packed) const override;
   void run(const ConvolutionOperands& operands) const override;
 
@@ -38,14 +38,14 @@ class Winograd : public OwnConvolution {
   std::size_t row_stride() const;   // of products
   std::size_t input_plane() const;  // floats of a block's transformed inputs, one plane
   std::size_t product_plane() const;
-  std::size_t scratch_of_block() const;
-  void run_block(const ConvolutionOperands& operands, std::size_t block, float* scratch,
+  std::size_t workspace_of_block() const;
+  void run_block(const ConvolutionOperands& operands, std::size_t block, float* workspace,
                  int threads) const;
 
   const SimdKernels& kernels_;
   WinogradShape shape_;
   std::size_t images_ = 0;
-  ConvolutionEnding ending_;
+  Epilogue epilogue_;
   int threads_ = 1;
   std::size_t blocks_ = 1;
   std::size_t tiles_in_block_ = 0;      // at most

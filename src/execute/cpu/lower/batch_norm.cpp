@@ -11,15 +11,15 @@ namespace assay::cpu {
 
 namespace {
 
-Place new_doubles(Lowering& lowering, std::int64_t elements) {
+Placement new_doubles(Lowering& lowering, std::int64_t elements) {
   const auto bytes = elements * static_cast<std::int64_t>(sizeof(double));
-  return row_major_place(lowering.new_buffer(bytes), DataType::Float64, {elements});
+  return row_major_placement(lowering.new_buffer(bytes), DataType::Float64, {elements});
 }
 
 // One number for each channel, those that fill up a block included: for these it is zero.
-Place new_vector(Lowering& lowering, const NormShape& shape) {
+Placement new_vector(Lowering& lowering, const NormShape& shape) {
   const auto bytes = shape.all_channels() * static_cast<std::int64_t>(sizeof(float));
-  return row_major_place(lowering.new_buffer(bytes), DataType::Float32, {shape.all_channels()});
+  return row_major_placement(lowering.new_buffer(bytes), DataType::Float32, {shape.all_channels()});
 }
 
 bool can_sum_up(const Lowering& lowering, ValueId images) {
@@ -28,12 +28,12 @@ bool can_sum_up(const Lowering& lowering, ValueId images) {
 }
 
 // As the images lie, if that is one of the layouts with channels side by side; else row-major.
-Place summable(Lowering& lowering, ValueId images) {
-  const Place native = lowering.native(images);
+Placement summable(Lowering& lowering, ValueId images) {
+  const Placement native = lowering.native(images);
   return block_shape(native) ? native : lowering.row_major(images);
 }
 
-Place laid_like(Lowering& lowering, ValueId value, const Place& images) {
+Placement laid_like(Lowering& lowering, ValueId value, const Placement& images) {
   return images.blocked ? lowering.in_layout(value, *images.blocked) : lowering.row_major(value);
 }
 
@@ -44,23 +44,23 @@ int threads_for_all(const Lowering& lowering, const NormShape& shape) {
 // running · momentum + of the batch · (1 - momentum), written over the running statistic itself
 // where nobody needs that any more.
 struct RunningStatistic {
-  Place from;
-  Place of_batch;
-  Place to;
+  Placement from;
+  Placement of_batch;
+  Placement to;
 };
 
 // None where the norm was not asked for them: it repeats what has been done before.
-std::vector<RunningStatistic> running_statistics(Lowering& lowering, NodeId id, const Place& mean,
-                                                 const Place& variance) {
+std::vector<RunningStatistic> running_statistics(Lowering& lowering, NodeId id,
+                                                 const Placement& mean, const Placement& variance) {
   const Node& node = lowering.node(id);
   std::vector<RunningStatistic> statistics;
   for (const std::size_t i : {1u, 2u}) {
     if (!node.has_output(i)) continue;
     const ValueId running = node.inputs[2 + i];
-    const Place from = lowering.row_major(running);
+    const Placement from = lowering.row_major(running);
     const bool in_place = lowering.may_replace(running, id);
-    const Place to = in_place ? from : lowering.new_row_major(node.outputs[i]);
-    lowering.set_place(node.outputs[i], to);
+    const Placement to = in_place ? from : lowering.new_row_major(node.outputs[i]);
+    lowering.set_placement(node.outputs[i], to);
     statistics.push_back({from, i == 1 ? mean : variance, to});
   }
   return statistics;
@@ -109,12 +109,12 @@ bool is_norm_gradient(const Node& node) {
 }
 
 // For those of this very norm: of the same images, with the same scale and epsilon.
-void keep_for_gradients(Lowering& lowering, const Node& norm, const BatchVectors& found) {
+void save_for_gradients(Lowering& lowering, const Node& norm, const BatchVectors& found) {
   for (const NodeId reader : lowering.readers(norm.inputs[0])) {
     const Node& gradient = lowering.node(reader);
     if (!is_norm_gradient(gradient) || gradient.inputs[0] != norm.inputs[0]) continue;
     if (gradient.inputs[1] != norm.inputs[1] || epsilon_of(gradient) != epsilon_of(norm)) continue;
-    lowering.keep_for(reader, {found.mean, found.variance, found.factor, found.shift});
+    lowering.saved().save(reader, found);
   }
 }
 
@@ -126,21 +126,21 @@ std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id
   if (!lowering.is_float(node.inputs[0]) || !can_sum_up(lowering, node.inputs[0])) return {};
   const std::int64_t channels = lowering.dims(node.inputs[0])[1];
   if (!takes_vectors(lowering, node, 1, 4, channels)) return {};
-  const Place images = summable(lowering, node.inputs[0]);
+  const Placement images = summable(lowering, node.inputs[0]);
   const NormShape shape = norm_shape(images);
   const BatchVectors found{new_vector(lowering, shape), new_vector(lowering, shape),
                            new_vector(lowering, shape), new_vector(lowering, shape)};
-  const Place scale = lowering.row_major(node.inputs[1]);
-  const Place shift = lowering.row_major(node.inputs[2]);
+  const Placement scale = lowering.row_major(node.inputs[1]);
+  const Placement shift = lowering.row_major(node.inputs[2]);
   const auto statistics = running_statistics(lowering, id, found.mean, found.variance);
   const int threads = threads_for_all(lowering, shape);
-  const Place room = new_doubles(lowering, norm_room(shape, threads));
+  const Placement workspace = new_doubles(lowering, norm_workspace(shape, threads));
   StepDraft draft{.nodes = {id},
                   .algorithm = "statistics of the batch",
                   .executed_flops = saturating_multiply(images.elements(), 4),
                   .reads = {images, scale, shift},
                   .writes = {found.mean, found.variance, found.factor, found.shift},
-                  .scratch = {room.buffer}};
+                  .workspace = {workspace.buffer}};
   for (const RunningStatistic& one : statistics) {
     draft.reads.push_back(one.from);
     draft.writes.push_back(one.to);
@@ -150,23 +150,24 @@ std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     std::vector<Runner> followers;
     for (const RunningStatistic& one : statistics) followers.push_back(follow(one, momentum, at));
-    return [=, from = at.floats(images), doubles = reinterpret_cast<double*>(at.bytes(room)),
+    return [=, from = at.floats(images), doubles = reinterpret_cast<double*>(at.bytes(workspace)),
             moments = BatchMoments{at.floats(found.mean), at.floats(found.variance)},
             scales = at.floats(scale), shifts = at.floats(shift), factors = at.floats(found.factor),
-            kept_shifts = at.floats(found.shift)] {
+            saved_shifts = at.floats(found.shift)] {
       find_moments(shape, threads, from, doubles, moments);
       find_factors(shape, channels, epsilon, moments.variance, scales, shifts, factors,
-                   kept_shifts);
+                   saved_shifts);
       for (const Runner& follower : followers) follower();
     };
   });
-  keep_for_gradients(lowering, node, found);
+  save_for_gradients(lowering, node, found);
   return found;
 }
 
 namespace {
 
-// What goes back through a norm: the gradient of its result, or of the ReLU's behind it.
+// The backward pass of a norm: it starts from the gradient of its result, or of the ReLU's behind
+// it.
 struct Backward {
   NodeId norm;
   ValueId gradient;
@@ -175,40 +176,42 @@ struct Backward {
 
 bool lower_backward(Lowering& lowering, const Backward& what) {
   const Node& node = lowering.node(what.norm);
-  const auto* places = lowering.kept_for(what.norm);
-  if (places == nullptr || node.outputs.size() != 3) return false;
-  const BatchVectors kept{(*places)[0], (*places)[1], (*places)[2], (*places)[3]};
+  const auto* found = lowering.saved().find<BatchVectors>(what.norm);
+  if (found == nullptr || node.outputs.size() != 3) return false;
+  const BatchVectors saved = *found;
   const std::int64_t channels = lowering.dims(node.inputs[0])[1];
   if (!takes_vectors(lowering, node, 1, 1, channels)) return false;
-  const Place images = summable(lowering, node.inputs[0]);
+  const Placement images = summable(lowering, node.inputs[0]);
   const NormShape shape = norm_shape(images);
-  if (shape.all_channels() != kept.mean.elements()) return false;
-  const Place gradient = laid_like(lowering, what.gradient, images);
+  if (shape.all_channels() != saved.mean.elements()) return false;
+  const Placement gradient = laid_like(lowering, what.gradient, images);
   const NodeId reader = what.relu.is_valid() ? what.relu : what.norm;
   const bool in_place = lowering.may_overwrite(what.gradient, reader) &&
                         gradient.buffer == lowering.native(what.gradient).buffer;
-  const Place result = in_place ? gradient : lowering.new_place(desc_of(images), images.dims);
-  const Place by_scale = lowering.new_row_major(node.outputs[1]);
-  const Place by_shift = lowering.new_row_major(node.outputs[2]);
-  const Place even = new_vector(lowering, shape);
-  const Place along = new_vector(lowering, shape);
+  const Placement result =
+      in_place ? gradient : lowering.new_placement(desc_of(images), images.dims);
+  const Placement by_scale = lowering.new_row_major(node.outputs[1]);
+  const Placement by_shift = lowering.new_row_major(node.outputs[2]);
+  const Placement even = new_vector(lowering, shape);
+  const Placement along = new_vector(lowering, shape);
   const int threads = threads_for_all(lowering, shape);
-  const Place room = new_doubles(lowering, norm_room(shape, threads));
-  StepDraft draft{.nodes = {what.norm},
-                  .algorithm = "channel by channel",
-                  .executed_flops = saturating_multiply(result.elements(), 10),
-                  .reads = {images, gradient, kept.mean, kept.variance, kept.factor, kept.shift},
-                  .writes = {result, by_scale, by_shift},
-                  .scratch = {even.buffer, along.buffer, room.buffer}};
+  const Placement workspace = new_doubles(lowering, norm_workspace(shape, threads));
+  StepDraft draft{
+      .nodes = {what.norm},
+      .algorithm = "channel by channel",
+      .executed_flops = saturating_multiply(result.elements(), 10),
+      .reads = {images, gradient, saved.mean, saved.variance, saved.factor, saved.shift},
+      .writes = {result, by_scale, by_shift},
+      .workspace = {even.buffer, along.buffer, workspace.buffer}};
   if (what.relu.is_valid()) draft.nodes.push_back(what.relu);
   const float epsilon = epsilon_of(node);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
-    const NormBack back{
+    const NormBackward backward{
         .images = at.floats(images),
         .gradients = at.floats(gradient),
-        .variance = at.floats(kept.variance),
+        .variance = at.floats(saved.variance),
         .epsilon = epsilon,
-        .norm = {at.floats(kept.mean), at.floats(kept.factor), at.floats(kept.shift)},
+        .norm = {at.floats(saved.mean), at.floats(saved.factor), at.floats(saved.shift)},
         .positive_only = what.relu.is_valid(),
         .even = at.floats(even),
         .along = at.floats(along),
@@ -216,13 +219,13 @@ bool lower_backward(Lowering& lowering, const Backward& what) {
         .by_shift = at.floats(by_shift),
         .real_channels = channels,
         .result = at.floats(result)};
-    return [=, doubles = reinterpret_cast<double*>(at.bytes(room))] {
-      norm_back(shape, threads, back, doubles);
+    return [=, doubles = reinterpret_cast<double*>(at.bytes(workspace))] {
+      norm_backward(shape, threads, backward, doubles);
     };
   });
-  lowering.set_place(node.outputs[0], result);
-  lowering.set_place(node.outputs[1], by_scale);
-  lowering.set_place(node.outputs[2], by_shift);
+  lowering.set_placement(node.outputs[0], result);
+  lowering.set_placement(node.outputs[1], by_scale);
+  lowering.set_placement(node.outputs[2], by_shift);
   return true;
 }
 

@@ -12,18 +12,18 @@ namespace assay::cpu {
 
 namespace {
 
-// A matrix in memory as a BLAS sees it: rows `stride` apart, or columns if turned.
+// A matrix in memory as a BLAS sees it: rows `stride` apart, or columns if transposed.
 struct MatrixView {
   bool is_transposed = false;
   std::int64_t stride = 0;
 };
 
-std::optional<MatrixView> matrix_view(const Place& place) {
-  const std::size_t rank = place.dims.size();
-  const std::int64_t rows = place.dims[rank - 2];
-  const std::int64_t columns = place.dims[rank - 1];
-  const std::int64_t row_stride = place.strides[rank - 2];
-  const std::int64_t column_stride = place.strides[rank - 1];
+std::optional<MatrixView> matrix_view(const Placement& placement) {
+  const std::size_t rank = placement.dims.size();
+  const std::int64_t rows = placement.dims[rank - 2];
+  const std::int64_t columns = placement.dims[rank - 1];
+  const std::int64_t row_stride = placement.strides[rank - 2];
+  const std::int64_t column_stride = placement.strides[rank - 1];
   if (column_stride == 1 || columns == 1) {
     return MatrixView{false, rows == 1 ? columns : row_stride};
   }
@@ -32,22 +32,23 @@ std::optional<MatrixView> matrix_view(const Place& place) {
 }
 
 // With at least two axes: a vector on the left is a row, on the right a column.
-Place as_matrix(Place place, bool is_left) {
-  if (place.dims.size() > 1) return place;
+Placement as_matrix(Placement placement, bool is_left) {
+  if (placement.dims.size() > 1) return placement;
   const bool in_front = is_left;
-  place.dims.insert(in_front ? place.dims.begin() : place.dims.end(), 1);
-  place.strides.insert(in_front ? place.strides.begin() : place.strides.end(), 1);
-  return place;
+  placement.dims.insert(in_front ? placement.dims.begin() : placement.dims.end(), 1);
+  placement.strides.insert(in_front ? placement.strides.begin() : placement.strides.end(), 1);
+  return placement;
 }
 
-Place readable_matrix(Lowering& lowering, ValueId value, bool is_left, bool is_transposed) {
-  Place place = as_matrix(lowering.strided(value), is_left);
-  if (!matrix_view(place)) place = as_matrix(lowering.row_major(value), is_left);
+Placement readable_matrix(Lowering& lowering, ValueId value, bool is_left, bool is_transposed) {
+  Placement placement = as_matrix(lowering.strided(value), is_left);
+  if (!matrix_view(placement)) placement = as_matrix(lowering.row_major(value), is_left);
   if (is_transposed) {
-    std::swap(place.dims[place.dims.size() - 1], place.dims[place.dims.size() - 2]);
-    std::swap(place.strides[place.dims.size() - 1], place.strides[place.dims.size() - 2]);
+    std::swap(placement.dims[placement.dims.size() - 1], placement.dims[placement.dims.size() - 2]);
+    std::swap(placement.strides[placement.dims.size() - 1],
+              placement.strides[placement.dims.size() - 2]);
   }
-  return place;
+  return placement;
 }
 
 Dims batch_of(const Dims& dims) {
@@ -55,12 +56,12 @@ Dims batch_of(const Dims& dims) {
 }
 
 // Offsets of each matrix of the batch, repeated where it is broadcast.
-std::vector<std::int64_t> batch_offsets(const Place& place, const Dims& batch) {
-  const std::size_t own = place.dims.size() - 2;
+std::vector<std::int64_t> batch_offsets(const Placement& placement, const Dims& batch) {
+  const std::size_t own = placement.dims.size() - 2;
   std::vector<std::int64_t> strides(batch.size(), 0);
   for (std::size_t i = 0; i < own; ++i) {
     const std::size_t axis = batch.size() - own + i;
-    if (place.dims[i] != 1) strides[axis] = place.strides[i];
+    if (placement.dims[i] != 1) strides[axis] = placement.strides[i];
   }
   std::vector<std::int64_t> offsets;
   for_each_index(batch, [&](std::span<const std::int64_t> index, std::size_t) {
@@ -71,12 +72,12 @@ std::vector<std::int64_t> batch_offsets(const Place& place, const Dims& batch) {
 
 // A Transpose that alone reads the result is written at once, its order as strides of the result.
 struct ResultPlace {
-  Place place;  // with the product's own axes in order
+  Placement placement;  // with the product's own axes in order
   ValueId value;
   std::vector<NodeId> nodes;
 };
 
-ResultPlace result_place(Lowering& lowering, NodeId id, std::size_t rank) {
+ResultPlace result_placement(Lowering& lowering, NodeId id, std::size_t rank) {
   const ValueId value = lowering.node(id).outputs[0];
   const NodeId reader = lowering.only_reader(value);
   if (reader.is_valid() && lowering.node(reader).is("Transpose") && !lowering.is_covered(reader) &&
@@ -85,22 +86,22 @@ ResultPlace result_place(Lowering& lowering, NodeId id, std::size_t rank) {
     const bool keeps_rows_whole =
         order.size() == rank && order.back() == static_cast<std::int64_t>(rank) - 1;
     if (keeps_rows_whole) {
-      const ValueId turned = lowering.node(reader).outputs[0];
-      const Place whole = lowering.new_row_major(turned);
-      lowering.set_place(turned, whole);
+      const ValueId transposed = lowering.node(reader).outputs[0];
+      const Placement whole = lowering.new_row_major(transposed);
+      lowering.set_placement(transposed, whole);
       lowering.cover(reader);
-      Place seen = whole;
+      Placement seen = whole;
       for (std::size_t i = 0; i < rank; ++i) {
         const auto axis = static_cast<std::size_t>(order[i]);
         seen.dims[axis] = whole.dims[i];
         seen.strides[axis] = whole.strides[i];
       }
-      return {seen, turned, {id, reader}};
+      return {seen, transposed, {id, reader}};
     }
   }
-  const Place place = lowering.new_row_major(value);
-  lowering.set_place(value, place);
-  return {place, value, {id}};
+  const Placement placement = lowering.new_row_major(value);
+  lowering.set_placement(value, placement);
+  return {placement, value, {id}};
 }
 
 struct Sizes {
@@ -145,7 +146,7 @@ struct Operand {
 };
 
 void add_batched_step(Lowering& lowering, const StepDraft& draft, const Sizes& sizes,
-                      const Place& left, const Place& right, const Place& result,
+                      const Placement& left, const Placement& right, const Placement& result,
                       const Dims& batch) {
   const Operand a{*matrix_view(left), batch_offsets(left, batch)};
   const Operand b{*matrix_view(right), batch_offsets(right, batch)};
@@ -184,8 +185,9 @@ bool lower_batched_product(Lowering& lowering, NodeId id) {
   if (elements == 0 || lowering.dims(node.inputs[0]).empty() ||
       lowering.dims(node.inputs[1]).empty())
     return false;
-  const Place left = readable_matrix(lowering, node.inputs[0], true, node.int_or("transA", 0) != 0);
-  const Place right =
+  const Placement left =
+      readable_matrix(lowering, node.inputs[0], true, node.int_or("transA", 0) != 0);
+  const Placement right =
       readable_matrix(lowering, node.inputs[1], false, node.int_or("transB", 0) != 0);
   const auto batch = broadcast_dims(batch_of(left.dims), batch_of(right.dims));
   Sizes sizes{.m = left.dims[left.dims.size() - 2],
@@ -193,8 +195,8 @@ bool lower_batched_product(Lowering& lowering, NodeId id) {
               .k = left.dims.back(),
               .alpha = node.float_or("alpha", 1.0f)};
   if (!batch || sizes.k == 0 || right.dims[right.dims.size() - 2] != sizes.k) return false;
-  ResultPlace result = result_place(lowering, id, batch->size() + 2);
-  Place written = result.place;
+  ResultPlace result = result_placement(lowering, id, batch->size() + 2);
+  Placement written = result.placement;
   if (written.dims.size() != batch->size() + 2) {
     written.dims = *batch;
     written.dims.insert(written.dims.end(), {sizes.m, sizes.n});
@@ -206,7 +208,7 @@ bool lower_batched_product(Lowering& lowering, NodeId id) {
                     .algorithm = "gemm by matrix",
                     .executed_flops = saturating_multiply(2, macs),
                     .reads = {left, right},
-                    .writes = {result.place}},
+                    .writes = {result.placement}},
                    sizes, left, right, written, *batch);
   return true;
 }

@@ -38,7 +38,7 @@ Branch branch_of(const Lowering& lowering, const Graph& body) {
 
 struct CompiledBranch {
   std::shared_ptr<Program> program;  // none: left to the interpreter
-  std::vector<Place> inputs = {};
+  std::vector<Placement> inputs = {};
 };
 using Branches = std::array<CompiledBranch, 2>;  // taken for false, and for true
 
@@ -93,12 +93,12 @@ std::string slow_part(const Branches& branches) {
   return "";
 }
 
-Runner runner_of(const CompiledBranch& branch, const std::vector<Place>& targets,
+Runner runner_of(const CompiledBranch& branch, const std::vector<Placement>& targets,
                  const Addresses& at) {
   std::vector<const std::byte*> from;
-  for (const Place& place : branch.inputs) from.push_back(at.bytes(place));
+  for (const Placement& placement : branch.inputs) from.push_back(at.bytes(placement));
   std::vector<std::byte*> to;
-  for (const Place& place : targets) to.push_back(at.bytes(place));
+  for (const Placement& placement : targets) to.push_back(at.bytes(placement));
   return [branch, targets, from, to] {
     std::vector<Tensor> given;
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -126,9 +126,9 @@ bool lower_if(Lowering& lowering, NodeId id) {
       .algorithm = "compiled branches",
       .executed_flops = std::max(executed_flops(branches[0]), executed_flops(branches[1])),
       .fell_back = slow_part(branches)};
-  const Place condition = lowering.row_major(node.inputs[0]);
+  const Placement condition = lowering.row_major(node.inputs[0]);
   const Binder interpreted = reference_binder(lowering, id, draft);
-  std::vector<Place> targets;
+  std::vector<Placement> targets;
   for (const ValueId output : node.outputs) targets.push_back(lowering.native(output));
   for (const CompiledBranch& branch : branches) {
     if (branch.program != nullptr) lowering.add_inner_memory(branch.program->memory());

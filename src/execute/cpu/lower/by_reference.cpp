@@ -17,7 +17,7 @@ namespace {
 struct Source {
   ValueId id;
   Tensor constant;
-  std::optional<Place> place;
+  std::optional<Placement> placement;
 };
 
 Source source_of(Lowering& lowering, ValueId id) {
@@ -37,7 +37,7 @@ std::vector<ValueId> values_read(const Node& node) {
 
 struct Target {
   ValueId id;
-  std::optional<Place> place;  // none: a dynamic value
+  std::optional<Placement> placement;  // none: a dynamic value
   std::string name;
 };
 
@@ -54,7 +54,7 @@ struct BoundCall {
     const Source& source = sources[i];
     if (!source.id.is_valid()) return {};
     if (source.constant.has_value()) return source.constant;
-    if (source.place) return tensor_at(*source.place, from[i]);
+    if (source.placement) return tensor_at(*source.placement, from[i]);
     return (*dynamic)[source.id.number];
   }
 
@@ -74,8 +74,8 @@ struct BoundCall {
     auto results = evaluator->run(std::move(given), around);
     for (std::size_t i = 0; i < targets.size() && i < results.size(); ++i) {
       if (!targets[i].id.is_valid()) continue;
-      if (targets[i].place) {
-        store(results[i], *targets[i].place, to[i], targets[i].name);
+      if (targets[i].placement) {
+        store(results[i], *targets[i].placement, to[i], targets[i].name);
       } else {
         (*dynamic)[targets[i].id.number] = std::move(results[i]);
       }
@@ -87,9 +87,9 @@ Target target_of(Lowering& lowering, ValueId id) {
   if (!id.is_valid()) return {};
   const std::string& name = lowering.graph().value(id).name;
   if (lowering.is_dynamic(id)) return {id, {}, name};
-  const Place place = lowering.new_row_major(id);
-  lowering.set_place(id, place);
-  return {id, place, name};
+  const Placement placement = lowering.new_row_major(id);
+  lowering.set_placement(id, placement);
+  return {id, placement, name};
 }
 
 std::string reason_of(const Lowering& lowering, const Node& node) {
@@ -104,18 +104,18 @@ std::string reason_of(const Lowering& lowering, const Node& node) {
 
 }  // namespace
 
-Tensor tensor_at(const Place& place, const std::byte* bytes) {
-  const auto size = static_cast<std::size_t>(place.bytes());
+Tensor tensor_at(const Placement& placement, const std::byte* bytes) {
+  const auto size = static_cast<std::size_t>(placement.bytes());
   std::vector<std::byte> copy(bytes, bytes + size);
-  return Tensor(place.type, place.dims, heap_storage(std::move(copy)));
+  return Tensor(placement.type, placement.dims, heap_storage(std::move(copy)));
 }
 
-void store(const reference::RuntimeValue& value, const Place& place, std::byte* to,
+void store(const reference::RuntimeValue& value, const Placement& placement, std::byte* to,
            const std::string& name) {
   const Tensor* tensor = value.tensor();
-  if (tensor == nullptr || tensor->type() != place.type || tensor->dims() != place.dims) {
-    fail_bad_input("'{}' should be {}[{}], the kernel gave {}", name, assay::name(place.type),
-                   join_dims(place.dims),
+  if (tensor == nullptr || tensor->type() != placement.type || tensor->dims() != placement.dims) {
+    fail_bad_input("'{}' should be {}[{}], the kernel gave {}", name, assay::name(placement.type),
+                   join_dims(placement.dims),
                    tensor ? tensor_type(tensor->type(), tensor->shape()).to_string() : "no tensor");
   }
   if (tensor->byte_size() > 0) std::memcpy(to, tensor->bytes().data(), tensor->byte_size());
@@ -127,12 +127,12 @@ Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft) {
   std::vector<Source> sources;
   for (const ValueId value : values_read(node)) {
     sources.push_back(value.is_valid() ? source_of(lowering, value) : Source{});
-    if (sources.back().place) draft.reads.push_back(*sources.back().place);
+    if (sources.back().placement) draft.reads.push_back(*sources.back().placement);
   }
   std::vector<Target> targets;
   for (const ValueId value : node.outputs) {
     targets.push_back(target_of(lowering, value));
-    if (targets.back().place) draft.writes.push_back(*targets.back().place);
+    if (targets.back().placement) draft.writes.push_back(*targets.back().placement);
   }
   const BoundCall unbound{.evaluator = std::move(evaluator),
                           .inputs = node.inputs.size(),
@@ -142,10 +142,10 @@ Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft) {
   return [unbound](const Addresses& at) -> Runner {
     auto call = std::make_shared<BoundCall>(unbound);
     for (const Source& source : call->sources) {
-      call->from.push_back(source.place ? at.bytes(*source.place) : nullptr);
+      call->from.push_back(source.placement ? at.bytes(*source.placement) : nullptr);
     }
     for (const Target& target : call->targets) {
-      call->to.push_back(target.place ? at.bytes(*target.place) : nullptr);
+      call->to.push_back(target.placement ? at.bytes(*target.placement) : nullptr);
     }
     return [call] { call->run(); };
   };

@@ -40,7 +40,7 @@ Reorders reorders_for(Lowering& lowering, const Gradient& gradient, const Choice
   for (const Read& read : gradient.reads) {
     const Desc& wanted = choice.*read.layout;
     if (lowering.has_layout(read.value, wanted)) continue;
-    const Place native = lowering.native(read.value);
+    const Placement native = lowering.native(read.value);
     const bool is_seen_alike = native.blocked || native.dims == wanted.dims();
     reorders.emplace_back(is_seen_alike ? desc_of(native) : plain_desc(wanted.dims()), wanted);
   }
@@ -74,15 +74,15 @@ void add_gradient_step(Lowering& lowering, const Gradient& gradient, const Choic
   std::vector<Argument> arguments;
   for (const Read& read : gradient.reads) {
     const Desc& desc = choice.*read.layout;
-    const Place place = lowering.in_layout(read.value, desc);
-    arguments.push_back({index_of(choice, read.layout), desc, place});
-    draft.reads.push_back(place);
+    const Placement placement = lowering.in_layout(read.value, desc);
+    arguments.push_back({index_of(choice, read.layout), desc, placement});
+    draft.reads.push_back(placement);
   }
   const auto write = [&](ValueId value, int index, const Desc& desc) {
-    const Place place = lowering.new_place(desc, lowering.dims(value));
-    arguments.push_back({index, desc, place});
-    draft.writes.push_back(place);
-    lowering.set_place(value, place);
+    const Placement placement = lowering.new_placement(desc, lowering.dims(value));
+    arguments.push_back({index, desc, placement});
+    draft.writes.push_back(placement);
+    lowering.set_placement(value, placement);
   };
   if (gradient.kind == ConvolutionKind::InputGradient) {
     write(node.outputs[0], choice.indices.source, choice.source);

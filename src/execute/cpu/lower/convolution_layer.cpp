@@ -123,9 +123,9 @@ Desc stored_weights(const ConvolutionLayer& layer) {
   const Dims dims = described_weights(layer);
   if (!layer.is_transposed) return plain_desc(dims);
   const std::size_t outputs = layer.groups > 1 ? 1 : 0;
-  Dims turned = dims;
-  std::swap(turned[outputs], turned[outputs + 1]);
-  Dims strides = row_major_strides(turned);
+  Dims transposed = dims;
+  std::swap(transposed[outputs], transposed[outputs + 1]);
+  Dims strides = row_major_strides(transposed);
   std::swap(strides[outputs], strides[outputs + 1]);
   return strided_desc(dims, strides);
 }

@@ -20,7 +20,7 @@ std::optional<DropoutSettings> dropout_settings(const Lowering& lowering, const 
 struct PlacedDropout {
   std::size_t link = 0;
   DropoutSettings settings;
-  std::optional<Place> step = {};
+  std::optional<Placement> step = {};
 };
 std::vector<PlacedDropout> placed_dropouts(Lowering& lowering,
                                            const std::map<std::size_t, DropoutSettings>& by_link);

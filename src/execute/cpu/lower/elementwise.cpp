@@ -19,9 +19,9 @@ namespace {
 
 struct Draft {
   std::vector<Link> links;
-  std::vector<ValueId> operands;              // an invalid one is a vector of `vectors`
-  std::map<std::size_t, Place> vectors = {};  // of one number for each channel, by operand
-  bool vectors_are_padded = false;            // with zeros for channels that fill up a block
+  std::vector<ValueId> operands;                  // an invalid one is a vector of `vectors`
+  std::map<std::size_t, Placement> vectors = {};  // of one number for each channel, by operand
+  bool vectors_are_padded = false;                // with zeros for channels that fill up a block
   std::map<std::size_t, DropoutSettings> dropouts = {};  // by link
   std::vector<NodeId> nodes;
   ValueId result;
@@ -214,26 +214,28 @@ void extend(Lowering& lowering, Draft& draft) {
 // How the result and all operands lie, seen as one grid.
 struct Arrangement {
   ChainGrid grid;
-  std::vector<Place> operands;
-  Place result;  // its buffer is still open
+  std::vector<Placement> operands;
+  Placement result;  // its buffer is still open
 };
 
 // Strides over [batch, blocks, pixels, block] of an operand, if it fits that grid: the same layout,
 // or one number for each channel.
-std::optional<std::vector<std::int64_t>> blocked_strides(const Place& place, const Place& like,
+std::optional<std::vector<std::int64_t>> blocked_strides(const Placement& placement,
+                                                         const Placement& like,
                                                          const BlockShape& shape) {
-  if (place.blocked) {
-    if (*place.blocked != *like.blocked) return {};
+  if (placement.blocked) {
+    if (*placement.blocked != *like.blocked) return {};
     return std::vector<std::int64_t>{shape.channel_blocks * shape.pixels * shape.block,
                                      shape.pixels * shape.block, shape.block, 1};
   }
-  const std::size_t lead = like.dims.size() - place.dims.size();
+  const std::size_t lead = like.dims.size() - placement.dims.size();
   std::vector<std::int64_t> strides(like.dims.size(), 0);  // 0 where it repeats
-  for (std::size_t axis = 0; axis < place.dims.size(); ++axis) {
-    if (place.dims[axis] != 1) strides[lead + axis] = place.strides[axis];
+  for (std::size_t axis = 0; axis < placement.dims.size(); ++axis) {
+    if (placement.dims[axis] != 1) strides[lead + axis] = placement.strides[axis];
   }
   const bool is_by_channel =
-      lead < 2 && place.dims[1 - lead] == like.dims[1] && (strides[1] == 1 || like.dims[1] == 1) &&
+      lead < 2 && placement.dims[1 - lead] == like.dims[1] &&
+      (strides[1] == 1 || like.dims[1] == 1) &&
       std::all_of(strides.begin() + 2, strides.end(), [](auto stride) { return stride == 0; });
   if (!is_by_channel) return {};
   return std::vector<std::int64_t>{strides[0], shape.block, 0, 1};
@@ -277,7 +279,7 @@ std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& 
   };
   const auto found = std::ranges::find_if(draft.operands, is_whole_block);
   if (found == draft.operands.end()) return {};
-  const Place like = lowering.native(*found);
+  const Placement like = lowering.native(*found);
   const auto shape = block_shape(like);
   if (!shape || (shape->is_padded && !keeps_padding(draft))) return {};
   Arrangement arrangement;
@@ -285,22 +287,22 @@ std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& 
   for (std::size_t i = 0; i < draft.operands.size(); ++i) {
     const ValueId operand = draft.operands[i];
     if (is_mask(lowering, operand)) return {};
-    const Place place = operand.is_valid() ? lowering.native(operand) : draft.vectors.at(i);
-    const auto strides = blocked_strides(place, like, *shape);
-    const bool reaches_padding = place.blocked.has_value() || !shape->is_padded ||
+    const Placement placement = operand.is_valid() ? lowering.native(operand) : draft.vectors.at(i);
+    const auto strides = blocked_strides(placement, like, *shape);
+    const bool reaches_padding = placement.blocked.has_value() || !shape->is_padded ||
                                  (!operand.is_valid() && draft.vectors_are_padded);
     if (!strides || !reaches_padding) return {};
     arrangement.grid.strides.push_back(*strides);
-    arrangement.operands.push_back(place);
+    arrangement.operands.push_back(placement);
   }
   arrangement.result = like;
   return arrangement;
 }
 
-Place mask_as_floats(Lowering& lowering, const Tensor& mask) {
+Placement mask_as_floats(Lowering& lowering, const Tensor& mask) {
   std::vector<float> floats;
   for (const double number : mask.to_double()) floats.push_back(static_cast<float>(number));
-  return lowering.constant_floats(floats, mask.dims());
+  return lowering.weights().constant_floats(floats, mask.dims());
 }
 
 Arrangement plain_arrangement(Lowering& lowering, const Draft& draft) {
@@ -309,24 +311,24 @@ Arrangement plain_arrangement(Lowering& lowering, const Draft& draft) {
   arrangement.grid.dims = dims.empty() ? Dims{1} : dims;
   for (std::size_t i = 0; i < draft.operands.size(); ++i) {
     const ValueId operand = draft.operands[i];
-    const Place place = !operand.is_valid() ? draft.vectors.at(i)
-                        : is_mask(lowering, operand)
-                            ? mask_as_floats(lowering, *lowering.constant(operand))
-                            : lowering.strided(operand);
+    const Placement placement = !operand.is_valid() ? draft.vectors.at(i)
+                                : is_mask(lowering, operand)
+                                    ? mask_as_floats(lowering, *lowering.constant(operand))
+                                    : lowering.strided(operand);
     std::vector<std::int64_t> strides(arrangement.grid.dims.size(), 0);
-    const std::size_t lead = strides.size() - place.dims.size();
-    for (std::size_t axis = 0; axis < place.dims.size(); ++axis) {
-      if (place.dims[axis] != 1) strides[lead + axis] = place.strides[axis];
+    const std::size_t lead = strides.size() - placement.dims.size();
+    for (std::size_t axis = 0; axis < placement.dims.size(); ++axis) {
+      if (placement.dims[axis] != 1) strides[lead + axis] = placement.strides[axis];
     }
     arrangement.grid.strides.push_back(std::move(strides));
-    arrangement.operands.push_back(place);
+    arrangement.operands.push_back(placement);
   }
-  arrangement.result = row_major_place({}, DataType::Float32, dims);
+  arrangement.result = row_major_placement({}, DataType::Float32, dims);
   return arrangement;
 }
 
 bool can_reuse_first(const Lowering& lowering, const Draft& draft, const Arrangement& arrangement) {
-  const Place& first = arrangement.operands[0];
+  const Placement& first = arrangement.operands[0];
   const bool lies_alike = arrangement.result.blocked ? first.blocked.has_value()
                                                      : first.is_row_major() && first.offset == 0 &&
                                                            first.dims == arrangement.result.dims;
@@ -343,7 +345,7 @@ constexpr std::int64_t kBlocksWorthSharing = 8;
 
 void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangement) {
   const bool is_in_place = can_reuse_first(lowering, draft, arrangement);
-  Place result = arrangement.result;
+  Placement result = arrangement.result;
   result.offset = 0;
   result.buffer =
       is_in_place ? arrangement.operands[0].buffer
@@ -366,7 +368,7 @@ void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangem
   }
   lowering.add_step(step, [=, links = draft.links](const Addresses& at) -> Runner {
     std::vector<const float*> sources;
-    for (const Place& operand : operands) sources.push_back(at.floats(operand));
+    for (const Placement& operand : operands) sources.push_back(at.floats(operand));
     float* to = at.floats(result);
     const auto links_of_run = drawn_links(links, dropouts, at);
     return [=] {
@@ -376,7 +378,7 @@ void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangem
       });
     };
   });
-  lowering.set_place(draft.result, result);
+  lowering.set_placement(draft.result, result);
 }
 
 bool lower_chain(Lowering& lowering, std::optional<Draft> draft) {
@@ -400,7 +402,7 @@ void add_vector_link(Lowering& lowering, Draft& draft, BinaryOp op,
                      const std::vector<float>& values, std::size_t rank) {
   Dims dims(rank, 1);
   dims[1] = static_cast<std::int64_t>(values.size());
-  draft.vectors[draft.operands.size()] = lowering.constant_floats(values, dims);
+  draft.vectors[draft.operands.size()] = lowering.weights().constant_floats(values, dims);
   draft.links.push_back({.kind = Link::Kind::Binary,
                          .binary = op,
                          .operand = static_cast<int>(draft.operands.size())});
@@ -420,8 +422,8 @@ bool lower_trained_batch_norm(Lowering& lowering, NodeId id) {
               .nodes = {id},
               .result = node.outputs[0]};
   std::size_t operand = 1;
-  for (const Place& vector : {found->mean, found->factor, found->shift}) {
-    draft.vectors[operand++] = row_major_place(vector.buffer, DataType::Float32, dims);
+  for (const Placement& vector : {found->mean, found->factor, found->shift}) {
+    draft.vectors[operand++] = row_major_placement(vector.buffer, DataType::Float32, dims);
   }
   return lower_chain(lowering, std::move(draft));
 }

@@ -18,19 +18,19 @@ bool lower_constant_gather(Lowering& lowering, NodeId id, std::size_t axis) {
   const Node& node = lowering.node(id);
   const auto index = lowering.number(node.inputs[1]);
   if (!index) return false;
-  Place place = lowering.strided(node.inputs[0]);
-  const std::int64_t size = place.dims[axis];
+  Placement placement = lowering.strided(node.inputs[0]);
+  const std::int64_t size = placement.dims[axis];
   std::int64_t position = static_cast<std::int64_t>(*index);
   if (position < 0) position += size;
   if (position < 0 || position >= size) return false;
-  place = sliced(place, axis, position, 1, 1);
+  placement = sliced(placement, axis, position, 1, 1);
   const auto at = static_cast<std::ptrdiff_t>(axis);
-  place.dims.erase(place.dims.begin() + at);
-  place.strides.erase(place.strides.begin() + at);
+  placement.dims.erase(placement.dims.begin() + at);
+  placement.strides.erase(placement.strides.begin() + at);
   const std::size_t index_rank = lowering.dims(node.inputs[1]).size();
-  place.dims.insert(place.dims.begin() + at, index_rank, 1);
-  place.strides.insert(place.strides.begin() + at, index_rank, 1);
-  lowering.set_place(node.outputs[0], place);
+  placement.dims.insert(placement.dims.begin() + at, index_rank, 1);
+  placement.strides.insert(placement.strides.begin() + at, index_rank, 1);
+  lowering.set_placement(node.outputs[0], placement);
   return true;
 }
 
@@ -55,7 +55,7 @@ bool are_indices(const Lowering& lowering, ValueId id) {
 // all are looked at before any starts.
 class PickedRows {
  public:
-  PickedRows(const Place& indices, const std::byte* at, std::int64_t axis_length)
+  PickedRows(const Placement& indices, const std::byte* at, std::int64_t axis_length)
       : which_(at),
         axis_length_(axis_length),
         is_wide_(indices.type == DataType::Int64),
@@ -86,9 +86,9 @@ bool lower_gather(Lowering& lowering, NodeId id) {
   if (!axis || is_empty) return false;
   if (lower_constant_gather(lowering, id, *axis)) return true;
   if (!are_indices(lowering, node.inputs[1])) return false;
-  const Place source = lowering.row_major(node.inputs[0]);
-  const Place indices = lowering.row_major(node.inputs[1]);
-  const Place result = lowering.new_row_major(node.outputs[0]);
+  const Placement source = lowering.row_major(node.inputs[0]);
+  const Placement indices = lowering.row_major(node.inputs[1]);
+  const Placement result = lowering.new_row_major(node.outputs[0]);
   const Lanes lanes = lanes_along(dims, *axis);
   const std::int64_t row = lanes.inner * bits(source.type) / 8;
   const std::int64_t count = indices.elements();
@@ -110,7 +110,7 @@ bool lower_gather(Lowering& lowering, NodeId id) {
         };
       });
   lowering.steps().back().touched.push_back(source.buffer);
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 
@@ -131,8 +131,8 @@ void add_picked_rows(const std::vector<std::int64_t>& rows, const Lanes& lanes,
 // A cache line of floats: no two threads write to the same one.
 constexpr std::int64_t kColumnsTogether = 16;
 
-Binder gather_gradient_binder(const Lanes& lanes, int threads, const Place& indices,
-                              const Place& gradient, const Place& result) {
+Binder gather_gradient_binder(const Lanes& lanes, int threads, const Placement& indices,
+                              const Placement& gradient, const Placement& result) {
   return [=](const Addresses& at) -> Runner {
     const float* from = at.floats(gradient);
     float* to = at.floats(result);
@@ -163,9 +163,9 @@ bool lower_gather_gradient(Lowering& lowering, NodeId id) {
   const bool fits =
       product_or_zero(lowering.dims(node.inputs[1])) == lanes.outer * picked * lanes.inner;
   if (!fits || picked == 0 || product_or_zero(dims) == 0) return false;
-  const Place indices = lowering.row_major(node.inputs[0]);
-  const Place gradient = lowering.row_major(node.inputs[1]);
-  const Place result = lowering.new_row_major(node.outputs[0]);
+  const Placement indices = lowering.row_major(node.inputs[0]);
+  const Placement gradient = lowering.row_major(node.inputs[1]);
+  const Placement result = lowering.new_row_major(node.outputs[0]);
   const int threads = threads_for(lowering, {lanes.outer * (lanes.length + picked), lanes.inner});
   lowering.add_step({.nodes = {id},
                      .algorithm = "row by row",
@@ -173,7 +173,7 @@ bool lower_gather_gradient(Lowering& lowering, NodeId id) {
                      .reads = {indices, gradient},
                      .writes = {result}},
                     gather_gradient_binder(lanes, threads, indices, gradient, result));
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 

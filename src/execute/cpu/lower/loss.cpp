@@ -25,20 +25,20 @@ bool is_plain_loss(const Lowering& lowering, const Node& node) {
 }
 
 // Axes in another order: axis `from` comes to stand at `to`.
-Place with_axis_moved(Place place, std::size_t from, std::size_t to) {
-  for (Dims* numbers : {&place.dims, &place.strides}) {
+Placement with_axis_moved(Placement placement, std::size_t from, std::size_t to) {
+  for (Dims* numbers : {&placement.dims, &placement.strides}) {
     const std::int64_t moved = (*numbers)[from];
     numbers->erase(numbers->begin() + static_cast<std::ptrdiff_t>(from));
     numbers->insert(numbers->begin() + static_cast<std::ptrdiff_t>(to), moved);
   }
-  return place;
+  return placement;
 }
 
 // Scores with the classes last, side by side: as they lie where a Transpose only looked at them
 // that way, else as a copy that the step makes first.
 struct ScoreRows {
-  Place given;
-  Place rows;
+  Placement given;
+  Placement rows;
   std::int64_t count = 0;
   std::int64_t classes = 0;
 
@@ -46,7 +46,7 @@ struct ScoreRows {
 };
 
 ScoreRows score_rows(Lowering& lowering, const Node& node) {
-  const Place scores = lowering.strided(node.inputs[0]);
+  const Placement scores = lowering.strided(node.inputs[0]);
   ScoreRows result;
   result.given = with_axis_moved(scores, 1, scores.dims.size() - 1);
   result.rows = result.given;
@@ -54,7 +54,7 @@ ScoreRows score_rows(Lowering& lowering, const Node& node) {
   result.count = scores.elements() / result.classes;
   if (!result.given.is_row_major()) {
     result.rows =
-        row_major_place(lowering.new_buffer(scores.bytes()), scores.type, result.given.dims);
+        row_major_placement(lowering.new_buffer(scores.bytes()), scores.type, result.given.dims);
   }
   return result;
 }
@@ -96,7 +96,7 @@ float mean_of(const float* numbers, std::int64_t count) {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
-std::vector<BufferId> scratch_of(const ScoreRows& scores) {
+std::vector<BufferId> workspace_of(const ScoreRows& scores) {
   return scores.are_copied() ? std::vector<BufferId>{scores.rows.buffer} : std::vector<BufferId>{};
 }
 
@@ -104,9 +104,9 @@ bool lower_loss(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!is_plain_loss(lowering, node)) return false;
   const ScoreRows scores = score_rows(lowering, node);
-  const Place labels = lowering.row_major(node.inputs[1]);
-  const Place result = lowering.new_row_major(node.outputs[0]);
-  Place losses = row_major_place({}, DataType::Float32, {scores.count});
+  const Placement labels = lowering.row_major(node.inputs[1]);
+  const Placement result = lowering.new_row_major(node.outputs[0]);
+  Placement losses = row_major_placement({}, DataType::Float32, {scores.count});
   losses.buffer = lowering.new_buffer(losses.bytes());
   const int threads = threads_for(lowering, {scores.count, scores.classes});
   const Binder copy = copy_if_needed(lowering, scores);
@@ -115,8 +115,8 @@ bool lower_loss(Lowering& lowering, NodeId id) {
                   .executed_flops = saturating_multiply(scores.given.elements(), 4),
                   .reads = {scores.given, labels},
                   .writes = {result},
-                  .scratch = scratch_of(scores)};
-  draft.scratch.push_back(losses.buffer);
+                  .workspace = workspace_of(scores)};
+  draft.workspace.push_back(losses.buffer);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     const float* from = at.floats(scores.rows);
     const auto* classes = reinterpret_cast<std::int64_t*>(at.bytes(labels));
@@ -134,7 +134,7 @@ bool lower_loss(Lowering& lowering, NodeId id) {
       *to = mean_of(own_losses, scores.count);
     };
   });
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 
@@ -142,9 +142,9 @@ bool lower_loss_gradient(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!is_plain_loss(lowering, node) || node.inputs.size() != 4) return false;
   const ScoreRows scores = score_rows(lowering, node);
-  const Place labels = lowering.row_major(node.inputs[1]);
-  const Place given = lowering.row_major(node.inputs[3]);
-  Place result = row_major_place({}, DataType::Float32, scores.given.dims);
+  const Placement labels = lowering.row_major(node.inputs[1]);
+  const Placement given = lowering.row_major(node.inputs[3]);
+  Placement result = row_major_placement({}, DataType::Float32, scores.given.dims);
   result.buffer = lowering.new_buffer(result.bytes());
   const int threads = threads_for(lowering, {scores.count, scores.classes});
   const Binder copy = copy_if_needed(lowering, scores);
@@ -153,7 +153,7 @@ bool lower_loss_gradient(Lowering& lowering, NodeId id) {
                      .executed_flops = saturating_multiply(result.elements(), 6),
                      .reads = {scores.given, labels, given},
                      .writes = {result},
-                     .scratch = scratch_of(scores)},
+                     .workspace = workspace_of(scores)},
                     [=](const Addresses& at) -> Runner {
                       const float* from = at.floats(scores.rows);
                       const auto* classes = reinterpret_cast<std::int64_t*>(at.bytes(labels));
@@ -175,7 +175,7 @@ bool lower_loss_gradient(Lowering& lowering, NodeId id) {
                             });
                       };
                     });
-  lowering.set_place(node.outputs[0], with_axis_moved(result, result.dims.size() - 1, 1));
+  lowering.set_placement(node.outputs[0], with_axis_moved(result, result.dims.size() - 1, 1));
   return true;
 }
 

@@ -11,8 +11,9 @@ namespace assay::cpu {
 namespace {
 
 // A value that a step's copies are gathered in: several copies, one step.
-void add_copies(Lowering& lowering, NodeId id, const std::vector<std::pair<Place, Place>>& copies,
-                const Place& result, Binder before = {}) {
+void add_copies(Lowering& lowering, NodeId id,
+                const std::vector<std::pair<Placement, Placement>>& copies, const Placement& result,
+                Binder before = {}) {
   std::vector<Binder> binders;
   StepDraft draft{.nodes = {id}, .algorithm = "copy", .reads = {}, .writes = {result}};
   for (const auto& [from, to] : copies) {
@@ -37,28 +38,30 @@ bool lower_blocked_concat(Lowering& lowering, NodeId id) {
   for (const std::int64_t block : {16, 8}) {
     const auto fits = [&](ValueId input) {
       const Dims dims = lowering.dims(input);
-      const Place place = lowering.native(input);
-      return place.blocked && dims[1] % block == 0 && *place.blocked == image_desc(dims, block);
+      const Placement placement = lowering.native(input);
+      return placement.blocked && dims[1] % block == 0 &&
+             *placement.blocked == image_desc(dims, block);
     };
     if (!std::ranges::all_of(node.inputs, fits)) continue;
-    const Place result = lowering.new_place(image_desc(whole, block), whole);
+    const Placement result = lowering.new_placement(image_desc(whole, block), whole);
     const std::int64_t pixels = whole[2] * whole[3];
-    const auto as_rows = [&](const Place& place, std::int64_t channels) {
-      Place rows = row_major_place(place.buffer, DataType::Float32, {whole[0], channels * pixels});
-      rows.offset = place.offset;
+    const auto as_rows = [&](const Placement& placement, std::int64_t channels) {
+      Placement rows =
+          row_major_placement(placement.buffer, DataType::Float32, {whole[0], channels * pixels});
+      rows.offset = placement.offset;
       return rows;
     };
-    std::vector<std::pair<Place, Place>> copies;
+    std::vector<std::pair<Placement, Placement>> copies;
     std::int64_t first = 0;
     for (const ValueId input : node.inputs) {
-      const Place from = lowering.native(input);
-      const Place to =
+      const Placement from = lowering.native(input);
+      const Placement to =
           sliced(as_rows(result, whole[1]), 1, first * pixels, 1, from.dims[1] * pixels);
       copies.emplace_back(as_rows(from, from.dims[1]), to);
       first += from.dims[1];
     }
     add_copies(lowering, id, copies, result);
-    lowering.set_place(node.outputs[0], result);
+    lowering.set_placement(node.outputs[0], result);
     return true;
   }
   return false;
@@ -70,25 +73,25 @@ bool lower_concat(Lowering& lowering, NodeId id) {
   const auto axis = axis_of(node.int_or("axis", 1), whole.size());
   if (!axis || checked_product(whole).value_or(0) == 0) return false;
   if (*axis == 1 && lower_blocked_concat(lowering, id)) return true;
-  std::vector<Place> sources;
+  std::vector<Placement> sources;
   for (const ValueId input : node.inputs) sources.push_back(lowering.strided(input));
-  const Place result = lowering.new_row_major(node.outputs[0]);
-  std::vector<std::pair<Place, Place>> copies;
+  const Placement result = lowering.new_row_major(node.outputs[0]);
+  std::vector<std::pair<Placement, Placement>> copies;
   std::int64_t first = 0;
-  for (const Place& source : sources) {
+  for (const Placement& source : sources) {
     const std::int64_t count = source.dims[*axis];
     if (source.elements() > 0) copies.emplace_back(source, sliced(result, *axis, first, 1, count));
     first += count;
   }
   add_copies(lowering, id, copies, result);
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 
-Binder fill_binder(const Place& place, float number) {
+Binder fill_binder(const Placement& placement, float number) {
   return [=](const Addresses& at) -> Runner {
-    float* to = at.floats(place);
-    const auto count = static_cast<std::size_t>(place.elements());
+    float* to = at.floats(placement);
+    const auto count = static_cast<std::size_t>(placement.elements());
     return [=] { std::fill_n(to, count, number); };
   };
 }
@@ -107,25 +110,25 @@ bool lower_pad(Lowering& lowering, NodeId id) {
     if (!given) return false;
     number = static_cast<float>(*given);
   }
-  const Place source = lowering.strided(node.inputs[0]);
-  const Place result = lowering.new_row_major(node.outputs[0]);
+  const Placement source = lowering.strided(node.inputs[0]);
+  const Placement result = lowering.new_row_major(node.outputs[0]);
   if (source.elements() == 0) return false;
-  Place inside = result;
+  Placement inside = result;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     inside = sliced(inside, axis, (*pads)[axis], 1, dims[axis]);
   }
   add_copies(lowering, id, {{source, inside}}, result, fill_binder(result, number));
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 
 // The part of `whole` that a slice took, if it lies inside and goes forward.
-std::optional<Place> part_taken(const Node& node, const Place& whole, const Dims& taken) {
+std::optional<Placement> part_taken(const Node& node, const Placement& whole, const Dims& taken) {
   const Dims starts = node.ints_or("starts", {});
   const Dims steps = node.ints_or("steps", {});
   if (starts.size() != whole.dims.size() || steps.size() != starts.size()) return {};
   if (taken.size() != starts.size()) return {};
-  Place part = whole;
+  Placement part = whole;
   for (std::size_t axis = 0; axis < taken.size(); ++axis) {
     const bool is_forward = starts[axis] >= 0 && steps[axis] > 0 && taken[axis] > 0;
     if (!is_forward || starts[axis] >= whole.dims[axis]) return {};
@@ -139,10 +142,10 @@ bool lower_slice_gradient(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!lowering.is_float(node.inputs[0])) return false;
   const Dims taken = lowering.dims(node.inputs[0]);
-  const Place whole = lowering.new_row_major(node.outputs[0]);
+  const Placement whole = lowering.new_row_major(node.outputs[0]);
   const auto part = part_taken(node, whole, taken);
   if (!part) return false;
-  const Place gradient = lowering.strided(node.inputs[0]);
+  const Placement gradient = lowering.strided(node.inputs[0]);
   const Binder copy = copy_binder(lowering, gradient, *part);
   lowering.add_step({.nodes = {id}, .algorithm = "copy", .reads = {gradient}, .writes = {whole}},
                     [=](const Addresses& at) -> Runner {
@@ -153,7 +156,7 @@ bool lower_slice_gradient(Lowering& lowering, NodeId id) {
                         run();
                       };
                     });
-  lowering.set_place(node.outputs[0], whole);
+  lowering.set_placement(node.outputs[0], whole);
   return true;
 }
 

@@ -10,12 +10,12 @@ namespace {
 
 template <typename RowFunction>
 void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t flops_per_element,
-                  const std::vector<Place>& more_reads, RowFunction function) {
+                  const std::vector<Placement>& more_reads, RowFunction function) {
   const Node& node = lowering.node(id);
-  const Place source = lowering.row_major(node.inputs[0]);
+  const Placement source = lowering.row_major(node.inputs[0]);
   const bool in_place = lowering.may_overwrite(node.inputs[0], id) && source.offset == 0 &&
                         source.buffer == lowering.native(node.inputs[0]).buffer;
-  Place result = row_major_place(source.buffer, DataType::Float32, source.dims);
+  Placement result = row_major_placement(source.buffer, DataType::Float32, source.dims);
   if (!in_place) result = lowering.new_row_major(node.outputs[0]);
   const std::int64_t elements = rows.count * rows.width;
   const int threads = threads_for(lowering, rows);
@@ -38,7 +38,7 @@ void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t 
       });
     };
   });
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
 }
 
 bool is_row_op(const Lowering& lowering, const Node& node) {
@@ -58,7 +58,7 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
            checked_product(lowering.dims(node.inputs[input])).value_or(0) == rows.width;
   };
   if (!fits(1) || (node.has_input(2) && !fits(2))) return false;
-  std::vector<Place> vectors = {lowering.row_major(node.inputs[1])};
+  std::vector<Placement> vectors = {lowering.row_major(node.inputs[1])};
   if (node.has_input(2)) vectors.push_back(lowering.row_major(node.inputs[2]));
   const float epsilon = node.float_or("epsilon", 1e-5f);
   add_row_step(lowering, id, rows, 7, vectors, [=](const Addresses& at) {

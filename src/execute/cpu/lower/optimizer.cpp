@@ -51,15 +51,16 @@ OptimizerStep step_at(const Settings& settings, double rate, double number) {
 }
 
 // Elements and padding alike: gradients of padding are zero, and so it stays zero.
-std::int64_t floats_in(const Place& place) {
-  if (!place.blocked) return place.elements();
-  return static_cast<std::int64_t>(bytes_of(*place.blocked) / sizeof(float));
+std::int64_t floats_in(const Placement& placement) {
+  if (!placement.blocked) return placement.elements();
+  return static_cast<std::int64_t>(bytes_of(*placement.blocked) / sizeof(float));
 }
 
 constexpr std::int64_t kFloatsWorthSharing = 16384;
 
-Binder update_binder(const Settings& settings, const Place& rate, const Place& number,
-                     const std::vector<Place>& written, const Place& gradient, int threads) {
+Binder update_binder(const Settings& settings, const Placement& rate, const Placement& number,
+                     const std::vector<Placement>& written, const Placement& gradient,
+                     int threads) {
   const std::int64_t count = floats_in(written[0]);
   return [=](const Addresses& at) -> Runner {
     const float* from_rate = at.floats(rate);
@@ -89,15 +90,15 @@ bool lower_update(Lowering& lowering, NodeId id) {
     if (!lowering.is_float(node.inputs[i]) || lowering.constant(node.inputs[i])) return false;
     if (i != 3 && !lowering.may_replace(node.inputs[i], id)) return false;
   }
-  const Place rate = lowering.row_major(node.inputs[0]);
-  const Place number = lowering.row_major(node.inputs[1]);
-  const Place parameter = lowering.native(node.inputs[2]);
+  const Placement rate = lowering.row_major(node.inputs[0]);
+  const Placement number = lowering.row_major(node.inputs[1]);
+  const Placement parameter = lowering.native(node.inputs[2]);
   const auto like_parameter = [&](ValueId value) {
     return parameter.blocked ? lowering.in_layout(value, *parameter.blocked)
                              : lowering.row_major(value);
   };
-  const Place gradient = like_parameter(node.inputs[3]);
-  std::vector<Place> written = {parameter};
+  const Placement gradient = like_parameter(node.inputs[3]);
+  std::vector<Placement> written = {parameter};
   for (std::size_t i = 4; i < node.inputs.size(); ++i) {
     written.push_back(like_parameter(node.inputs[i]));
   }
@@ -111,7 +112,7 @@ bool lower_update(Lowering& lowering, NodeId id) {
   const int threads = floats_in(parameter) >= kFloatsWorthSharing ? lowering.threads() : 1;
   lowering.add_step(draft, update_binder(settings, rate, number, written, gradient, threads));
   for (std::size_t i = 0; i < written.size(); ++i) {
-    lowering.set_place(node.outputs[i], written[i]);
+    lowering.set_placement(node.outputs[i], written[i]);
   }
   return true;
 }

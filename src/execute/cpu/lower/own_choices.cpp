@@ -37,26 +37,26 @@ bool is_wasteful(const ConvolutionLayer& layer, const Choice& choice,
 }
 
 // An addition, then an activation that is a clamp; or one of them, or none.
-std::optional<ConvolutionEnding> ending_of(const Epilogue& epilogue) {
-  ConvolutionEnding ending;
+std::optional<Epilogue> epilogue_of(const FusedOps& fused) {
+  Epilogue epilogue;
   bool is_clamped = false;
-  for (const PostOp& op : epilogue.post_ops) {
+  for (const PostOp& op : fused.post_ops) {
     if (is_clamped) return {};
     if (op.kind != PostOp::Kind::Eltwise) {
-      ending.adds = true;
+      epilogue.adds = true;
       continue;
     }
     is_clamped = true;
     if (op.algorithm == Algorithm::eltwise_relu && op.alpha == 0) {
-      ending.low = 0;
+      epilogue.low = 0;
     } else if (op.algorithm == Algorithm::eltwise_clip) {
-      ending.low = op.alpha;
-      ending.high = op.beta;
+      epilogue.low = op.alpha;
+      epilogue.high = op.beta;
     } else {
       return {};
     }
   }
-  return ending;
+  return epilogue;
 }
 
 // All pixels of the results together: above this, oneDNN's convolutions have enough to work on.
@@ -92,7 +92,7 @@ Choice own_choice(const ConvolutionLayer& layer, std::string name,
   choice.source = channels_last(layer.input);
   choice.result = channels_last(layer.output);
   choice.weights = floats(own->weight_floats());
-  choice.scratchpad = floats(own->scratch_floats());
+  choice.scratchpad = floats(own->workspace_floats());
   if (layer.has_bias) choice.bias = plain_desc({layer.output[1]});
   choice.own = std::move(own);
   return choice;
@@ -123,40 +123,39 @@ std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
 }  // namespace
 
 std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
-                                const Epilogue& epilogue, const std::vector<Choice>& others) {
-  const auto ending = ending_of(epilogue);
-  if (lowering.options().ieee_strict || !ending) return {};
+                                const FusedOps& fused, const std::vector<Choice>& others) {
+  const auto epilogue = epilogue_of(fused);
+  if (lowering.options().ieee_strict || !epilogue) return {};
   std::vector<Choice> choices;
   if (may_use_winograd(lowering, layer)) {
     for (const std::size_t tile : {4u, 2u}) {
       choices.push_back(
           own_choice(layer, fmt::format("winograd {0}x{0}", tile),
                      std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
-                                                layer.output[1], *ending, lowering.threads())));
+                                                layer.output[1], *epilogue, lowering.threads())));
     }
   }
   if (may_use_winograd(lowering, layer) && has_few_pixels(layer)) {
     choices.push_back(
         own_choice(layer, "winograd 1x2",
                    std::make_shared<RowWinograd>(layer.grid, layer.input[0], layer.input[1],
-                                                 layer.output[1], *ending, lowering.threads())));
+                                                 layer.output[1], *epilogue, lowering.threads())));
   }
   if (may_use_patches(layer)) {
     choices.push_back(
         own_choice(layer, "im2col gemm",
                    std::make_shared<PatchProduct>(layer.grid, layer.input[0], layer.input[1],
-                                                  layer.output[1], *ending, lowering.threads())));
+                                                  layer.output[1], *epilogue, lowering.threads())));
   }
   std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(layer, choice, others); });
   return choices;
 }
 
 std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionLayer& layer,
-                                    const Epilogue* epilogue, ConvolutionKind kind,
+                                    const FusedOps* fused, ConvolutionKind kind,
                                     const std::vector<Choice>& others) {
-  const std::optional<ConvolutionEnding> ending =
-      epilogue == nullptr ? ConvolutionEnding{} : ending_of(*epilogue);
-  if (lowering.options().ieee_strict || !ending || !may_use_winograd(lowering, layer)) return {};
+  const std::optional<Epilogue> epilogue = fused == nullptr ? Epilogue{} : epilogue_of(*fused);
+  if (lowering.options().ieee_strict || !epilogue || !may_use_winograd(lowering, layer)) return {};
   const auto layouts = blocked_layouts(layer, others);
   if (!layouts) return {};
   const bool is_back = kind == ConvolutionKind::InputGradient;
@@ -165,9 +164,9 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
     Choice choice = own_choice(
         layer, fmt::format("winograd {0}x{0}", tile),
         std::make_shared<TrainedWinograd>(
-            is_back ? TrainedWinograd::Direction::Back : TrainedWinograd::Direction::Forward, tile,
-            layer.grid, layer.input[0], layer.input[1], layer.output[1], layouts->block, *ending,
-            lowering.threads(), simd_for(layouts->block)));
+            is_back ? TrainedWinograd::Direction::Backward : TrainedWinograd::Direction::Forward,
+            tile, layer.grid, layer.input[0], layer.input[1], layer.output[1], layouts->block,
+            *epilogue, lowering.threads(), simd_for(layouts->block)));
     choice.source = layouts->images;
     choice.result = layouts->results;
     choice.weights = layouts->weights;
@@ -182,16 +181,16 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
 }
 
 Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
-                  const std::optional<Place>& addend) {
+                  const std::optional<Placement>& addend) {
   return [own = choice.own, arguments, addend](const Addresses& at) -> Runner {
     ConvolutionOperands operands;
     for (const Argument& argument : arguments) {
-      float* floats = at.floats(argument.place);
+      float* floats = at.floats(argument.placement);
       if (argument.index == argument::kSource) operands.source = floats;
       if (argument.index == argument::kWeights) operands.weights = floats;
       if (argument.index == argument::kBias) operands.bias = floats;
       if (argument.index == argument::kResult) operands.result = floats;
-      if (argument.index == argument::kScratchpad) operands.scratch = floats;
+      if (argument.index == argument::kScratchpad) operands.workspace = floats;
     }
     if (addend) operands.addend = at.floats(*addend);
     return [own, operands] { own->run(operands); };

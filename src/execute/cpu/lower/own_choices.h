@@ -3,20 +3,21 @@
 
 #include "execute/cpu/kernels/own_convolution.h"
 #include "execute/cpu/lower/convolution_layer.h"
-#include "execute/cpu/lower/epilogue.h"
+#include "execute/cpu/lower/fused_ops.h"
 
 namespace assay::cpu {
 
 // `others`: oneDNN's choices for the same layer.
 std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
-                                const Epilogue& epilogue, const std::vector<Choice>& others);
+                                const FusedOps& fused, const std::vector<Choice>& others);
 
-// The same for weights that change from run to run, forward or back; going back, nothing follows.
+// The same for weights that change from run to run, in the forward or backward pass; in the
+// backward pass nothing is fused.
 std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionLayer& layer,
-                                    const Epilogue* epilogue, ConvolutionKind kind,
+                                    const FusedOps* fused, ConvolutionKind kind,
                                     const std::vector<Choice>& others);
 
 Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
-                  const std::optional<Place>& addend = {});
+                  const std::optional<Placement>& addend = {});
 
 }  // namespace assay::cpu

@@ -95,12 +95,12 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
   if (lowering.options().ieee_strict && node.op.ends_with("MaxPool")) return false;
   const auto windows = pooling_windows(lowering, node, input);
   if (!windows) return false;
-  const Place native = lowering.native(node.inputs[0]);
+  const Placement native = lowering.native(node.inputs[0]);
   const Desc layout = native.blocked ? *native.blocked : plain_desc(input);
   const auto choice = choose(layout, input, described(node, *windows, layout, output));
   if (!choice) return false;
-  const Place source = lowering.in_layout(node.inputs[0], choice->source);
-  const Place result = lowering.new_place(choice->result, output);
+  const Placement source = lowering.in_layout(node.inputs[0], choice->source);
+  const Placement result = lowering.new_placement(choice->result, output);
   StepDraft draft{.nodes = {id},
                   .algorithm = choice->implementation,
                   .executed_flops = saturating_multiply(
@@ -111,7 +111,7 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
                                      {argument::kResult, choice->result, result}};
   add_scratchpad(lowering, choice->scratchpad, draft, arguments);
   lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 
@@ -125,12 +125,12 @@ bool lower_average_gradient(Lowering& lowering, NodeId id) {
     return false;
   const auto windows = pooling_windows(lowering, node, input);
   if (!windows) return false;
-  const Place native = lowering.native(node.inputs[0]);
+  const Placement native = lowering.native(node.inputs[0]);
   const Desc layout = block_shape(native) ? like_blocks(native, input) : plain_desc(input);
   const auto choice = pooling_gradient(described(node, *windows, layout, output));
   if (!choice) return false;
-  const Place gradient = lowering.in_layout(node.inputs[0], choice->result);
-  const Place result = lowering.new_place(choice->source, input);
+  const Placement gradient = lowering.in_layout(node.inputs[0], choice->result);
+  const Placement result = lowering.new_placement(choice->source, input);
   StepDraft draft{.nodes = {id},
                   .algorithm = choice->implementation,
                   .executed_flops = saturating_multiply(
@@ -141,7 +141,7 @@ bool lower_average_gradient(Lowering& lowering, NodeId id) {
                                      {choice->indices.source, choice->source, result}};
   add_scratchpad(lowering, choice->scratchpad, draft, arguments);
   lowering.add_step(draft, primitive_binder(choice->primitive, std::move(arguments)));
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 

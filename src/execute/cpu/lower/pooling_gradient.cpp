@@ -52,23 +52,24 @@ NodeId relu_behind(const Lowering& lowering, NodeId id) {
   return is_it ? reader : NodeId{};
 }
 
-BlockShape shape_of(const Place& images) {
+BlockShape shape_of(const Placement& images) {
   if (const auto shape = block_shape(images)) return *shape;
   const std::int64_t pixels = checked_product(std::span(images.dims).subspan(2)).value_or(0);
   return {images.dims[0], images.dims[1], pixels, 1};
 }
 
-Place new_like(Lowering& lowering, const Place& place) {
-  Place fresh = place;
+Placement new_like(Lowering& lowering, const Placement& placement) {
+  Placement fresh = placement;
   fresh.offset = 0;
-  fresh.buffer = lowering.new_buffer(
-      place.blocked ? static_cast<std::int64_t>(bytes_of(*place.blocked)) : place.bytes());
+  fresh.buffer = lowering.new_buffer(placement.blocked
+                                         ? static_cast<std::int64_t>(bytes_of(*placement.blocked))
+                                         : placement.bytes());
   return fresh;
 }
 
 Binder gradient_binder(const Lowering& lowering, const WindowGrid& grid, const BlockShape& blocks,
-                       bool positive_only, const Place& images, const Place& gradient,
-                       const Place& result) {
+                       bool positive_only, const Placement& images, const Placement& gradient,
+                       const Placement& result) {
   const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
   const PoolGradientShape shape{
       .height = size(grid.axes[1].input),
@@ -108,15 +109,15 @@ bool lower_max_pool_gradient(Lowering& lowering, NodeId id) {
   const Dims dims = lowering.dims(node.inputs[0]);
   const auto grid = plane_grid(lowering, node, dims);
   if (!grid) return false;
-  const Place native = lowering.native(node.inputs[0]);
+  const Placement native = lowering.native(node.inputs[0]);
   const auto native_shape = block_shape(native);
-  const Place images = native_shape ? native : lowering.row_major(node.inputs[0]);
+  const Placement images = native_shape ? native : lowering.row_major(node.inputs[0]);
   const BlockShape blocks = shape_of(images);
   const Dims windows = lowering.dims(node.inputs[1]);
-  const Place gradient = images.blocked
-                             ? lowering.in_layout(node.inputs[1], like_blocks(images, windows))
-                             : lowering.row_major(node.inputs[1]);
-  const Place result = new_like(lowering, images);
+  const Placement gradient = images.blocked
+                                 ? lowering.in_layout(node.inputs[1], like_blocks(images, windows))
+                                 : lowering.row_major(node.inputs[1]);
+  const Placement result = new_like(lowering, images);
   const NodeId relu = relu_behind(lowering, id);
   StepDraft draft{.nodes = {id},
                   .algorithm = "window by window",
@@ -129,7 +130,8 @@ bool lower_max_pool_gradient(Lowering& lowering, NodeId id) {
   }
   lowering.add_step(
       draft, gradient_binder(lowering, *grid, blocks, relu.is_valid(), images, gradient, result));
-  lowering.set_place(relu.is_valid() ? lowering.node(relu).outputs[0] : node.outputs[0], result);
+  lowering.set_placement(relu.is_valid() ? lowering.node(relu).outputs[0] : node.outputs[0],
+                         result);
   return true;
 }
 

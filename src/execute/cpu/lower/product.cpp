@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "execute/cpu/lower/epilogue.h"
+#include "execute/cpu/lower/fused_ops.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
 #include "execute/threads.h"
@@ -16,7 +16,7 @@ namespace assay::cpu {
 
 namespace {
 
-// result[m, n] = source[m, k] · weight, where weight is stored [k, n], or [n, k] if turned.
+// result[m, n] = source[m, k] · weight, where weight is stored [k, n], or [n, k] if transposed.
 struct Linear {
   NodeId id;
   ValueId source;
@@ -93,20 +93,20 @@ Desc stored_weights(const Linear& linear, bool as_matrix) {
   return strided_desc({n, k}, strides);
 }
 
-Product described(const Linear& linear, const Epilogue& epilogue) {
+Product described(const Linear& linear, const FusedOps& fused) {
   Product what;
   what.source = plain_desc({linear.m, linear.k});
   // A weight that others read as it is stored is not stored a second time.
   what.weights = linear.is_shared ? stored_weights(linear, false) : any_desc({linear.n, linear.k});
   if (linear.bias) what.bias = plain_desc({linear.n});
   what.result = plain_desc({linear.m, linear.n});
-  what.post_ops = post_ops_for(epilogue, what.result);
+  what.post_ops = post_ops_for(fused, what.result);
   return what;
 }
 
 struct ProductChoices {
   std::vector<Choice> choices;
-  std::size_t inner = 0;  // the first so many are inner products, the rest matrix products
+  std::size_t inner = 0;  // the first `inner` are inner products, the rest matrix products
 };
 
 bool is_slow(const Choice& choice) {
@@ -139,23 +139,23 @@ ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFo
   return all;
 }
 
-std::string key_of(const Linear& linear, const Epilogue& epilogue) {
+std::string key_of(const Linear& linear, const FusedOps& fused) {
   std::string key = "product " + std::to_string(linear.m) + " " + std::to_string(linear.k) + " " +
                     std::to_string(linear.n) + (linear.bias ? " b" : "");
-  for (const PostOp& op : epilogue.post_ops) {
+  for (const PostOp& op : fused.post_ops) {
     key += " " + std::to_string(static_cast<int>(op.kind)) + "." +
            std::to_string(static_cast<int>(op.algorithm));
   }
   return key;
 }
 
-void add_product_step(Lowering& lowering, const Linear& linear, const Epilogue& epilogue,
-                      const Choice& choice, bool as_matrix, const Place& source,
+void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& fused,
+                      const Choice& choice, bool as_matrix, const Placement& source,
                       std::vector<NodeId> nodes) {
-  const Place weights =
-      linear.is_shared
-          ? lowering.row_major(lowering.node(linear.id).inputs[1])
-          : lowering.weight(*linear.weight, stored_weights(linear, as_matrix), choice.weights);
+  const Placement weights =
+      linear.is_shared ? lowering.row_major(lowering.node(linear.id).inputs[1])
+                       : lowering.weights().reordered(
+                             *linear.weight, stored_weights(linear, as_matrix), choice.weights);
   StepDraft draft{.nodes = std::move(nodes),
                   .algorithm = choice.implementation,
                   .reads = {source, weights},
@@ -163,27 +163,27 @@ void add_product_step(Lowering& lowering, const Linear& linear, const Epilogue& 
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
   if (linear.bias) {
-    const Place bias = lowering.row_major(*linear.bias);
+    const Placement bias = lowering.row_major(*linear.bias);
     arguments.push_back({argument::kBias, choice.bias, bias});
     draft.reads.push_back(bias);
   }
-  std::optional<Place> addend;
-  if (epilogue.addend) {
-    addend = lowering.row_major(*epilogue.addend);
+  std::optional<Placement> addend;
+  if (fused.addend) {
+    addend = lowering.row_major(*fused.addend);
     draft.reads.push_back(*addend);
-    add_addend_argument(epilogue, choice.result, *addend, arguments);
+    add_addend_argument(fused, choice.result, *addend, arguments);
   }
-  const Place result = epilogue.in_place ? *addend : lowering.new_row_major(epilogue.result);
+  const Placement result = fused.in_place ? *addend : lowering.new_row_major(fused.result);
   arguments.push_back({argument::kResult, choice.result, result});
   draft.writes.push_back(result);
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
-  draft.nodes.insert(draft.nodes.end(), epilogue.nodes.begin(), epilogue.nodes.end());
+  draft.nodes.insert(draft.nodes.end(), fused.nodes.begin(), fused.nodes.end());
   draft.executed_flops =
       saturating_add(saturating_multiply(
                          2, saturating_multiply(linear.m, saturating_multiply(linear.k, linear.n))),
-                     epilogue.flops);
+                     fused.flops);
   lowering.add_step(draft, primitive_binder(choice.primitive, std::move(arguments)));
-  lowering.set_place(epilogue.result, result);
+  lowering.set_placement(fused.result, result);
 }
 
 bool lower_linear(Lowering& lowering, const Linear& given) {
@@ -200,19 +200,19 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
       nodes.push_back(add);
     }
   }
-  const Place source = lowering.row_major(linear.source);
+  const Placement source = lowering.row_major(linear.source);
   const OptimizeFor goal = lowering.options().program.optimize_for;
-  Epilogue epilogue = find_epilogue(lowering, linear.id, value, Additions::Taken);
-  ProductChoices all = choices_for(linear, described(linear, epilogue), goal);
+  FusedOps fused = find_fused_ops(lowering, linear.id, value, Additions::Taken);
+  ProductChoices all = choices_for(linear, described(linear, fused), goal);
   if (all.choices.empty()) {
-    epilogue = empty_epilogue(value);
-    all = choices_for(linear, described(linear, epilogue), goal);
+    fused = no_fused_ops(value);
+    all = choices_for(linear, described(linear, fused), goal);
   }
   if (all.choices.empty())
     fail_running("MatMul '{}': oneDNN refuses what it offered", lowering.node(linear.id).name);
-  for (const NodeId node : epilogue.nodes) lowering.cover(node);
-  const std::size_t chosen = lowering.tuner().fastest(key_of(linear, epilogue), all.choices);
-  add_product_step(lowering, linear, epilogue, all.choices[chosen], chosen >= all.inner, source,
+  for (const NodeId node : fused.nodes) lowering.cover(node);
+  const std::size_t chosen = lowering.tuner().fastest(key_of(linear, fused), all.choices);
+  add_product_step(lowering, linear, fused, all.choices[chosen], chosen >= all.inner, source,
                    std::move(nodes));
   return true;
 }

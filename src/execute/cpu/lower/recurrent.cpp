@@ -45,8 +45,8 @@ bool has_constant_weights(const Lowering& lowering, const Node& node) {
   return true;
 }
 
-Place packed_constants(Lowering& lowering, const Node& node, const RecurrentSizes& sizes,
-                       std::int64_t direction) {
+Placement packed_constants(Lowering& lowering, const Node& node, const RecurrentSizes& sizes,
+                           std::int64_t direction) {
   const auto floats_of = [&](std::size_t input) {
     return node.has_input(input) ? lowering.constant(node.inputs[input])->to_vector<float>()
                                  : std::vector<float>();
@@ -59,16 +59,16 @@ Place packed_constants(Lowering& lowering, const Node& node, const RecurrentSize
                    {input.data(), recurrent.data(), node.has_input(3) ? bias.data() : nullptr});
   std::vector<float> packed(static_cast<std::size_t>(sizes.packed_floats()));
   pack_weights(sizes, plain, packed.data(), lowering.threads());
-  return lowering.constant_floats(packed, {sizes.packed_floats()});
+  return lowering.weights().constant_floats(packed, {sizes.packed_floats()});
 }
 
 RecurrentOutputs place_outputs(Lowering& lowering, const Node& node) {
   RecurrentOutputs outputs;
-  std::optional<Place>* places[] = {&outputs.all, &outputs.last_hidden, &outputs.last_cell};
+  std::optional<Placement>* placements[] = {&outputs.all, &outputs.last_hidden, &outputs.last_cell};
   for (std::size_t i = 0; i < node.outputs.size() && i < 3; ++i) {
     if (!node.has_output(i)) continue;
-    *places[i] = lowering.new_row_major(node.outputs[i]);
-    lowering.set_place(node.outputs[i], **places[i]);
+    *placements[i] = lowering.new_row_major(node.outputs[i]);
+    lowering.set_placement(node.outputs[i], **placements[i]);
   }
   return outputs;
 }
@@ -80,30 +80,30 @@ std::int64_t flops_of(const RecurrentSizes& sizes) {
 
 // Weights of one direction as a run reads them: packed before, or by the step itself.
 struct RunWeights {
-  Place packed;
-  std::optional<RecurrentWeightPlaces> changing = {};
+  Placement packed;
+  std::optional<RecurrentWeightPlacements> changing = {};
 };
 
 RunWeights run_weights(Lowering& lowering, const Node& node, const RecurrentSizes& sizes,
                        std::int64_t direction) {
   if (has_constant_weights(lowering, node))
     return {packed_constants(lowering, node, sizes, direction)};
-  return {scratch_floats(lowering, sizes.packed_floats()), weight_places(lowering, node)};
+  return {workspace_floats(lowering, sizes.packed_floats()), weight_placements(lowering, node)};
 }
 
-StepDraft draft_of(NodeId id, const RecurrentSizes& sizes, const Place& source,
+StepDraft draft_of(NodeId id, const RecurrentSizes& sizes, const Placement& source,
                    const RunWeights& weights, const RecurrentTrace& trace) {
   StepDraft draft{
       .nodes = {id}, .algorithm = "panels", .executed_flops = flops_of(sizes), .reads = {source}};
   if (weights.changing) {
     add_weights(*weights.changing, draft);
-    draft.scratch.push_back(weights.packed.buffer);
+    draft.workspace.push_back(weights.packed.buffer);
   } else {
     draft.reads.push_back(weights.packed);
   }
-  for (const Place& place : {trace.gates, trace.hidden, trace.cell}) {
-    if (sizes.keeps_all_steps) draft.writes.push_back(place);
-    if (!sizes.keeps_all_steps) draft.scratch.push_back(place.buffer);
+  for (const Placement& placement : {trace.gates, trace.hidden, trace.cell}) {
+    if (sizes.keeps_all_steps) draft.writes.push_back(placement);
+    if (!sizes.keeps_all_steps) draft.workspace.push_back(placement.buffer);
   }
   return draft;
 }
@@ -112,20 +112,20 @@ RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer
                              std::int64_t index, const RecurrentOutputs& outputs) {
   const Node& node = lowering.node(id);
   const RecurrentSizes sizes = layer.direction(index);
-  const Place source = lowering.row_major(node.inputs[0]);
-  const auto hidden = given_place(lowering, node, 5);
-  const auto cell = sizes.is_lstm() ? given_place(lowering, node, 6) : std::nullopt;
+  const Placement source = lowering.row_major(node.inputs[0]);
+  const auto hidden = given_placement(lowering, node, 5);
+  const auto cell = sizes.is_lstm() ? given_placement(lowering, node, 6) : std::nullopt;
   const RunWeights weights = run_weights(lowering, node, sizes, index);
   const RecurrentTrace trace = {
-      scratch_floats(lowering, sizes.rows() * sizes.gate_row()),
-      scratch_floats(lowering, sizes.hidden_places() * sizes.state_floats()),
-      scratch_floats(lowering, sizes.cell_places() * sizes.state_floats())};
+      workspace_floats(lowering, sizes.rows() * sizes.gate_row()),
+      workspace_floats(lowering, sizes.hidden_places() * sizes.state_floats()),
+      workspace_floats(lowering, sizes.cell_places() * sizes.state_floats())};
   StepDraft draft = draft_of(id, sizes, source, weights, trace);
-  for (const auto& place : {hidden, cell}) {
-    if (place) draft.reads.push_back(*place);
+  for (const auto& placement : {hidden, cell}) {
+    if (placement) draft.reads.push_back(*placement);
   }
-  for (const auto& place : {outputs.all, outputs.last_hidden, outputs.last_cell}) {
-    if (place) draft.writes.push_back(*place);
+  for (const auto& placement : {outputs.all, outputs.last_hidden, outputs.last_cell}) {
+    if (placement) draft.writes.push_back(*placement);
   }
   const int threads = lowering.threads();
   const std::int64_t state = sizes.batch * sizes.hidden;
@@ -153,7 +153,7 @@ RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer
   return trace;
 }
 
-// A gradient takes what the forward run kept if it has all of the op's own inputs and attributes.
+// A gradient takes what the forward pass saved if it has all of the op's own inputs and attributes.
 bool is_gradient_of(const Node& gradient, const Node& node, const RecurrentLayer& layer) {
   if (gradient.op != (layer.sizes.is_lstm() ? "LstmGradient" : "GruGradient")) return false;
   for (std::size_t i = 0; i < layer.own_inputs(); ++i) {
@@ -178,11 +178,7 @@ bool lower_recurrent(Lowering& lowering, NodeId id) {
   layer->sizes.keeps_all_steps = gradient.is_valid();
   const auto traces = add_forward_steps(lowering, id, *layer, place_outputs(lowering, node));
   if (!gradient.is_valid()) return true;
-  std::vector<Place> kept;
-  for (const RecurrentTrace& trace : traces) {
-    kept.insert(kept.end(), {trace.gates, trace.hidden, trace.cell});
-  }
-  lowering.keep_for(gradient, std::move(kept));
+  lowering.saved().save(gradient, traces);
   return true;
 }
 
@@ -214,45 +210,45 @@ std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& 
   return is_empty ? std::nullopt : std::optional(layer);
 }
 
-std::vector<RecurrentTrace> add_forward_steps(Lowering& lowering, NodeId id,
-                                              const RecurrentLayer& layer,
-                                              const RecurrentOutputs& outputs) {
-  std::vector<RecurrentTrace> traces;
+RecurrentTraces add_forward_steps(Lowering& lowering, NodeId id, const RecurrentLayer& layer,
+                                  const RecurrentOutputs& outputs) {
+  RecurrentTraces traces;
   for (std::int64_t index = 0; index < layer.directions; ++index) {
     traces.push_back(add_direction(lowering, id, layer, index, outputs));
   }
   return traces;
 }
 
-Place scratch_floats(Lowering& lowering, std::int64_t count) {
-  return row_major_place(lowering.new_buffer(count * 4), DataType::Float32, {count});
+Placement workspace_floats(Lowering& lowering, std::int64_t count) {
+  return row_major_placement(lowering.new_buffer(count * 4), DataType::Float32, {count});
 }
 
-std::optional<Place> given_place(Lowering& lowering, const Node& node, std::size_t input) {
+std::optional<Placement> given_placement(Lowering& lowering, const Node& node, std::size_t input) {
   if (!node.has_input(input)) return {};
   return lowering.row_major(node.inputs[input]);
 }
 
-float* part_at(const Addresses& at, const std::optional<Place>& place, std::int64_t offset) {
-  return place ? at.floats(*place) + offset : nullptr;
+float* part_at(const Addresses& at, const std::optional<Placement>& placement,
+               std::int64_t offset) {
+  return placement ? at.floats(*placement) + offset : nullptr;
 }
 
-RecurrentWeightPlaces weight_places(Lowering& lowering, const Node& node) {
+RecurrentWeightPlacements weight_placements(Lowering& lowering, const Node& node) {
   return {lowering.row_major(node.inputs[1]), lowering.row_major(node.inputs[2]),
-          given_place(lowering, node, 3)};
+          given_placement(lowering, node, 3)};
 }
 
-void add_weights(const RecurrentWeightPlaces& places, StepDraft& draft) {
-  draft.reads.push_back(places.input);
-  draft.reads.push_back(places.recurrent);
-  if (places.bias) draft.reads.push_back(*places.bias);
+void add_weights(const RecurrentWeightPlacements& placements, StepDraft& draft) {
+  draft.reads.push_back(placements.input);
+  draft.reads.push_back(placements.recurrent);
+  if (placements.bias) draft.reads.push_back(*placements.bias);
 }
 
 PlainWeights weights_of(const RecurrentSizes& sizes, std::int64_t direction,
-                        const RecurrentWeightPlaces& places, const Addresses& at) {
-  return direction_of(
-      sizes, direction,
-      {at.floats(places.input), at.floats(places.recurrent), part_at(at, places.bias, 0)});
+                        const RecurrentWeightPlacements& placements, const Addresses& at) {
+  return direction_of(sizes, direction,
+                      {at.floats(placements.input), at.floats(placements.recurrent),
+                       part_at(at, placements.bias, 0)});
 }
 
 void add_recurrent_lowering(LowerTable& table) {

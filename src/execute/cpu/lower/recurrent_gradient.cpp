@@ -1,4 +1,4 @@
-// The way back through LSTM and GRU, in the form in which they are fast forward.
+// The backward pass of LSTM and GRU, for the forms that are fast in the forward pass.
 #include "execute/cpu/kernels/recurrent_gradient.h"
 #include "base/checked.h"
 #include "execute/cpu/lower/recurrent.h"
@@ -8,59 +8,52 @@ namespace assay::cpu {
 
 namespace {
 
-// What the forward run kept. A gradient without one, as where X was computed a second time, has the
-// forward run repeated.
-std::vector<RecurrentTrace> traces_for(Lowering& lowering, NodeId id, RecurrentLayer layer) {
-  const auto* kept = lowering.kept_for(id);
-  if (kept == nullptr) {
-    layer.sizes.keeps_all_steps = true;
-    return add_forward_steps(lowering, id, layer, {});
-  }
-  std::vector<RecurrentTrace> traces;
-  for (std::size_t i = 0; i < kept->size(); i += 3) {
-    traces.push_back({(*kept)[i], (*kept)[i + 1], (*kept)[i + 2]});
-  }
-  return traces;
+// What the forward pass saved. A gradient for which it saved nothing, as where X was computed a
+// second time, has the forward pass repeated.
+RecurrentTraces traces_for(Lowering& lowering, NodeId id, RecurrentLayer layer) {
+  if (const auto* saved = lowering.saved().find<RecurrentTraces>(id)) return *saved;
+  layer.sizes.keeps_all_steps = true;
+  return add_forward_steps(lowering, id, layer, {});
 }
 
 // Gradients of the op's results; nothing where nobody reads them.
 RecurrentOutputs result_gradients(Lowering& lowering, const Node& node,
                                   const RecurrentLayer& layer) {
   const std::size_t first = layer.own_inputs();
-  return {given_place(lowering, node, first), given_place(lowering, node, first + 1),
-          layer.sizes.is_lstm() ? given_place(lowering, node, first + 2) : std::nullopt};
+  return {given_placement(lowering, node, first), given_placement(lowering, node, first + 1),
+          layer.sizes.is_lstm() ? given_placement(lowering, node, first + 2) : std::nullopt};
 }
 
 // Gradients of the op's operands; nothing where nobody asks.
 struct OperandGradients {
-  std::optional<Place> source;
-  std::optional<Place> input_weights;
-  std::optional<Place> recurrent_weights;
-  std::optional<Place> bias;
-  std::optional<Place> initial_hidden;
-  std::optional<Place> initial_cell;
+  std::optional<Placement> source;
+  std::optional<Placement> input_weights;
+  std::optional<Placement> recurrent_weights;
+  std::optional<Placement> bias;
+  std::optional<Placement> initial_hidden;
+  std::optional<Placement> initial_cell;
 
-  std::vector<Place> all() const {
-    std::vector<Place> places;
-    for (const auto& place :
+  std::vector<Placement> all() const {
+    std::vector<Placement> placements;
+    for (const auto& placement :
          {source, input_weights, recurrent_weights, bias, initial_hidden, initial_cell}) {
-      if (place) places.push_back(*place);
+      if (placement) placements.push_back(*placement);
     }
-    return places;
+    return placements;
   }
 };
 
 OperandGradients place_gradients(Lowering& lowering, const Node& node) {
-  const auto placed = [&](std::size_t output) -> std::optional<Place> {
+  const auto placed = [&](std::size_t output) -> std::optional<Placement> {
     if (!node.has_output(output)) return {};
-    const Place place = lowering.new_row_major(node.outputs[output]);
-    lowering.set_place(node.outputs[output], place);
-    return place;
+    const Placement placement = lowering.new_row_major(node.outputs[output]);
+    lowering.set_placement(node.outputs[output], placement);
+    return placement;
   };
   return {placed(0), placed(1), placed(2), placed(3), placed(4), placed(5)};
 }
 
-// Every delta meets R on its way back, and a column of each matrix whose gradient is asked for.
+// Every delta is multiplied by R, and by a column of each matrix whose gradient is asked for.
 std::int64_t flops_of(const RecurrentSizes& sizes, const OperandGradients& gradients) {
   const std::int64_t by_state = sizes.hidden * (gradients.recurrent_weights ? 2 : 1);
   const std::int64_t by_input =
@@ -73,18 +66,18 @@ void add_direction(Lowering& lowering, NodeId id, const RecurrentLayer& layer, s
                    const OperandGradients& gradients) {
   const Node& node = lowering.node(id);
   const RecurrentSizes sizes = layer.direction(index);
-  const Place source = lowering.row_major(node.inputs[0]);
-  const RecurrentWeightPlaces weights = weight_places(lowering, node);
-  const Place scratch = scratch_floats(lowering, gradient_scratch_floats(sizes));
+  const Placement source = lowering.row_major(node.inputs[0]);
+  const RecurrentWeightPlacements weights = weight_placements(lowering, node);
+  const Placement workspace = workspace_floats(lowering, gradient_workspace_floats(sizes));
   StepDraft draft{.nodes = {id},
                   .algorithm = "panels",
                   .executed_flops = flops_of(sizes, gradients),
                   .reads = {source, trace.gates, trace.hidden, trace.cell},
                   .writes = gradients.all(),
-                  .scratch = {scratch.buffer}};
+                  .workspace = {workspace.buffer}};
   add_weights(weights, draft);
-  for (const auto& place : {results.all, results.last_hidden, results.last_cell}) {
-    if (place) draft.reads.push_back(*place);
+  for (const auto& placement : {results.all, results.last_hidden, results.last_cell}) {
+    if (placement) draft.reads.push_back(*placement);
   }
   const int threads = lowering.threads();
   const std::int64_t state = sizes.batch * sizes.hidden;
@@ -101,7 +94,7 @@ void add_direction(Lowering& lowering, NodeId id, const RecurrentLayer& layer, s
         .output_step = output_step,
         .last_hidden = part_at(at, results.last_hidden, index * state),
         .last_cell = part_at(at, results.last_cell, index * state),
-        .scratch = at.floats(scratch),
+        .workspace = at.floats(workspace),
         .by_source = part_at(at, gradients.source, 0),
         .adds_to_source = index > 0,
         .by_input_weights = part_at(at, gradients.input_weights, rows * sizes.inputs),

@@ -122,13 +122,13 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
   if (passes.empty()) passes.push_back({what->op});  // of a single number
   const bool needs_rows = what->op == ReduceOp::SumSquare || what->op == ReduceOp::SumAbs;
   if (passes.front().inner != 1 && needs_rows) return false;
-  const Place source = lowering.row_major(node.inputs[0]);
-  const Place result = lowering.new_row_major(node.outputs[0]);
+  const Placement source = lowering.row_major(node.inputs[0]);
+  const Placement result = lowering.new_row_major(node.outputs[0]);
   std::int64_t floats = 1;
   for (const Pass& pass : passes) floats += pass.results();
-  const Place between =
-      row_major_place(lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float))),
-                      DataType::Float32, {floats});
+  const Placement between =
+      row_major_placement(lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float))),
+                          DataType::Float32, {floats});
   constexpr std::int64_t kElementsWorthSharing = 16384;
   const int threads = source.elements() >= kElementsWorthSharing ? lowering.threads() : 1;
   lowering.add_step({.nodes = {id},
@@ -136,19 +136,19 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
                      .executed_flops = source.elements(),
                      .reads = {source},
                      .writes = {result},
-                     .scratch = {between.buffer}},
+                     .workspace = {between.buffer}},
                     [=, is_mean = what->is_mean](const Addresses& at) -> Runner {
                       const float* from = at.floats(source);
-                      float* room = at.floats(between);
+                      float* workspace = at.floats(between);
                       float* to = at.floats(result);
                       const auto results = static_cast<std::size_t>(result.elements());
                       const auto share = static_cast<float>(source.elements() / result.elements());
                       return [=] {
-                        run_passes(passes, threads, from, room, to);
+                        run_passes(passes, threads, from, workspace, to);
                         if (is_mean) simd().binary_number(BinaryOp::Div, to, share, to, results);
                       };
                     });
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 

@@ -46,13 +46,13 @@ AllTaps taps_of_step(const Node& node, const ResizePlan& plan, const Dims& input
 
 // The operand and the result as many planes, each of them resized on its own.
 struct Planes {
-  Place source;
-  Place result;
+  Placement source;
+  Placement result;
   std::int64_t count = 1;
   std::vector<ResizePass> passes;
 
   std::int64_t source_elements() const { return passes.front().operands(); }
-  std::int64_t scratch() const {  // floats between two passes
+  std::int64_t workspace() const {  // floats between two passes
     std::int64_t most = 0;
     for (std::size_t i = 0; i + 1 < passes.size(); ++i) most = std::max(most, passes[i].results());
     return most;
@@ -78,7 +78,7 @@ void cut_into_planes(Planes& planes, const Dims& dims, const AllTaps& taps) {
 
 // Blocks of channels stay where they are; a padded one holds zeros, and will.
 bool lay_in_blocks(Lowering& lowering, const Node& node, const AllTaps& taps, Planes& planes) {
-  const Place native = lowering.native(node.inputs[0]);
+  const Placement native = lowering.native(node.inputs[0]);
   const auto shape = block_shape(native);
   if (!shape || !taps[0].empty() || !taps[1].empty()) return false;
   Dims dims = native.dims;
@@ -89,7 +89,7 @@ bool lay_in_blocks(Lowering& lowering, const Node& node, const AllTaps& taps, Pl
   cut_into_planes(planes, dims, with_block);
   const Dims result = lowering.dims(node.outputs[0]);
   planes.source = native;
-  planes.result = lowering.new_place(like_blocks(native, result), result);
+  planes.result = lowering.new_placement(like_blocks(native, result), result);
   return true;
 }
 
@@ -99,32 +99,32 @@ void lay_in_rows(Lowering& lowering, const Node& node, const AllTaps& taps, Plan
   cut_into_planes(planes, planes.source.dims, taps);
 }
 
-// `room` has space for what lies between passes, twice.
-void resize_plane(const std::vector<ResizePass>& passes, const float* from, float* to, float* room,
-                  std::int64_t space) {
+// `workspace` has space for what lies between passes, twice.
+void resize_plane(const std::vector<ResizePass>& passes, const float* from, float* to,
+                  float* workspace, std::int64_t space) {
   for (std::size_t i = 0; i < passes.size(); ++i) {
     const bool is_last = i + 1 == passes.size();
-    float* next = is_last ? to : room + (i % 2 == 0 ? 0 : space);
+    float* next = is_last ? to : workspace + (i % 2 == 0 ? 0 : space);
     passes[i].run(from, next);
     from = next;
   }
 }
 
-Binder resize_binder(const Planes& planes, int threads, const Place& room) {
+Binder resize_binder(const Planes& planes, int threads, const Placement& workspace) {
   return [=](const Addresses& at) -> Runner {
     const float* from = at.floats(planes.source);
     float* to = at.floats(planes.result);
-    float* rooms = at.floats(room);
+    float* floats = at.floats(workspace);
     return [=] {
       const std::int64_t source = planes.source_elements();
       const std::int64_t result = planes.passes.back().results();
-      const std::int64_t space = planes.scratch();
+      const std::int64_t space = planes.workspace();
       execute::for_each_in_parallel(
           threads, static_cast<std::size_t>(threads), [&](std::size_t part) {
             const auto share = [&](std::size_t i) {
               return planes.count * static_cast<std::int64_t>(i) / threads;
             };
-            float* own = rooms + 2 * space * static_cast<std::int64_t>(part);
+            float* own = floats + 2 * space * static_cast<std::int64_t>(part);
             for (std::int64_t plane = share(part); plane < share(part + 1); ++plane)
               resize_plane(planes.passes, from + plane * source, to + plane * result, own, space);
           });
@@ -135,18 +135,18 @@ Binder resize_binder(const Planes& planes, int threads, const Place& room) {
 void add_resize_step(Lowering& lowering, NodeId id, const Planes& planes) {
   const int threads = threads_for(
       lowering, {planes.count, std::max(planes.source_elements(), planes.passes.back().results())});
-  const std::int64_t floats = std::max<std::int64_t>(1, 2 * planes.scratch() * threads);
-  const Place room =
-      row_major_place(lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float))),
-                      DataType::Float32, {floats});
+  const std::int64_t floats = std::max<std::int64_t>(1, 2 * planes.workspace() * threads);
+  const Placement workspace =
+      row_major_placement(lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float))),
+                          DataType::Float32, {floats});
   lowering.add_step({.nodes = {id},
                      .algorithm = "by taps",
                      .executed_flops = planes.flops(),
                      .reads = {planes.source},
                      .writes = {planes.result},
-                     .scratch = {room.buffer}},
-                    resize_binder(planes, threads, room));
-  lowering.set_place(lowering.node(id).outputs[0], planes.result);
+                     .workspace = {workspace.buffer}},
+                    resize_binder(planes, threads, workspace));
+  lowering.set_placement(lowering.node(id).outputs[0], planes.result);
 }
 
 bool lower_resize(Lowering& lowering, NodeId id) {

@@ -20,9 +20,9 @@ template <typename One>
 bool add_rows_of_two(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t flops,
                      const char* algorithm, One one) {
   const Node& node = lowering.node(id);
-  const Place first = lowering.row_major(node.inputs[0]);
-  const Place second = lowering.row_major(node.inputs[1]);
-  const Place result = lowering.new_row_major(node.outputs[0]);
+  const Placement first = lowering.row_major(node.inputs[0]);
+  const Placement second = lowering.row_major(node.inputs[1]);
+  const Placement result = lowering.new_row_major(node.outputs[0]);
   const int threads = threads_for(lowering, rows);
   lowering.add_step(
       {.nodes = {id},
@@ -43,7 +43,7 @@ bool add_rows_of_two(Lowering& lowering, NodeId id, const Rows& rows, std::int64
           });
         };
       });
-  lowering.set_place(node.outputs[0], result);
+  lowering.set_placement(node.outputs[0], result);
   return true;
 }
 
@@ -77,8 +77,8 @@ bool lower_gelu_gradient(Lowering& lowering, NodeId id) {
 // Each thread adds up its own rows' share in scale and bias; the shares are added in order, so that
 // equal runs give equal sums.
 Binder layer_norm_binder(const Rows& rows, int threads, float epsilon,
-                         const std::vector<Place>& reads, const std::vector<Place>& writes,
-                         const Place& sums) {
+                         const std::vector<Placement>& reads, const std::vector<Placement>& writes,
+                         const Placement& sums) {
   return [=](const Addresses& at) -> Runner {
     const float* from = at.floats(reads[0]);
     const float* gamma = at.floats(reads[1]);
@@ -121,24 +121,24 @@ bool lower_layer_norm_gradient(Lowering& lowering, NodeId id) {
   if (!axis) return false;
   const Rows rows = rows_from(dims, *axis);
   if (checked_product(lowering.dims(node.inputs[1])).value_or(0) != rows.width) return false;
-  std::vector<Place> reads;
+  std::vector<Placement> reads;
   for (const ValueId input : node.inputs) reads.push_back(lowering.row_major(input));
-  std::vector<Place> writes;
+  std::vector<Placement> writes;
   for (const ValueId output : node.outputs) writes.push_back(lowering.new_row_major(output));
   const int threads = threads_for(lowering, rows);
   const std::int64_t floats = 2 * rows.width * threads;
-  const Place sums =
-      row_major_place(lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float))),
-                      DataType::Float32, {floats});
+  const Placement sums =
+      row_major_placement(lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float))),
+                          DataType::Float32, {floats});
   lowering.add_step(
       {.nodes = {id},
        .algorithm = "row by row",
        .executed_flops = saturating_multiply(reads[0].elements(), 14),
        .reads = reads,
        .writes = writes,
-       .scratch = {sums.buffer}},
+       .workspace = {sums.buffer}},
       layer_norm_binder(rows, threads, node.float_or("epsilon", 1e-5f), reads, writes, sums));
-  for (std::size_t i = 0; i < 3; ++i) lowering.set_place(node.outputs[i], writes[i]);
+  for (std::size_t i = 0; i < 3; ++i) lowering.set_placement(node.outputs[i], writes[i]);
   return true;
 }
 

@@ -8,12 +8,12 @@
 
 namespace assay::cpu {
 
-Place sliced(Place place, std::size_t axis, std::int64_t first, std::int64_t step,
-             std::int64_t count) {
-  place.offset += first * place.strides[axis];
-  place.strides[axis] *= step;
-  place.dims[axis] = count;
-  return place;
+Placement sliced(Placement placement, std::size_t axis, std::int64_t first, std::int64_t step,
+                 std::int64_t count) {
+  placement.offset += first * placement.strides[axis];
+  placement.strides[axis] *= step;
+  placement.dims[axis] = count;
+  return placement;
 }
 
 Rows rows_from(const Dims& dims, std::size_t axis) {
@@ -41,30 +41,30 @@ namespace {
 
 // Strides under which the same elements have other dimensions, where that needs no copy: axes are
 // matched from the left in groups of equal size, and each group must lie side by side.
-std::optional<Dims> reshaped_strides(const Place& place, const Dims& wanted) {
-  if (place.is_row_major()) return row_major_strides(wanted);
+std::optional<Dims> reshaped_strides(const Placement& placement, const Dims& wanted) {
+  if (placement.is_row_major()) return row_major_strides(wanted);
   Dims strides(wanted.size(), 1);
   std::size_t i = 0;
   std::size_t j = 0;
-  const std::size_t from = place.dims.size();
+  const std::size_t from = placement.dims.size();
   while (i < from && j < wanted.size()) {
-    std::int64_t old_size = place.dims[i];
+    std::int64_t old_size = placement.dims[i];
     std::int64_t new_size = wanted[j];
     std::size_t i_end = i + 1;
     std::size_t j_end = j + 1;
     while (old_size != new_size) {
       if (old_size < new_size) {
         if (i_end == from) return {};
-        old_size *= place.dims[i_end++];
+        old_size *= placement.dims[i_end++];
       } else {
         if (j_end == wanted.size()) return {};
         new_size *= wanted[j_end++];
       }
     }
     for (std::size_t k = i; k + 1 < i_end; ++k) {
-      if (place.strides[k] != place.strides[k + 1] * place.dims[k + 1]) return {};
+      if (placement.strides[k] != placement.strides[k + 1] * placement.dims[k + 1]) return {};
     }
-    std::int64_t stride = place.strides[i_end - 1];
+    std::int64_t stride = placement.strides[i_end - 1];
     for (std::size_t k = j_end; k-- > j;) {
       strides[k] = stride;
       stride *= wanted[k];
@@ -78,36 +78,36 @@ std::optional<Dims> reshaped_strides(const Place& place, const Dims& wanted) {
 bool lower_reshape(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Dims wanted = lowering.dims(node.outputs[0]);
-  Place place = lowering.strided(node.inputs[0]);
-  if (place.elements() == 0) return false;
-  auto strides = reshaped_strides(place, wanted);
+  Placement placement = lowering.strided(node.inputs[0]);
+  if (placement.elements() == 0) return false;
+  auto strides = reshaped_strides(placement, wanted);
   if (!strides) {
-    place = lowering.row_major(node.inputs[0]);
+    placement = lowering.row_major(node.inputs[0]);
     strides = row_major_strides(wanted);
   }
-  place.dims = wanted;
-  place.strides = *strides;
-  lowering.set_place(node.outputs[0], place);
+  placement.dims = wanted;
+  placement.strides = *strides;
+  lowering.set_placement(node.outputs[0], placement);
   return true;
 }
 
 bool lower_transpose(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  const Place from = lowering.strided(node.inputs[0]);
+  const Placement from = lowering.strided(node.inputs[0]);
   const std::size_t rank = from.dims.size();
   Dims order = node.ints_or("perm", {});
   if (order.empty()) {
     for (std::size_t i = rank; i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
   }
   if (order.size() != rank) return false;
-  Place to = from;
+  Placement to = from;
   for (std::size_t i = 0; i < rank; ++i) {
     const auto axis = axis_of(order[i], rank);
     if (!axis) return false;
     to.dims[i] = from.dims[*axis];
     to.strides[i] = from.strides[*axis];
   }
-  lowering.set_place(node.outputs[0], to);
+  lowering.set_placement(node.outputs[0], to);
   return true;
 }
 
@@ -127,22 +127,22 @@ bool lower_slice(Lowering& lowering, NodeId id) {
       (!steps && node.has_input(4))) {
     return false;
   }
-  Place place = lowering.strided(node.inputs[0]);
+  Placement placement = lowering.strided(node.inputs[0]);
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    const auto axis = axis_of((*axes)[i], place.dims.size());
+    const auto axis = axis_of((*axes)[i], placement.dims.size());
     const std::int64_t step = steps ? (*steps)[i] : 1;
     if (!axis || step == 0) return false;
-    const SliceRange range = slice_range(place.dims[*axis], (*starts)[i], (*ends)[i], step);
-    place = sliced(place, *axis, range.first, range.step, range.count);
+    const SliceRange range = slice_range(placement.dims[*axis], (*starts)[i], (*ends)[i], step);
+    placement = sliced(placement, *axis, range.first, range.step, range.count);
   }
-  if (place.elements() == 0 || place.dims != lowering.dims(node.outputs[0])) return false;
-  lowering.set_place(node.outputs[0], place);
+  if (placement.elements() == 0 || placement.dims != lowering.dims(node.outputs[0])) return false;
+  lowering.set_placement(node.outputs[0], placement);
   return true;
 }
 
 bool lower_split(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  Place whole = lowering.strided(node.inputs[0]);
+  Placement whole = lowering.strided(node.inputs[0]);
   const auto axis = axis_of(node.int_or("axis", 0), whole.dims.size());
   if (!axis || whole.elements() == 0) return false;
   std::int64_t first = 0;
@@ -151,7 +151,7 @@ bool lower_split(Lowering& lowering, NodeId id) {
   }
   for (const ValueId output : node.outputs) {
     const std::int64_t count = lowering.dims(output)[*axis];
-    lowering.set_place(output, sliced(whole, *axis, first, 1, count));
+    lowering.set_placement(output, sliced(whole, *axis, first, 1, count));
     first += count;
   }
   return true;
@@ -159,18 +159,18 @@ bool lower_split(Lowering& lowering, NodeId id) {
 
 bool lower_expand(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  Place place = lowering.strided(node.inputs[0]);
+  Placement placement = lowering.strided(node.inputs[0]);
   const Dims wanted = lowering.dims(node.outputs[0]);
-  if (place.elements() == 0 || wanted.size() < place.dims.size()) return false;
+  if (placement.elements() == 0 || wanted.size() < placement.dims.size()) return false;
   Dims strides(wanted.size(), 0);
-  const std::size_t lead = wanted.size() - place.dims.size();
-  for (std::size_t i = 0; i < place.dims.size(); ++i) {
-    if (place.dims[i] == wanted[lead + i]) strides[lead + i] = place.strides[i];
+  const std::size_t lead = wanted.size() - placement.dims.size();
+  for (std::size_t i = 0; i < placement.dims.size(); ++i) {
+    if (placement.dims[i] == wanted[lead + i]) strides[lead + i] = placement.strides[i];
   }
-  place.dims = wanted;
-  place.strides = strides;
-  if (place.elements() == 0) return false;
-  lowering.set_place(node.outputs[0], place);
+  placement.dims = wanted;
+  placement.strides = strides;
+  if (placement.elements() == 0) return false;
+  lowering.set_placement(node.outputs[0], placement);
   return true;
 }
 

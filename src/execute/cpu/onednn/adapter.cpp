@@ -221,6 +221,10 @@ std::size_t bytes_of(const Desc& desc) {
   return desc.get_size();
 }
 
+std::string layout_key(const Desc& desc) {
+  return std::string(reinterpret_cast<const char*>(&desc.data), sizeof(desc.data));
+}
+
 std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, std::size_t most) {
   using dnnl::algorithm;
   switch (kind) {

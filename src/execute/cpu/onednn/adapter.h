@@ -43,6 +43,7 @@ Desc image_desc(const Dims& dims, std::int64_t block);
 // 16.
 Desc blocked_weights_desc(const Dims& dims, std::int64_t block);
 std::size_t bytes_of(const Desc& desc);
+std::string layout_key(const Desc& desc);  // equal for equal layouts, and only for those
 
 // What follows the main operation on each element of the result, without leaving registers.
 struct PostOp {
@@ -123,7 +124,7 @@ std::optional<Choice> pooling(const Pooling& what);
 // Of an average, which needs nothing but the gradient.
 std::optional<Choice> pooling_gradient(const Pooling& what);
 
-// Leaves out choices whose weights take much more room than the least that any of them needs.
+// Leaves out choices whose weights take many more bytes than the least that any of them needs.
 void keep_small_weights(std::vector<Choice>& choices);
 
 // Copies `from` to `to`, changing the layout; both in memory.

@@ -16,7 +16,7 @@ Binder primitive_binder(const dnnl::primitive& primitive, std::vector<Argument> 
     call->primitive = primitive;
     call->stream = dnnl_stream().get();
     for (const Argument& argument : arguments) {
-      call->memories.emplace_back(argument.desc, dnnl_engine(), at.bytes(argument.place));
+      call->memories.emplace_back(argument.desc, dnnl_engine(), at.bytes(argument.placement));
       call->arguments.push_back({argument.index, call->memories.back().get()});
     }
     return [call] {

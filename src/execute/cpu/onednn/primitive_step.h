@@ -9,7 +9,7 @@ namespace assay::cpu {
 struct Argument {
   int index = 0;  // argument::k…
   Desc desc;
-  Place place;
+  Placement placement;
 };
 Binder primitive_binder(const dnnl::primitive& primitive, std::vector<Argument> arguments);
 

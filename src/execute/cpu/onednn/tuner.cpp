@@ -34,8 +34,8 @@ constexpr double kCloseIfShort = 1.6;
 constexpr int kTurns = 1;
 constexpr int kTurnsIfShort = 4;
 // What comes first is oneDNN's favourite: within the noise it stays, so that equal programs are
-// compiled alike. Much smaller weights may take a little longer: what they leave of the caches and
-// of the way to memory, other layers gain.
+// compiled alike. Much smaller weights may take a little longer: they leave more of the caches and
+// of the bandwidth of memory to other layers.
 constexpr double kSameTime = 1.03;
 constexpr double kWorthSmallerWeights = 1.08;
 
@@ -96,7 +96,7 @@ class Trial {
                .bias = operand(argument::kBias),
                .addend = own_->adds() ? result : nullptr,
                .result = result,
-               .scratch = operand(argument::kScratchpad)});
+               .workspace = operand(argument::kScratchpad)});
   }
 
   void add_reorder(const Desc& from, const Desc& to) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace assay::cpu {
 
@@ -80,11 +81,14 @@ struct WinogradShape {
   std::size_t planes() const { return (tile + 2) * (tile + 2); }
 };
 
-// What happens to a result before it is written: bias and addend are added, then it is clamped.
-struct ResultEnding {
+// What happens to a result before it is written: bias and addend are added, then it is clamped. A
+// kernel is planned for one whose operands are not known yet.
+struct Epilogue {
+  bool adds = false;  // there will be an addend
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
   const float* bias = nullptr;    // may be null
   const float* addend = nullptr;  // as the results lie; may be null, or the results themselves
-  float low = 0, high = 0;
 };
 
 // What a core should have in its own cache by the end of what it does now. It is only fetched,
@@ -136,7 +140,7 @@ struct LayerNormGradient {
   float* bias_sums = nullptr;
 };
 
-// Rows of so many floats, a `stride` apart; a batch norm has numbers of its own for each column.
+// Rows of `width` floats, a `stride` apart; a batch norm has numbers of its own for each column.
 struct NormRows {
   std::size_t count = 0;
   std::size_t stride = 0;
@@ -158,10 +162,10 @@ struct NormGradient {
   bool positive_only = false;  // also the gradient of a ReLU behind the norm
 };
 
-// Units of one sequence of an LSTM, one step back in time. Gates have gone through their
-// activations, in the order input, output, forget, candidate; `deltas` are the gradients of what
-// went in. Gates lie `gate_stride` floats apart, deltas `delta_stride`.
-struct LstmUnitsBack {
+// Units of one sequence of an LSTM, one time step of the backward pass. Gates have gone through
+// their activations, in the order input, output, forget, candidate; `deltas` are the gradients of
+// what went in. Gates lie `gate_stride` floats apart, deltas `delta_stride`.
+struct LstmUnitsBackward {
   const float* gates = nullptr;
   std::size_t gate_stride = 0;
   const float* old_cell = nullptr;
@@ -176,7 +180,7 @@ struct LstmUnitsBack {
 // The same of a GRU, whose gates are update, reset and candidate. Where the reset acts behind the
 // recurrent weights, `recurrent` is what comes out of them, the third delta is that for the
 // recurrent weights, and a fourth that for the input weights.
-struct GruUnitsBack {
+struct GruUnitsBackward {
   const float* gates = nullptr;
   std::size_t gate_stride = 0;
   const float* old_hidden = nullptr;
@@ -231,13 +235,13 @@ struct SimdKernels {
                              const float* gradients, double* sums, double* products);
   void (*norm_gradient)(const NormRows& rows, const NormGradient& norm, const float* in,
                         const float* gradients, float* out);
-  void (*lstm_back)(const LstmUnitsBack& units, std::size_t n);
+  void (*lstm_backward)(const LstmUnitsBackward& units, std::size_t n);
   // Without `recurrent` this leaves out the reset gate, whose gradient comes by way of that of the
-  // state it acts on: gru_reset_back adds what passes it to the hidden gradient.
-  void (*gru_back)(const GruUnitsBack& units, std::size_t n);
-  void (*gru_reset_back)(const GruUnitsBack& units, const float* reset_state_gradient,
-                         std::size_t n);
-  // out[c·rows + r] = in[r·stride + c]
+  // state it acts on: gru_reset_backward adds what passes it to the hidden gradient.
+  void (*gru_backward)(const GruUnitsBackward& units, std::size_t n);
+  void (*gru_reset_backward)(const GruUnitsBackward& units, const float* reset_state_gradient,
+                             std::size_t n);
+  // out[c·out_stride + r] = in[r·stride + c] for r < rows, c < columns
   void (*transpose)(const float* in, std::size_t stride, float* out, std::size_t out_stride,
                     std::size_t rows, std::size_t columns);
   // products[r·products_stride + j] = Σ_k rows[r·stride + k]·panel[k·panel_width + j] for
@@ -249,7 +253,7 @@ struct SimdKernels {
   void (*add_panel_product)(const float* rows, std::size_t count, std::size_t stride,
                             const float* panel, std::size_t depth, float* products,
                             std::size_t products_stride, const Upcoming& upcoming);
-  void (*finish)(const ResultEnding& ending, const float* in, float* out, std::size_t n);
+  void (*finish)(const Epilogue& epilogue, const float* in, float* out, std::size_t n);
   // Tiles first..last of the batch; `transformed` is where plane 0 of the first of them goes, a row
   // of `channels` for each tile.
   void (*winograd_input)(const WinogradShape& shape, const float* images, std::size_t first,
@@ -257,14 +261,14 @@ struct SimdKernels {
   // The reverse, from rows of at least `outputs` rounded up to panels.
   void (*winograd_output)(const WinogradShape& shape, const float* products,
                           std::size_t plane_stride, std::size_t row_stride, std::size_t first,
-                          std::size_t last, const ResultEnding& ending, float* results);
+                          std::size_t last, const Epilogue& epilogue, float* results);
   // Filters of `n` outputs side by side, whose taps lie `tap_stride` apart.
   void (*winograd_filter)(std::size_t tile, const float* taps, std::size_t tap_stride,
                           float* transformed, std::size_t plane_stride, std::size_t n);
 };
 
 const SimdKernels& simd();
-// The widest whose vectors a row of so many floats fills.
+// The widest whose vectors a row of `floats` fills.
 const SimdKernels& simd_for(std::size_t floats);
 
 // One for each file of this folder that is compiled for the present architecture.

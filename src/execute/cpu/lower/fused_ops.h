@@ -7,7 +7,7 @@
 
 namespace assay::cpu {
 
-struct Epilogue {
+struct FusedOps {
   std::vector<PostOp> post_ops;
   std::optional<ValueId> addend = {};  // added to the result
   // The result is added into the addend's bytes, which nobody needs afterwards; else the addend is
@@ -22,18 +22,18 @@ enum class Additions { Taken, NotTaken };
 
 // Follows `value`, the result of node `id`. The nodes found are not covered yet: oneDNN may still
 // refuse the combination.
-Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions additions);
+FusedOps find_fused_ops(Lowering& lowering, NodeId id, ValueId value, Additions additions);
 
-Epilogue empty_epilogue(ValueId value);
+FusedOps no_fused_ops(ValueId value);
 
 // The activation a node is, as oneDNN names it.
 std::optional<PostOp> activation_of(const Lowering& lowering, const Node& node);
 
 // The post-ops with the addend in this layout.
-std::vector<PostOp> post_ops_for(const Epilogue& epilogue, const Desc& layout);
+std::vector<PostOp> post_ops_for(const FusedOps& fused, const Desc& layout);
 
-// The addend at `place` as the step's argument, where it is a binary operand.
-void add_addend_argument(const Epilogue& epilogue, const Desc& layout, const Place& place,
+// The addend at `placement` as the step's argument, where it is a binary operand.
+void add_addend_argument(const FusedOps& fused, const Desc& layout, const Placement& placement,
                          std::vector<Argument>& arguments);
 
 }  // namespace assay::cpu

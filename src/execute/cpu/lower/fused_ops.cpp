@@ -1,4 +1,4 @@
-#include "execute/cpu/lower/epilogue.h"
+#include "execute/cpu/lower/fused_ops.h"
 
 #include <algorithm>
 #include <limits>
@@ -64,68 +64,67 @@ bool is_read_by(Lowering& lowering, NodeId main, BufferId buffer) {
   return false;
 }
 
-void add_addition(Lowering& lowering, NodeId main, NodeId id, ValueId other, Epilogue& epilogue) {
-  epilogue.addend = other;
-  epilogue.in_place = lowering.may_overwrite(other, id) &&
-                      !is_read_by(lowering, main, lowering.native(other).buffer);
-  epilogue.post_ops.push_back(
-      {.kind = epilogue.in_place ? PostOp::Kind::Sum : PostOp::Kind::BinaryAdd});
+void add_addition(Lowering& lowering, NodeId main, NodeId id, ValueId other, FusedOps& fused) {
+  fused.addend = other;
+  fused.in_place = lowering.may_overwrite(other, id) &&
+                   !is_read_by(lowering, main, lowering.native(other).buffer);
+  fused.post_ops.push_back({.kind = fused.in_place ? PostOp::Kind::Sum : PostOp::Kind::BinaryAdd});
 }
 
 // Some of oneDNN's kernels take the numbers of the first for all activations of one kind: of
 // LeakyRelu then Relu, both would leak.
-bool has_one_like(const Epilogue& epilogue, const PostOp& activation) {
-  return std::ranges::find(epilogue.post_ops, activation.algorithm, &PostOp::algorithm) !=
-         epilogue.post_ops.end();
+bool has_one_like(const FusedOps& fused, const PostOp& activation) {
+  return std::ranges::find(fused.post_ops, activation.algorithm, &PostOp::algorithm) !=
+         fused.post_ops.end();
 }
 
 }  // namespace
 
-Epilogue find_epilogue(Lowering& lowering, NodeId id, ValueId value, Additions additions) {
-  Epilogue epilogue;
-  epilogue.result = value;
+FusedOps find_fused_ops(Lowering& lowering, NodeId id, ValueId value, Additions additions) {
+  FusedOps fused;
+  fused.result = value;
   constexpr std::size_t kMostPostOps = 4;
-  while (epilogue.post_ops.size() < kMostPostOps) {
-    const NodeId reader = lowering.only_reader(epilogue.result);
+  while (fused.post_ops.size() < kMostPostOps) {
+    const NodeId reader = lowering.only_reader(fused.result);
     if (!reader.is_valid() || lowering.is_covered(reader) || reader <= id) break;
     const Node& node = lowering.node(reader);
     if (node.outputs.size() != 1 || !lowering.is_float(node.outputs[0])) break;
     if (lowering.dims(node.outputs[0]) != lowering.dims(value)) break;
     if (const auto activation = activation_of(lowering, node);
-        activation && node.inputs[0] == epilogue.result && !has_one_like(epilogue, *activation)) {
-      epilogue.post_ops.push_back(*activation);
-    } else if (const auto other = addend_of(lowering, node, epilogue.result);
-               other && !epilogue.addend && additions == Additions::Taken) {
-      add_addition(lowering, id, reader, *other, epilogue);
+        activation && node.inputs[0] == fused.result && !has_one_like(fused, *activation)) {
+      fused.post_ops.push_back(*activation);
+    } else if (const auto other = addend_of(lowering, node, fused.result);
+               other && !fused.addend && additions == Additions::Taken) {
+      add_addition(lowering, id, reader, *other, fused);
     } else {
       break;
     }
-    epilogue.nodes.push_back(reader);
-    epilogue.result = node.outputs[0];
-    epilogue.flops += checked_product(lowering.dims(value)).value_or(0);
+    fused.nodes.push_back(reader);
+    fused.result = node.outputs[0];
+    fused.flops += checked_product(lowering.dims(value)).value_or(0);
   }
-  return epilogue;
+  return fused;
 }
 
-Epilogue empty_epilogue(ValueId value) {
-  Epilogue epilogue;
-  epilogue.result = value;
-  return epilogue;
+FusedOps no_fused_ops(ValueId value) {
+  FusedOps fused;
+  fused.result = value;
+  return fused;
 }
 
-std::vector<PostOp> post_ops_for(const Epilogue& epilogue, const Desc& layout) {
-  std::vector<PostOp> ops = epilogue.post_ops;
+std::vector<PostOp> post_ops_for(const FusedOps& fused, const Desc& layout) {
+  std::vector<PostOp> ops = fused.post_ops;
   for (PostOp& op : ops) {
     if (op.kind == PostOp::Kind::BinaryAdd) op.operand = layout;
   }
   return ops;
 }
 
-void add_addend_argument(const Epilogue& epilogue, const Desc& layout, const Place& place,
+void add_addend_argument(const FusedOps& fused, const Desc& layout, const Placement& placement,
                          std::vector<Argument>& arguments) {
-  for (std::size_t i = 0; i < epilogue.post_ops.size(); ++i) {
-    if (epilogue.post_ops[i].kind != PostOp::Kind::BinaryAdd) continue;
-    arguments.push_back({argument::post_op_operand(i), layout, place});
+  for (std::size_t i = 0; i < fused.post_ops.size(); ++i) {
+    if (fused.post_ops[i].kind != PostOp::Kind::BinaryAdd) continue;
+    arguments.push_back({argument::post_op_operand(i), layout, placement});
   }
 }
 
