@@ -153,14 +153,6 @@ class GroupGradient {
 
 }  // namespace
 
-NormShape norm_shape(const Placement& images) {
-  if (images.dims.size() == 2) return {1, 1, images.dims[1], images.dims[0]};
-  if (const auto blocks = block_shape(images))
-    return {blocks->batch, blocks->channel_blocks, blocks->block, blocks->pixels};
-  const std::int64_t pixels = checked_product(std::span(images.dims).subspan(2)).value_or(0);
-  return {images.dims[0], images.dims[1], 1, pixels};
-}
-
 std::int64_t norm_workspace(const NormShape& shape, int threads) {
   return parts_of(shape, threads) * shape.all_channels() * 2;
 }

@@ -3,7 +3,8 @@
 // bits.
 #pragma once
 
-#include "execute/cpu/placement.h"
+#include <cstdint>
+
 #include "execute/cpu/simd/simd.h"
 
 namespace assay::cpu {
@@ -18,7 +19,6 @@ struct NormShape {
   std::int64_t all_channels() const { return groups * channels; }  // padding included
   std::int64_t samples() const { return images * pixels; }         // of a channel
 };
-NormShape norm_shape(const Placement& images);
 
 // Doubles of workspace.
 std::int64_t norm_workspace(const NormShape& shape, int threads);

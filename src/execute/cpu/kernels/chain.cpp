@@ -145,7 +145,7 @@ void run_normalise(const Link& link, const Position& at, const float* in, float*
   }
 }
 
-void run_links(const std::vector<Link>& links, const Position& at, float* running, float* workspace,
+void run_links(std::span<const Link> links, const Position& at, float* running, float* workspace,
                float* second) {
   const float* loaded = at.values(0, running);
   const float* in = loaded;
@@ -192,7 +192,7 @@ std::int64_t block_count(const ChainGrid& grid) {
   return grid.rows() * blocks_per_row(grid);
 }
 
-void run_chain(const std::vector<Link>& links, const ChainGrid& grid,
+void run_chain(std::span<const Link> links, const ChainGrid& grid,
                std::span<const float* const> operands, float* result, std::int64_t first_block,
                std::int64_t last_block) {
   float workspace[kBlock];

@@ -43,7 +43,7 @@ struct ChainGrid {
 ChainGrid merged(ChainGrid grid);
 
 // Blocks first..last; `result` is contiguous. Operand 0 is loaded first, and may be the result.
-void run_chain(const std::vector<Link>& links, const ChainGrid& grid,
+void run_chain(std::span<const Link> links, const ChainGrid& grid,
                std::span<const float* const> operands, float* result, std::int64_t first_block,
                std::int64_t last_block);
 // How many blocks there are to share out among threads.

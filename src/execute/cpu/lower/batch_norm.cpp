@@ -22,6 +22,14 @@ Placement new_vector(Lowering& lowering, const NormShape& shape) {
   return row_major_placement(lowering.new_buffer(bytes), DataType::Float32, {shape.all_channels()});
 }
 
+NormShape norm_shape(const Placement& images) {
+  if (images.dims.size() == 2) return {1, 1, images.dims[1], images.dims[0]};
+  if (const auto blocks = block_shape(images))
+    return {blocks->batch, blocks->channel_blocks, blocks->block, blocks->pixels};
+  const std::int64_t pixels = checked_product(std::span(images.dims).subspan(2)).value_or(0);
+  return {images.dims[0], images.dims[1], 1, pixels};
+}
+
 bool can_sum_up(const Lowering& lowering, ValueId images) {
   const Dims dims = lowering.dims(images);
   return dims.size() >= 2 && checked_product(dims).value_or(0) > 0;

@@ -64,20 +64,19 @@ std::vector<PlacedDropout> placed_dropouts(Lowering& lowering,
   return placed;
 }
 
-std::function<std::vector<Link>()> drawn_links(const std::vector<Link>& links,
-                                               const std::vector<PlacedDropout>& dropouts,
-                                               const Addresses& at) {
-  std::vector<const std::byte*> steps;
-  for (const PlacedDropout& one : dropouts) {
-    steps.push_back(one.step ? at.bytes(*one.step) : nullptr);
+RunLinks::RunLinks(std::vector<Link> links, std::vector<PlacedDropout> dropouts,
+                   const Addresses& at)
+    : links_(std::move(links)), dropouts_(std::move(dropouts)) {
+  for (const PlacedDropout& one : dropouts_) {
+    steps_.push_back(one.step ? at.bytes(*one.step) : nullptr);
   }
-  return [=] {
-    std::vector<Link> drawn = links;
-    for (std::size_t i = 0; i < dropouts.size(); ++i) {
-      drawn[dropouts[i].link].draw = draw_of(dropouts[i].settings, steps[i]);
-    }
-    return drawn;
-  };
+}
+
+std::span<const Link> RunLinks::of_this_run() {
+  for (std::size_t i = 0; i < dropouts_.size(); ++i) {
+    links_[dropouts_[i].link].draw = draw_of(dropouts_[i].settings, steps_[i]);
+  }
+  return links_;
 }
 
 }  // namespace assay::cpu

@@ -25,9 +25,17 @@ struct PlacedDropout {
 std::vector<PlacedDropout> placed_dropouts(Lowering& lowering,
                                            const std::map<std::size_t, DropoutSettings>& by_link);
 
-// The links of a chain as a run needs them, whose step number completes them.
-std::function<std::vector<Link>()> drawn_links(const std::vector<Link>& links,
-                                               const std::vector<PlacedDropout>& dropouts,
-                                               const Addresses& at);
+// The links of a chain with what the Dropouts among them draw in a run.
+class RunLinks {
+ public:
+  RunLinks(std::vector<Link> links, std::vector<PlacedDropout> dropouts, const Addresses& at);
+  // Draws by the step numbers that are in the buffers now.
+  std::span<const Link> of_this_run();
+
+ private:
+  std::vector<Link> links_;
+  std::vector<PlacedDropout> dropouts_;
+  std::vector<const std::byte*> steps_;  // by dropout; null: it has no step number
+};
 
 }  // namespace assay::cpu

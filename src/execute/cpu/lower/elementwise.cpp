@@ -370,9 +370,9 @@ void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangem
     std::vector<const float*> sources;
     for (const Placement& operand : operands) sources.push_back(at.floats(operand));
     float* to = at.floats(result);
-    const auto links_of_run = drawn_links(links, dropouts, at);
+    const auto links_of_run = std::make_shared<RunLinks>(links, dropouts, at);
     return [=] {
-      const std::vector<Link> drawn = links_of_run();
+      const std::span<const Link> drawn = links_of_run->of_this_run();
       execute::in_parallel(threads, blocks, [&](std::int64_t first, std::int64_t last) {
         run_chain(drawn, grid, sources, to, first, last);
       });

@@ -21,7 +21,7 @@ struct Linear {
   NodeId id;
   ValueId source;
   const Tensor* weight = nullptr;  // null: it changes from run to run
-  bool is_turned = false;
+  bool is_transposed = false;
   bool is_shared = false;  // the weight is used as it is stored
   std::int64_t m = 0;
   std::int64_t k = 0;
@@ -44,18 +44,18 @@ std::optional<Linear> linear_of(const Lowering& lowering, NodeId id) {
   if (linear.weight == nullptr && !lowering.is_state(node.inputs[1])) return {};
   const Dims weight = lowering.dims(node.inputs[1]);
   if (weight.size() != 2 || !lowering.is_float(node.inputs[1])) return {};
-  linear.is_turned = node.int_or("transB", 0) != 0;
+  linear.is_transposed = node.int_or("transB", 0) != 0;
   linear.is_shared = linear.weight == nullptr ||
-                     (linear.is_turned && !lowering.only_reader(node.inputs[1]).is_valid());
-  linear.k = weight[linear.is_turned ? 1 : 0];
-  linear.n = weight[linear.is_turned ? 0 : 1];
+                     (linear.is_transposed && !lowering.only_reader(node.inputs[1]).is_valid());
+  linear.k = weight[linear.is_transposed ? 1 : 0];
+  linear.n = weight[linear.is_transposed ? 0 : 1];
   const auto dims = lowering.dims(linear.source);
   if (dims.empty() || dims.back() != linear.k || linear.k == 0 || linear.n == 0) return {};
   linear.m = checked_product(dims).value_or(0) / linear.k;
   // A few rows are bound by reading the weight, in whatever layout: a large one stays where it is.
   constexpr std::int64_t kFewRows = 8;
   const bool is_large = linear.weight != nullptr && linear.weight->byte_size() > kLargeWeight;
-  if (linear.is_turned && is_large && linear.m <= kFewRows) linear.is_shared = true;
+  if (linear.is_transposed && is_large && linear.m <= kFewRows) linear.is_shared = true;
   if (linear.m == 0) return {};
   if (node.op == "Gemm") {
     if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1.0f) return {};
@@ -88,7 +88,7 @@ NodeId bias_after(const Lowering& lowering, const Linear& linear, ValueId result
 Desc stored_weights(const Linear& linear, bool as_matrix) {
   const std::int64_t k = linear.k;
   const std::int64_t n = linear.n;
-  const Dims strides = linear.is_turned ? Dims{k, 1} : Dims{1, n};  // of n and of k
+  const Dims strides = linear.is_transposed ? Dims{k, 1} : Dims{1, n};  // of n and of k
   if (as_matrix) return strided_desc({k, n}, {strides[1], strides[0]});
   return strided_desc({n, k}, strides);
 }
