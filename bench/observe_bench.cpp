@@ -1,7 +1,7 @@
 // What timing every step costs: the same program with and without it, in turns.
 //
 //   bench_observe [MODEL ...] [seconds each]
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -4,6 +4,7 @@
 # folder implements. scripts/check_arrows reads these same calls, so the arrows are written once.
 add_library(assay_flags INTERFACE)
 target_include_directories(assay_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(assay_flags INTERFACE Threads::Threads)
 target_compile_options(assay_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)  # GCC 12 warns of std::string itself
 if(ASSAY_WERROR)
@@ -17,8 +18,30 @@ if(ASSAY_FUZZ)
   target_compile_options(assay_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# Headers that most files include, compiled once. Every file still includes what it uses: builds with a
+# compiler launcher such as ccache, which would have to hash the precompiled header, go without.
+set(ASSAY_COMMON_HEADERS
+  <algorithm> <array> <cmath> <cstddef> <cstdint> <filesystem> <functional> <limits> <map> <memory> <numeric> <optional>
+  <set> <span> <string> <string_view> <unordered_map> <utility> <vector> <fmt/core.h>
+  ${PROJECT_SOURCE_DIR}/include/assay/infer.h ${PROJECT_SOURCE_DIR}/src/base/checked.h
+  ${PROJECT_SOURCE_DIR}/src/base/fail.h ${PROJECT_SOURCE_DIR}/src/base/text.h)
+
+# precompile(TARGET [header...]): the common headers and those named. Without more headers, targets with the
+# same flags share what the first of them compiled: SHARED_WITH names it.
+function(assay_precompile TARGET)
+  cmake_parse_arguments(PRECOMPILE "" "SHARED_WITH" "HEADERS" ${ARGN})
+  if(NOT ASSAY_PCH)
+    return()
+  endif()
+  if(PRECOMPILE_SHARED_WITH AND NOT PRECOMPILE_SHARED_WITH STREQUAL TARGET)
+    target_precompile_headers(${TARGET} REUSE_FROM ${PRECOMPILE_SHARED_WITH})
+  else()
+    target_precompile_headers(${TARGET} PRIVATE ${ASSAY_COMMON_HEADERS} ${PRECOMPILE_HEADERS})
+  endif()
+endfunction()
+
 function(assay_folder NAME)
-  cmake_parse_arguments(FOLDER "" "" "DEPENDS;HEADERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(FOLDER "" "" "DEPENDS;HEADERS;LIBRARIES;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${NAME}/*.cpp)
   add_library(assay_${NAME} STATIC ${sources})
   target_link_libraries(assay_${NAME} PUBLIC assay_flags fmt::fmt)
@@ -26,5 +49,10 @@ function(assay_folder NAME)
     target_link_libraries(assay_${NAME} PUBLIC assay_${dependency})
   endforeach()
   target_link_libraries(assay_${NAME} PRIVATE ${FOLDER_LIBRARIES})
+  if(FOLDER_PRECOMPILE)
+    assay_precompile(assay_${NAME} HEADERS ${FOLDER_PRECOMPILE})
+  else()
+    assay_precompile(assay_${NAME} SHARED_WITH assay_base)
+  endif()
   set_property(GLOBAL APPEND PROPERTY ASSAY_FOLDERS assay_${NAME})
 endfunction()

@@ -1,7 +1,7 @@
 // Short ways to throw assay::Error with a formatted message.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "assay/error.h"
 

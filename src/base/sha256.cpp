@@ -1,5 +1,7 @@
 #include "base/sha256.h"
 
+#include <fmt/format.h>
+
 #include <nettle/sha2.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "cli/cache.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,22 +1,15 @@
 // The subcommands. Each file adds one to the program and sets what runs when it is chosen.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include "cli/command.h"
+#include "cli/exit.h"
 
 namespace assay::cli {
 
-enum class Exit : int {
-  Fine = 0,
-  GateFailed = 1,
-  Usage = 2,
-  BadInput = 3,
-  Failed = 4,
-  Interrupted = 130,
-};
-
 struct CommandLine {
-  CLI::App app;
+  Command app{"assay", "assay tells what a neural network costs on a machine."};
   bool quiet = false;
   std::function<Exit()> chosen;  // what the command line asked for
 };

@@ -260,7 +260,7 @@ Exit run_compare(const Arguments& arguments, bool quiet) {
 
 void add_compare(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* compare = program.app.add_subcommand(
+  Command* compare = program.app.add_subcommand(
       "compare", "Which of two models, or stored profiles, is faster, and is that sure");
   compare->add_option("A", arguments->a, "a model, or a profile stored as .json")->required();
   compare->add_option("B", arguments->b, "another of the same kind")->required();

@@ -80,7 +80,7 @@ Exit run_count(const Arguments& arguments, bool quiet) {
 
 void add_count(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* count = program.app.add_subcommand(
+  Command* count = program.app.add_subcommand(
       "count", "Parameters, MACs, FLOPs, bytes and peak memory, without running the model");
   add_model_options(*count, arguments->model);
   count->add_option("--precision", arguments->precision,

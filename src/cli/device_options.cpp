@@ -7,12 +7,12 @@
 
 namespace assay::cli {
 
-void add_device_options(CLI::App& command, DeviceArguments& arguments) {
+void add_device_options(Command& command, DeviceArguments& arguments) {
   command
       .add_option("--device-file", arguments.files,
                   "devices of one's own, or what 'assay machine --json' printed; repeatable")
       ->type_name("FILE")
-      ->allow_extra_args(false);
+      ->one_value_each();
 }
 
 DeviceKind device_kind_called(const std::string& word) {

@@ -1,11 +1,11 @@
 // The devices a command knows: the built-in catalogue and the files named with --device-file.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "assay/device.h"
+#include "cli/command.h"
 
 namespace assay::cli {
 
@@ -13,7 +13,7 @@ struct DeviceArguments {
   std::vector<std::string> files;
 };
 
-void add_device_options(CLI::App& command, DeviceArguments& arguments);
+void add_device_options(Command& command, DeviceArguments& arguments);
 
 // The kind of that name; an Error of kind Usage names the nearest.
 DeviceKind device_kind_called(const std::string& word);

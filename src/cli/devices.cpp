@@ -61,7 +61,7 @@ Exit run_devices(const Arguments& arguments, bool quiet) {
 
 void add_devices(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* devices = program.app.add_subcommand(
+  Command* devices = program.app.add_subcommand(
       "devices", "The catalogue of devices: memory, bandwidth, peaks, power, with their sources");
   auto* id = devices->add_option("ID", arguments->id, "one device, in full");
   devices->add_option("--kind", arguments->kind, "only one of " + join(device_kind_names(), ", "))

@@ -39,7 +39,7 @@ std::string engine_help() {
   return join(words, " or ");
 }
 
-void add_engine_options(CLI::App& command, EngineArguments& arguments) {
+void add_engine_options(Command& command, EngineArguments& arguments) {
   command.add_option("--threads", arguments.threads,
                      "run on N threads; default: as many as processors");
   command.add_option("--engine", arguments.engine, engine_help());

@@ -1,10 +1,10 @@
 // How to run a model: shared by every command that runs one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "assay/run.h"
+#include "cli/command.h"
 
 namespace assay::cli {
 
@@ -21,7 +21,7 @@ struct EngineArguments {
 std::string engine_help();
 
 // --engine, --optimize-for, --threads, --no-pin, --tuning and --seed.
-void add_engine_options(CLI::App& command, EngineArguments& arguments);
+void add_engine_options(Command& command, EngineArguments& arguments);
 
 // Whether such a run times algorithms, whose choice a tuning file could keep.
 bool chooses_algorithms(const EngineArguments& arguments);

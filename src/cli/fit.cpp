@@ -166,12 +166,12 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
 
 void add_fit(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* fit = program.app.add_subcommand(
+  Command* fit = program.app.add_subcommand(
       "fit", "Will it fit: latency, memory and energy on devices, predicted");
   fit->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
   add_shape_options(*fit, arguments->model);
   fit->add_option("--device", arguments->ids, "only this one (repeatable); see 'assay devices'")
-      ->allow_extra_args(false);
+      ->one_value_each();
   fit->add_option("--kind", arguments->kind, "only devices of this kind");
   add_device_options(*fit, arguments->devices);
   fit->add_option("--precision", arguments->precision, "fp32 (default), fp16, bf16 or int8");

@@ -47,7 +47,7 @@ Exit run_machine(const Arguments& arguments, bool quiet) {
 
 void add_machine(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* machine =
+  Command* machine =
       program.app.add_subcommand("machine", "This machine's ceilings, caches and surroundings");
   machine->add_flag("--refresh", arguments->refresh, "measure again, and keep that");
   machine->add_flag("--quick", arguments->quick, "fewer tries, no copies; not kept");

@@ -1,6 +1,6 @@
 #include "cli/machine_cache.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "assay/error.h"
 #include "assay/machine_report.h"

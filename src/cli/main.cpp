@@ -29,13 +29,11 @@ MODEL is a path to an .onnx file, or zoo:NAME. 'assay COMMAND --help' tells more
 Exit codes: 0 fine, 1 a gate failed, 2 usage, 3 bad input, 4 failed, 130 interrupted.)";
 
 void describe(CommandLine& program) {
-  program.app.description("assay tells what a neural network costs on a machine.");
-  program.app.name("assay");
   program.app.footer(kExamples);
-  program.app.require_subcommand(1);
-  program.app.set_version_flag("--version", std::string("assay ") + ASSAY_VERSION);
+  program.app.require_subcommand();
+  program.app.version(std::string("assay ") + ASSAY_VERSION);
   program.app.add_flag("-q,--quiet", program.quiet, "no warnings, no progress");
-  program.app.fallthrough();
+  program.app.inherit_options();
   add_count(program);
   add_profile(program);
   add_run(program);
@@ -62,28 +60,18 @@ Exit exit_code(ErrorKind kind) {
   return Exit::Failed;
 }
 
-std::vector<std::string> command_names(const CommandLine& program) {
-  std::vector<std::string> names;
-  for (const auto* command : program.app.get_subcommands({})) names.push_back(command->get_name());
-  return names;
-}
-
 // CLI11 only says that a word was not expected; people want to know which was meant.
 std::string unknown_command(const CommandLine& program, const std::string& word) {
-  const auto known = command_names(program);
+  const auto known = program.app.subcommand_names();
   const auto near = nearest(word, known);
   return "there is no command '" + word + "'" +
          (near ? "; did you mean '" + *near + "'?" : "; there are: " + join(known, ", "));
 }
 
-Exit report_usage(CommandLine& program, const CLI::ParseError& error, int count, char** words) {
-  if (error.get_exit_code() == 0) {  // --help and --version
-    program.app.exit(error);
-    return Exit::Fine;
-  }
+Exit report_usage(const CommandLine& program, const UsageError& error, int count, char** words) {
   const std::string first = count > 1 ? words[1] : "";
   const bool names_command = !first.empty() && first[0] != '-';
-  const bool is_known = std::ranges::count(command_names(program), first) > 0;
+  const bool is_known = std::ranges::count(program.app.subcommand_names(), first) > 0;
   if (count <= 1) {
     print_error("a command is missing; 'assay --help' lists them");
   } else if (names_command && !is_known) {
@@ -99,8 +87,8 @@ Exit run(int count, char** words) {
   CommandLine program;
   describe(program);
   try {
-    program.app.parse(count, words);
-  } catch (const CLI::ParseError& error) {
+    if (!program.app.parse(count, words)) return Exit::Fine;
+  } catch (const UsageError& error) {
     return report_usage(program, error, count, words);
   }
   return program.chosen();

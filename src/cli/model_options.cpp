@@ -5,10 +5,10 @@
 
 namespace assay::cli {
 
-void add_shape_options(CLI::App& command, ModelArguments& arguments) {
+void add_shape_options(Command& command, ModelArguments& arguments) {
   // One word a flag: "--dim batch=8 model.onnx" must not take the model for a dimension.
   const auto add_list = [&](const char* flag, std::vector<std::string>& list, const char* what) {
-    command.add_option(flag, list, what)->allow_extra_args(false);
+    command.add_option(flag, list, what)->one_value_each();
   };
   command.add_option("--batch", arguments.batch, "samples at once");
   add_list("--dim", arguments.dims, "bind a symbolic dimension, NAME=N (repeatable)");
@@ -18,7 +18,7 @@ void add_shape_options(CLI::App& command, ModelArguments& arguments) {
   add_list("--value", arguments.values, "give a small input its content, NAME=16000 (repeatable)");
 }
 
-void add_model_options(CLI::App& command, ModelArguments& arguments) {
+void add_model_options(Command& command, ModelArguments& arguments) {
   command.add_option("MODEL", arguments.model, "an .onnx file, or zoo:NAME")->required();
   add_shape_options(command, arguments);
 }

@@ -1,12 +1,12 @@
 // The words that say which model and which shapes: shared by every command that takes a MODEL.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "assay/error.h"
 #include "assay/run.h"
+#include "cli/command.h"
 
 namespace assay::cli {
 
@@ -19,9 +19,9 @@ struct ModelArguments {
 };
 
 // --batch, --dim, --input and --value.
-void add_shape_options(CLI::App& command, ModelArguments& arguments);
+void add_shape_options(Command& command, ModelArguments& arguments);
 // Those, and MODEL.
-void add_model_options(CLI::App& command, ModelArguments& arguments);
+void add_model_options(Command& command, ModelArguments& arguments);
 
 // The same words again, for another process.
 void append_words(const ModelArguments& arguments, std::vector<std::string>& words);

@@ -270,7 +270,7 @@ Exit run_profile(const Arguments& arguments, bool quiet) {
   return exit_after(profile, arguments.strict);
 }
 
-void add_timing_options(CLI::App& command, Arguments& arguments) {
+void add_timing_options(Command& command, Arguments& arguments) {
   command.add_option("--min-time", arguments.min_time, "seconds to sample at least; default 0.5");
   command.add_option("--max-time", arguments.max_time, "seconds to sample at most; default 10");
   command.add_option("--target", arguments.target,
@@ -286,11 +286,10 @@ void add_timing_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--power-watts", arguments.power_watts,
                      "joules a run by proxy: so many watts × latency");
   // What 'assay compare' starts its processes with.
-  command.add_option("--turns", arguments.turns, "seconds of a turn with another process")
-      ->group("");
+  command.add_option("--turns", arguments.turns, "seconds of a turn with another process")->hide();
 }
 
-void add_report_options(CLI::App& command, Arguments& arguments) {
+void add_report_options(Command& command, Arguments& arguments) {
   auto* ops = command.add_flag("--ops", arguments.ops, "one row for each kind of op");
   command.add_flag("--steps", arguments.steps, "one row for each step that the engine runs")
       ->excludes(ops);
@@ -315,7 +314,7 @@ void add_report_options(CLI::App& command, Arguments& arguments) {
 
 void add_profile(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* profile = program.app.add_subcommand(
+  Command* profile = program.app.add_subcommand(
       "profile", "Run a model: latency, time of every layer, memory, start-up");
   add_model_options(*profile, arguments->model);
   add_engine_options(*profile, arguments->engine);

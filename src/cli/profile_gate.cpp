@@ -1,6 +1,6 @@
 #include "cli/profile_gate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/console.h"
 

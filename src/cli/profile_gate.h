@@ -2,7 +2,7 @@
 #pragma once
 
 #include "assay/profile.h"
-#include "cli/commands.h"
+#include "cli/exit.h"
 
 namespace assay::cli {
 

@@ -84,7 +84,7 @@ void write_files(const std::filesystem::path& folder, const TrainingProfile& pro
 
 }  // namespace
 
-void add_training_options(CLI::App& command, TrainingArguments& arguments) {
+void add_training_options(Command& command, TrainingArguments& arguments) {
   command.add_flag("--train", arguments.train,
                    "profile a step of training: forward, backward and update of every layer");
   command.add_option("--optimizer", arguments.optimizer,

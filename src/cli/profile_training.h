@@ -1,13 +1,13 @@
 // assay profile --train: the same for a step of training.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
 #include "assay/profile.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/console.h"
+#include "cli/exit.h"
 
 namespace assay::cli {
 
@@ -21,7 +21,7 @@ struct TrainingArguments {
   std::string max_mb;
 };
 
-void add_training_options(CLI::App& command, TrainingArguments& arguments);
+void add_training_options(Command& command, TrainingArguments& arguments);
 // Without --train they would be ignored: that is an error.
 void check_is_unused(const TrainingArguments& arguments);
 

@@ -122,7 +122,7 @@ Exit run_run(const Arguments& arguments, bool quiet) {
 
 void add_run(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* run = program.app.add_subcommand(
+  Command* run = program.app.add_subcommand(
       "run", "Run a model once; look at its outputs, write them, check them");
   add_model_options(*run, arguments->model);
   add_engine_options(*run, arguments->engine);

@@ -193,7 +193,7 @@ Exit run_stream(const Arguments& arguments, bool quiet) {
   return Exit::Interrupted;
 }
 
-void add_measuring_options(CLI::App& command, Arguments& arguments) {
+void add_measuring_options(Command& command, Arguments& arguments) {
   auto* measured =
       command.add_flag("--measured", arguments.measured,
                        "feed it for real: waiting, responses, missed deadlines, does it keep up");
@@ -213,7 +213,7 @@ void add_measuring_options(CLI::App& command, Arguments& arguments) {
 
 void add_stream(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* stream = program.app.add_subcommand(
+  Command* stream = program.app.add_subcommand(
       "stream", "A model fed at a fixed interval: estimated, or measured on a real clock");
   auto* model = stream->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
   auto* features =

@@ -232,7 +232,7 @@ Exit run_train(const Arguments& arguments, bool quiet) {
   return Exit::Fine;
 }
 
-void add_training_options(CLI::App& train, Arguments& arguments) {
+void add_training_options(Command& train, Arguments& arguments) {
   train.add_option("--epochs", arguments.epochs, "times through the data; default 1");
   train.add_option("--batch", arguments.batch, "samples in a step; default 64");
   train.add_option("--optimizer", arguments.optimizer, "sgd, momentum, adam (default) or adamw");
@@ -247,7 +247,7 @@ void add_training_options(CLI::App& train, Arguments& arguments) {
   train.add_option("--seed", arguments.engine.seed, "of the order of samples; default 0");
 }
 
-void add_data_options(CLI::App& train, Arguments& arguments) {
+void add_data_options(Command& train, Arguments& arguments) {
   train
       .add_option("--dataset", arguments.dataset,
                   "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or "
@@ -260,7 +260,7 @@ void add_data_options(CLI::App& train, Arguments& arguments) {
   train.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
 }
 
-void add_running_options(CLI::App& train, Arguments& arguments) {
+void add_running_options(Command& train, Arguments& arguments) {
   train.add_option("--threads", arguments.engine.threads,
                    "run on N threads; default: as many as processors");
   train.add_flag("--no-pin", arguments.engine.no_pin, "do not pin threads to processors");
@@ -292,7 +292,7 @@ void add_running_options(CLI::App& train, Arguments& arguments) {
 
 void add_train(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* train =
+  Command* train =
       program.app.add_subcommand("train", "Fit a model to a data set, write an ONNX model");
   train->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
   add_data_options(*train, *arguments);

@@ -68,10 +68,10 @@ Exit run_export(const Arguments& arguments, bool quiet) {
 
 void add_zoo(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* zoo = program.app.add_subcommand("zoo", "List the built-in networks, or export one");
+  Command* zoo = program.app.add_subcommand("zoo", "List the built-in networks, or export one");
   zoo->add_flag("--json", arguments->json, "print one JSON object");
   zoo->footer(kListExamples);
-  CLI::App* exporting = zoo->add_subcommand("export", "Write a network as an ONNX file");
+  Command* exporting = zoo->add_subcommand("export", "Write a network as an ONNX file");
   exporting->add_option("NAME", arguments->spec, "a network, with parameters: encoder:layers=6")
       ->required();
   exporting->add_option("-o,--output", arguments->output, "the file to write; default NAME.onnx");
@@ -79,7 +79,7 @@ void add_zoo(CommandLine& program) {
                       "put the weights into a file of their own beside it");
   exporting->footer(kExportExamples);
   zoo->callback([&program, arguments, exporting] {
-    if (*exporting) return;
+    if (exporting->was_chosen()) return;
     program.chosen = [arguments] { return run_list(*arguments); };
   });
   exporting->callback([&program, arguments] {

@@ -90,7 +90,7 @@ MeterValue read_count(const SystemFiles& files, const std::string& path,
                       const std::string& all_such) {
   const MeterValue read = read_whole(files, path, all_such);
   const bool is_negative = read.value && *read.value < 0;
-  return is_negative ? MeterValue{.why_not = damage(path, fmt::to_string(*read.value))} : read;
+  return is_negative ? MeterValue{.why_not = damage(path, std::to_string(*read.value))} : read;
 }
 
 }  // namespace assay

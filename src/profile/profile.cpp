@@ -1,7 +1,7 @@
 // The story of a profile: prepare, compile, run and watch, then say whose time it was.
 #include "assay/profile.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "profile/assemble.h"
 #include "profile/attribute.h"

@@ -1,6 +1,6 @@
 #include "report/compare_words.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "assay/count_report.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 #include "report/csv.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace assay {
 

@@ -1,6 +1,6 @@
 #include "report/device_fields.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 // A profile as a roofline, and as the layers that a hardware summary is made of.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "assay/profile_report.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 #include "report/profile_lines.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

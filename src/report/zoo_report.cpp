@@ -1,6 +1,6 @@
 #include "assay/zoo_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "train/divergence.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <set>

@@ -2,7 +2,7 @@
 // inputs must be the recorded outputs.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Shape inference against ONNX's own conformance models: what we infer must be what was recorded.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <fstream>

@@ -3,7 +3,7 @@
 // kernel gives no group at once for events that new threads inherit.
 #include "assay/counters.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

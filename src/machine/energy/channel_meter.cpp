@@ -1,6 +1,6 @@
 #include "machine/energy/channel_meter.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Power sensors of Linux's hwmon: power1_input (now) or power1_average, in microwatts. Each chip is
 // a meter of its own, because what it covers is for its name to tell. Where a sensor is labelled as
 // the total, the others of the chip are parts of it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 //
 // Where a rail feeds the whole module (VDD_IN) it alone counts, the others being parts of it.
 // Otherwise all count but those fed by another one that is metered.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

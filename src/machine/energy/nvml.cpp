@@ -1,6 +1,6 @@
 // NVIDIA GPUs through the driver's own library, opened at run time: no header, no link. Energy is
 // counted in millijoules since the driver was loaded, from Volta on.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"

@@ -4,7 +4,7 @@
 // and each rail's power is one times the other. What hangs on USB is not among the rails.
 #include "machine/energy/pmic.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>

@@ -4,7 +4,7 @@
 // Packages count. Parts are shown beside them: cores lie within the package, while memory ("dram")
 // is beside it on servers and within it on some others. psys is shown and never counted, since it
 // is missing on most machines, and figures of two machines would not compare.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

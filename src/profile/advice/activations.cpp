@@ -1,5 +1,5 @@
 // Layers that wait for activations: those that could ride on a neighbour, and the others.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Convolutions that do little arithmetic for each byte, and those that were not allowed to do less.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

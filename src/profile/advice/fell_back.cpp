@@ -1,5 +1,5 @@
 // Layers that the plain reference kernels computed.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Changes of layout, because neighbours want their images in different ones.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Starting and ending steps, which is no work of the model's.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

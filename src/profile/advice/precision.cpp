@@ -1,5 +1,5 @@
 // Dense arithmetic that fp32 itself holds back.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

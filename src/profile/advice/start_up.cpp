@@ -1,5 +1,5 @@
 // What is paid at every start, before the first useful run.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

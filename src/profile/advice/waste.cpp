@@ -1,6 +1,6 @@
 // Arithmetic that no result needs: tiles that overhang the image, padding that is multiplied, lanes
 // of vectors that stay empty.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

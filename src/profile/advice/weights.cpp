@@ -1,6 +1,6 @@
 // Layers that wait for their weights: fewer bytes a weight, or more samples for each time they are
 // read.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

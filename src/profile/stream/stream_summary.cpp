@@ -1,6 +1,6 @@
 #include "profile/stream/stream_summary.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

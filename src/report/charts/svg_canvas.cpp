@@ -1,6 +1,6 @@
 // Written by hand because cairo's own SVG turns letters into outlines: here names can be searched
 // and selected, and a point tells its figures under the pointer.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "report/charts/canvas.h"
 #include "report/charts/lettering.h"

@@ -1,5 +1,5 @@
 // What is in memory over the time of a training step, one colour for each use.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "execute/cpu/lower/own_choices.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

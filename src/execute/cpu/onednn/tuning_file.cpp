@@ -1,6 +1,6 @@
 #include "execute/cpu/onednn/tuning_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <fstream>
 #include <mutex>
