@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -38,4 +38,4 @@ bool is_bias_add(const OpView& op) {
   return false;
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -3,9 +3,9 @@
 
 #include "cost/op_view.h"
 
-namespace assay {
+namespace assay::cost {
 
 // True for an Add of a stored vector, one number a channel, to the result of a product.
 bool is_bias_add(const OpView& op);
 
-}  // namespace assay
+}  // namespace assay::cost

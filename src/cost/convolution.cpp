@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -189,4 +189,4 @@ void add_convolution_costs(CostTable& table) {
   table["com.microsoft:FusedConv"] = {conv};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

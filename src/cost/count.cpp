@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::cost;
+
 namespace {
 
 void add_to(std::int64_t& total, std::int64_t more) {

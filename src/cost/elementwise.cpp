@@ -3,7 +3,7 @@
 #include "cost/bias.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -127,4 +127,4 @@ void add_elementwise_costs(CostTable& table) {
   table["com.microsoft:BiasGelu"] = {per_output<2>};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -86,4 +86,4 @@ void add_fused_costs(CostTable& table) {
   table["com.microsoft:EmbedLayerNormalization"] = {embed_layer_norm};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -71,4 +71,4 @@ void add_gradient_costs(CostTable& table) {
   table["assay:SoftmaxCrossEntropyGradient"] = {each<6>};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

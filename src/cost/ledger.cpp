@@ -4,11 +4,14 @@
 #include <limits>
 #include <vector>
 
+#include "assay/cost.h"
 #include "base/checked.h"
 #include "cost/roles.h"
 #include "graph/node_kinds.h"
 
 namespace assay {
+
+using namespace assay::cost;
 
 namespace {
 
@@ -188,13 +191,13 @@ void enter_in(Ledger& ledger, const Entry& entry, std::optional<DataType> stored
 
 }  // namespace
 
-std::int64_t counted_bytes(DataType type, std::int64_t elements,
-                           std::optional<DataType> stored_as) {
+std::int64_t cost::counted_bytes(DataType type, std::int64_t elements,
+                                 std::optional<DataType> stored_as) {
   const DataType counted = stored_as && is_floating(type) ? *stored_as : type;
   return byte_size(counted, elements).value_or(std::numeric_limits<std::int64_t>::max());
 }
 
-Ledger make_ledger(const Inferred& model, std::optional<DataType> stored_as) {
+Ledger cost::make_ledger(const Inferred& model, std::optional<DataType> stored_as) {
   Ledger ledger;
   for (const Entry& entry : Bookkeeper(model).run()) enter_in(ledger, entry, stored_as);
   return ledger;

@@ -11,7 +11,7 @@
 
 #include "assay/infer.h"
 
-namespace assay {
+namespace assay::cost {
 
 enum class Role { Constant, Statistic, Parameter };
 
@@ -35,4 +35,4 @@ Ledger make_ledger(const Inferred& model, std::optional<DataType> stored_as);
 // The bytes of a tensor as counted: floating tensors take the width of `stored_as` where given.
 std::int64_t counted_bytes(DataType type, std::int64_t elements, std::optional<DataType> stored_as);
 
-}  // namespace assay
+}  // namespace assay::cost

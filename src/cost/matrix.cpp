@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -116,4 +116,4 @@ void add_matrix_costs(CostTable& table) {
   table["ai.onnx.ml:LinearClassifier"] = {linear_model};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

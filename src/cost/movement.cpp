@@ -1,7 +1,7 @@
 // Ops that do no arithmetic: they view, pick, copy or generate.
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -54,4 +54,4 @@ void add_movement_costs(CostTable& table) {
   for (const auto op : kCopies) table[op] = {nullptr, Traffic::Streams};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -55,4 +55,4 @@ void add_normalization_costs(CostTable& table) {
   table["com.microsoft:SkipSimplifiedLayerNormalization"] = {per_element<5>};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::cost {
 
 Work macs_only(std::int64_t macs) {
   return {.macs = macs, .effective_macs = macs};
@@ -65,4 +65,4 @@ std::int64_t product(std::span<const std::int64_t> dims) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -7,7 +7,7 @@
 
 #include "assay/infer.h"
 
-namespace assay {
+namespace assay::cost {
 
 // The arithmetic of one node. One MAC is a fused multiply-add, two FLOPs.
 struct Work {
@@ -65,4 +65,4 @@ class OpView {
 
 std::int64_t product(std::span<const std::int64_t> dims);  // saturates
 
-}  // namespace assay
+}  // namespace assay::cost

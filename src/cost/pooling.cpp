@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -36,4 +36,4 @@ void add_pooling_costs(CostTable& table) {
   table["com.microsoft:QLinearAveragePool"] = {windows<1>};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

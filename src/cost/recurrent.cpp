@@ -3,7 +3,7 @@
 #include "base/fail.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -85,4 +85,4 @@ void add_recurrent_costs(CostTable& table) {
   table["assay:GruGradient"] = {gradient<gru>};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

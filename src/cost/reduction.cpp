@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -38,4 +38,4 @@ void add_reduction_costs(CostTable& table) {
   table["ai.onnx.ml:ArrayFeatureExtractor"] = {};
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -155,4 +155,4 @@ Role role_of(const TensorUse& use) {
   return is_zero_state ? Role::Constant : Role::Parameter;
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -4,7 +4,7 @@
 #include "assay/graph.h"
 #include "cost/ledger.h"
 
-namespace assay {
+namespace assay::cost {
 
 // True when the op only hands the tensor on under another shape, type or order.
 bool passes_on(const Node& node, std::size_t input, DataType type, bool other_inputs_are_known);
@@ -29,4 +29,4 @@ struct TensorUse {
 
 Role role_of(const TensorUse& use);
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "cost/table.h"
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -121,4 +121,4 @@ void add_signal_costs(CostTable& table) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::cost

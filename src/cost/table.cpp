@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace assay {
+namespace assay::cost {
 
 const CostTable& cost_table() {
   static const CostTable table = [] {
@@ -30,4 +30,4 @@ const OpCost* find_cost(const Node& node) {
   return found == table.end() ? nullptr : &found->second;
 }
 
-}  // namespace assay
+}  // namespace assay::cost

@@ -8,7 +8,7 @@
 
 #include "cost/op_view.h"
 
-namespace assay {
+namespace assay::cost {
 
 using CountWork = Work (*)(const OpView&);
 
@@ -43,4 +43,4 @@ void add_movement_costs(CostTable& table);
 void add_fused_costs(CostTable& table);
 void add_gradient_costs(CostTable& table);
 
-}  // namespace assay
+}  // namespace assay::cost

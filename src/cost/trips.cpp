@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::cost {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::optional<std::int64_t> scan_trips(const OpView& op) {
   return (*type.shape)[static_cast<std::size_t>(axis)].value();
 }
 
-}  // namespace assay
+}  // namespace assay::cost

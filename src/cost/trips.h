@@ -6,10 +6,10 @@
 
 #include "cost/op_view.h"
 
-namespace assay {
+namespace assay::cost {
 
 // Known only when the trip count is, and the condition provably holds every time (or never does).
 std::optional<std::int64_t> loop_trips(const OpView& loop, const GraphScope& scope);
 std::optional<std::int64_t> scan_trips(const OpView& scan);
 
-}  // namespace assay
+}  // namespace assay::cost

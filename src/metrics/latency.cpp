@@ -30,14 +30,14 @@ double student_t(std::size_t degrees) {
 }
 
 LatencyDistribution distribution_of(std::vector<double> means, std::vector<double> samples) {
-  const auto ascending = sorted(means);
-  const Moments spread = moments(means);
+  const auto ascending = stats::sorted(means);
+  const stats::Moments spread = stats::moments(means);
   const auto count = static_cast<double>(means.size());
   const double half = student_t(means.size() - 1) * spread.standard_deviation / std::sqrt(count);
   return {.mean_ms = spread.mean,
           .std_ms = spread.standard_deviation,
-          .p95_ms = quantile_of_sorted(ascending, 0.95),
-          .median_ms = median(means),
+          .p95_ms = stats::quantile_of_sorted(ascending, 0.95),
+          .median_ms = stats::median(means),
           .min_ms = ascending.front(),
           .max_ms = ascending.back(),
           .ci95_low_ms = spread.mean - half,

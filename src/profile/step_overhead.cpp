@@ -22,7 +22,7 @@ double measured_overhead_ms(const ProgramOptions& options) {
   const auto program = compiled_for(tiny_steps(), input, options);
   const TimingOptions timing{.fixed_warmup = 50, .fixed_samples = 400};
   const Observation seen = observe(*program, timing, 0, nullptr);
-  return median(seen.step_medians_ms);
+  return stats::median(seen.step_medians_ms);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::vector<double> StepTimes::medians_ms() const {
   for (std::size_t step = 0; step < width && !kept_.empty(); ++step) {
     std::vector<double> times;
     for (std::size_t at = step; at < kept_.size(); at += width) times.push_back(kept_[at]);
-    medians[step] = median(times);
+    medians[step] = stats::median(times);
   }
   return medians;
 }

@@ -8,7 +8,7 @@
 
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::stats {
 
 namespace {
 
@@ -152,4 +152,4 @@ double correlation_time_of_median(std::span<const double> samples) {
   return std::max(time, slow_correlation_time(samples, median(samples)));
 }
 
-}  // namespace assay
+}  // namespace assay::stats

@@ -8,7 +8,7 @@
 
 #include <span>
 
-namespace assay {
+namespace assay::stats {
 
 // For the mean of `series`, which must be centred; never below 1. `fitted` is the number of
 // parameters already taken out of the series (1: its mean, 2: a line or a step): each makes it look
@@ -19,4 +19,4 @@ double correlation_time_of_mean(std::span<const double> series, int fitted = 1);
 // above or below it, which is less correlated than the samples are.
 double correlation_time_of_median(std::span<const double> samples);
 
-}  // namespace assay
+}  // namespace assay::stats

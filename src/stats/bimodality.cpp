@@ -9,7 +9,7 @@
 #include "stats/autocorrelation.h"
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::stats {
 
 namespace {
 
@@ -183,4 +183,4 @@ Modes find_modes(std::span<const double> samples) {
   return modes;
 }
 
-}  // namespace assay
+}  // namespace assay::stats

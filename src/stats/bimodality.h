@@ -8,7 +8,7 @@
 
 #include <span>
 
-namespace assay {
+namespace assay::stats {
 
 // Between 1 / (2 n) and 1 / 4; `ascending` must be sorted.
 double dip(std::span<const double> ascending);
@@ -21,4 +21,4 @@ struct Modes {
 };
 Modes find_modes(std::span<const double> samples);
 
-}  // namespace assay
+}  // namespace assay::stats

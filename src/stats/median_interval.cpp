@@ -6,7 +6,7 @@
 #include "stats/autocorrelation.h"
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::stats {
 
 namespace {
 
@@ -69,4 +69,4 @@ Interval ratio_of_medians(std::span<const double> numerator, std::span<const dou
   return {std::exp(centre - down), std::exp(centre + up)};
 }
 
-}  // namespace assay
+}  // namespace assay::stats

@@ -11,7 +11,7 @@
 
 #include <span>
 
-namespace assay {
+namespace assay::stats {
 
 struct Interval {
   double low = 0;
@@ -37,4 +37,4 @@ inline constexpr double kFewestForInterval = 6;
 // Zou's method), which keeps the skew that a normal approximation would lose and needs no draws.
 Interval ratio_of_medians(std::span<const double> numerator, std::span<const double> denominator);
 
-}  // namespace assay
+}  // namespace assay::stats

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-namespace assay {
+namespace assay::stats {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::vector<double> centred_ranks(std::span<const double> samples) {
   return ranks;
 }
 
-}  // namespace assay
+}  // namespace assay::stats

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace assay {
+namespace assay::stats {
 
 std::vector<double> sorted(std::span<const double> samples);
 
@@ -37,4 +37,4 @@ std::vector<std::size_t> outliers(std::span<const double> samples);
 // matters, so that no outlier can dominate.
 std::vector<double> centred_ranks(std::span<const double> samples);
 
-}  // namespace assay
+}  // namespace assay::stats

@@ -6,7 +6,7 @@
 
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::stats {
 
 namespace {
 
@@ -63,4 +63,4 @@ Shift paired_shift(std::span<const double> differences) {
   return {quantile_of_sorted(means, 0.5), {means[outside], means[means.size() - 1 - outside]}};
 }
 
-}  // namespace assay
+}  // namespace assay::stats

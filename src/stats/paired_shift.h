@@ -8,7 +8,7 @@
 
 #include "stats/median_interval.h"
 
-namespace assay {
+namespace assay::stats {
 
 struct Shift {
   double estimate = 0;
@@ -18,4 +18,4 @@ struct Shift {
 // The differences within pairs; below 6 no such interval reaches 95 %, and it is the whole range.
 Shift paired_shift(std::span<const double> differences);
 
-}  // namespace assay
+}  // namespace assay::stats

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace assay {
+namespace assay::stats {
 
 Interval wilson_interval(std::int64_t successes, std::int64_t total) {
   constexpr double kZ = 1.959963984540054;  // 97.5 % of a normal distribution lie below
@@ -16,4 +16,4 @@ Interval wilson_interval(std::int64_t successes, std::int64_t total) {
   return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-}  // namespace assay
+}  // namespace assay::stats

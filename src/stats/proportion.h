@@ -5,10 +5,10 @@
 
 #include "stats/median_interval.h"
 
-namespace assay {
+namespace assay::stats {
 
 // The 95 % interval of successes / total by Wilson (1927), which stays within 0..1 and is honest
 // near its ends too. From 0 to 1 where nothing was tried.
 Interval wilson_interval(std::int64_t successes, std::int64_t total);
 
-}  // namespace assay
+}  // namespace assay::stats

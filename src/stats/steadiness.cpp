@@ -8,7 +8,7 @@
 #include "stats/autocorrelation.h"
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::stats {
 
 namespace {
 
@@ -145,4 +145,4 @@ SteadinessTest test_steadiness(std::span<const double> samples, double smallest_
   return std::abs(test.relative_change) < smallest_change ? SteadinessTest{} : test;
 }
 
-}  // namespace assay
+}  // namespace assay::stats

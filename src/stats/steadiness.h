@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace assay {
+namespace assay::stats {
 
 enum class Steadiness { Steady, Drift, LevelChange };
 
@@ -19,4 +19,4 @@ struct SteadinessTest {
 };
 SteadinessTest test_steadiness(std::span<const double> samples, double smallest_change = 0.01);
 
-}  // namespace assay
+}  // namespace assay::stats

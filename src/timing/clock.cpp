@@ -6,6 +6,8 @@
 
 namespace assay {
 
+using namespace assay::timing;
+
 namespace {
 
 constexpr int kReadings = 1000;
@@ -25,7 +27,7 @@ Clock& steady_clock() {
   return clock;
 }
 
-ClockQuality probe(Clock& clock) {
+ClockQuality timing::probe(Clock& clock) {
   const std::int64_t first = clock.nanoseconds();
   std::int64_t last = first;
   std::int64_t smallest_step = 0;
@@ -41,12 +43,12 @@ ClockQuality probe(Clock& clock) {
   return quality;
 }
 
-double clock_share(const ClockQuality& quality, double sample_ns) {
+double timing::clock_share(const ClockQuality& quality, double sample_ns) {
   if (!(sample_ns > 0)) return 1;
   return std::min(1.0, std::max(quality.cost_ns, quality.resolution_ns) / sample_ns);
 }
 
-std::size_t runs_needed(const ClockQuality& quality, double run_ns) {
+std::size_t timing::runs_needed(const ClockQuality& quality, double run_ns) {
   if (clock_share(quality, run_ns) <= kShareAlone) return 1;
   if (!(run_ns > 0)) return kMostRunsPerSample;
   const double needed = clock_share(quality, run_ns) / kShareTogether;
@@ -54,7 +56,7 @@ std::size_t runs_needed(const ClockQuality& quality, double run_ns) {
       std::clamp(std::ceil(needed), 1.0, static_cast<double>(kMostRunsPerSample)));
 }
 
-double time_runs(const TimedWork& timed, std::size_t runs, Clock& clock) {
+double timing::time_runs(const TimedWork& timed, std::size_t runs, Clock& clock) {
   const std::int64_t start = clock.nanoseconds();
   timed.work(runs);
   const std::int64_t end = clock.nanoseconds();

@@ -6,7 +6,7 @@
 
 #include "assay/timing.h"
 
-namespace assay {
+namespace assay::timing {
 
 struct ClockQuality {
   double cost_ns = 0;        // of one reading
@@ -29,4 +29,4 @@ inline constexpr double kShareTogether = 1e-4;
 // Nanoseconds that `runs` runs take; never negative.
 double time_runs(const TimedWork& timed, std::size_t runs, Clock& clock);
 
-}  // namespace assay
+}  // namespace assay::timing

@@ -23,7 +23,7 @@ std::vector<double> process_medians(std::span<const ProcessSamples> processes,
                                     std::string_view side) {
   std::vector<double> medians;
   for (const auto& samples : processes) {
-    const double middle = median(samples.values);
+    const double middle = stats::median(samples.values);
     if (!(middle > 0) || !std::isfinite(middle)) {
       fail_bad_input("process {} of {}: its median time is {}, it must be above 0",
                      medians.size() + 1, side, middle);
@@ -37,7 +37,7 @@ std::vector<double> process_medians(std::span<const ProcessSamples> processes,
 std::vector<double> quiet_times(const ProcessSamples& process) {
   const std::span<const double> values = process.values;
   const auto quiet_time = [](std::span<const double> samples) {
-    return quantile_of_sorted(sorted(samples), kQuietQuantile);
+    return stats::quantile_of_sorted(stats::sorted(samples), kQuietQuantile);
   };
   std::vector<double> times;
   std::size_t begin = 0;
@@ -61,11 +61,13 @@ std::vector<double> turn_logs(const ProcessSamples& b, const ProcessSamples& a) 
 }
 
 // The 95 % interval of a pair's log ratio, from what was seen within its processes alone.
-Interval interval_within(const ProcessSamples& b, const ProcessSamples& a) {
+stats::Interval interval_within(const ProcessSamples& b, const ProcessSamples& a) {
   const auto logs = turn_logs(b, a);
-  if (static_cast<double>(logs.size()) >= kFewestForInterval) return estimate_median(logs).ci95;
-  const auto ratio = ratio_of_medians(b.values, a.values);
-  return ratio.low > 0 ? Interval{std::log(ratio.low), std::log(ratio.high)} : Interval{};
+  if (static_cast<double>(logs.size()) >= stats::kFewestForInterval)
+    return stats::estimate_median(logs).ci95;
+  const auto ratio = stats::ratio_of_medians(b.values, a.values);
+  return ratio.low > 0 ? stats::Interval{std::log(ratio.low), std::log(ratio.high)}
+                       : stats::Interval{};
 }
 
 double variance_within(const ProcessSamples& b, const ProcessSamples& a) {
@@ -76,14 +78,14 @@ double variance_within(const ProcessSamples& b, const ProcessSamples& a) {
 
 // Too few pairs to see how processes differ: what is assumed of them, or what was seen if that is
 // more.
-Shift shift_of_few(std::span<const ProcessSamples> a, std::span<const ProcessSamples> b,
-                   std::span<const double> logs, const ComparisonOptions& options) {
+stats::Shift shift_of_few(std::span<const ProcessSamples> a, std::span<const ProcessSamples> b,
+                          std::span<const double> logs, const ComparisonOptions& options) {
   double within = 0;
   for (std::size_t i = 0; i < logs.size(); ++i) within += variance_within(b[i], a[i]);
   const auto count = static_cast<double>(logs.size());
   const double deviation = options.assumed_process_deviation;
   const double assumed = 2 * deviation * deviation + within / count;
-  const auto [mean, seen] = moments(logs);
+  const auto [mean, seen] = stats::moments(logs);
   const double half_width = kScore * std::sqrt(std::max(assumed, seen * seen) / count);
   return {mean, {mean - half_width, mean + half_width}};
 }
@@ -158,18 +160,19 @@ Comparison compare_samples(std::span<const ProcessSamples> a_processes,
   check_turns(b_processes);
   std::vector<double> logs;
   for (std::size_t i = 0; i < a_processes.size(); ++i) {
-    logs.push_back(median(turn_logs(b_processes[i], a_processes[i])));
+    logs.push_back(stats::median(turn_logs(b_processes[i], a_processes[i])));
   }
-  const bool can_see_processes = static_cast<double>(logs.size()) >= kFewestForInterval;
-  const Shift shift = can_see_processes ? paired_shift(logs)
-                                        : shift_of_few(a_processes, b_processes, logs, options);
+  const bool can_see_processes = static_cast<double>(logs.size()) >= stats::kFewestForInterval;
+  const stats::Shift shift = can_see_processes
+                                 ? stats::paired_shift(logs)
+                                 : shift_of_few(a_processes, b_processes, logs, options);
   Comparison comparison;
   comparison.ratio = std::exp(shift.estimate);
   comparison.ci95_low = std::exp(shift.ci95.low);
   comparison.ci95_high = std::exp(shift.ci95.high);
   comparison.pairs = logs.size();
-  comparison.median_a = median(a_medians);
-  comparison.median_b = median(b_medians);
+  comparison.median_a = stats::median(a_medians);
+  comparison.median_b = stats::median(b_medians);
   comparison.verdict = judge(comparison, options.threshold);
   comparison.explanation = explain(comparison, options.threshold);
   return comparison;

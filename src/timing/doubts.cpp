@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::timing;
+
 namespace {
 
 constexpr std::size_t kFewSamples = 30;
@@ -30,7 +32,7 @@ using Doubt = std::optional<TimingWarning>;
 Doubt few_samples(const Measurement& measured, const Circumstances& circumstances) {
   const std::size_t count = measured.samples_ms.size();
   if (count >= kFewSamples) return std::nullopt;
-  const bool no_interval = circumstances.effective_samples < kFewestForInterval;
+  const bool no_interval = circumstances.effective_samples < stats::kFewestForInterval;
   const auto* consequence =
       no_interval ? "too few for a 95 % interval, the smallest and the largest are given"
                   : "too few to see drift, a second mode or dependence among them";
@@ -46,15 +48,15 @@ Doubt wide_interval(const Measurement& measured, const Circumstances&) {
 }
 
 Doubt unsteady(const Measurement& measured, const Circumstances& circumstances) {
-  const auto test = test_steadiness(measured.samples_ms, circumstances.target);
+  const auto test = stats::test_steadiness(measured.samples_ms, circumstances.target);
   const double percent = 100 * std::abs(test.relative_change);
   const auto* direction = test.relative_change > 0 ? "slower" : "faster";
-  if (test.found == Steadiness::Drift) {
+  if (test.found == stats::Steadiness::Drift) {
     return TimingWarning{
         "drift", fmt::format("runs became {:.1f} % {} from first to last", percent, direction),
         "warm up longer, let the machine cool down, and measure again", true};
   }
-  if (test.found == Steadiness::LevelChange) {
+  if (test.found == stats::Steadiness::LevelChange) {
     return TimingWarning{
         "level-change",
         fmt::format("from sample {} of {} on, runs were {:.1f} % {}", test.position + 1,
@@ -67,7 +69,7 @@ Doubt unsteady(const Measurement& measured, const Circumstances& circumstances) 
 }
 
 Doubt two_modes(const Measurement& measured, const Circumstances&) {
-  const auto modes = find_modes(measured.samples_ms);
+  const auto modes = stats::find_modes(measured.samples_ms);
   if (!modes.bimodal) return std::nullopt;
   return TimingWarning{
       "bimodal",
@@ -147,8 +149,8 @@ bool has(const std::vector<TimingWarning>& warnings, std::string_view wanted) {
 
 }  // namespace
 
-std::vector<TimingWarning> find_doubts(const Measurement& measured,
-                                       const Circumstances& circumstances) {
+std::vector<TimingWarning> timing::find_doubts(const Measurement& measured,
+                                               const Circumstances& circumstances) {
   std::vector<TimingWarning> warnings;
   const auto ask = [&](auto doubt) {
     if (auto warning = doubt(measured, circumstances)) warnings.push_back(std::move(*warning));

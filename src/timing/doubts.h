@@ -7,7 +7,7 @@
 #include "assay/timing.h"
 #include "timing/clock.h"
 
-namespace assay {
+namespace assay::timing {
 
 struct Circumstances {
   double target = 0.01;
@@ -21,4 +21,4 @@ struct Circumstances {
 std::vector<TimingWarning> find_doubts(const Measurement& measured,
                                        const Circumstances& circumstances);
 
-}  // namespace assay
+}  // namespace assay::timing

@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::timing;
+
 namespace {
 
 constexpr std::size_t kFields = 8;  // user to steal; what follows is counted in user already
@@ -39,7 +41,8 @@ MachineState& this_machine() {
   return machine;
 }
 
-std::optional<MachineTimes> parse_proc_stat(std::string_view text, double ticks_per_second) {
+std::optional<MachineTimes> timing::parse_proc_stat(std::string_view text,
+                                                    double ticks_per_second) {
   constexpr std::string_view kStart = "cpu ";
   if (!text.starts_with(kStart) || !(ticks_per_second > 0)) return std::nullopt;
   std::array<double, kFields> ticks = {};

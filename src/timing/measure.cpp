@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::timing;
+
 namespace {
 
 void check(const TimedWork& timed, const TimingOptions& options) {
@@ -28,17 +30,17 @@ void check(const TimedWork& timed, const TimingOptions& options) {
 }
 
 LatencySummary summarize(const Sampling& sampling) {
-  const auto ascending = sorted(sampling.samples_ms);
-  const auto [mean, standard_deviation] = moments(ascending);
+  const auto ascending = stats::sorted(sampling.samples_ms);
+  const auto [mean, standard_deviation] = stats::moments(ascending);
   LatencySummary latency;
   latency.median_ms = sampling.estimate.median;
   latency.mean_ms = mean;
   latency.std_ms = standard_deviation;
   latency.min_ms = ascending.front();
   latency.max_ms = ascending.back();
-  latency.p90_ms = tail_of_sorted(ascending, 0.90);
-  latency.p95_ms = tail_of_sorted(ascending, 0.95);
-  latency.p99_ms = tail_of_sorted(ascending, 0.99);
+  latency.p90_ms = stats::tail_of_sorted(ascending, 0.90);
+  latency.p95_ms = stats::tail_of_sorted(ascending, 0.95);
+  latency.p99_ms = stats::tail_of_sorted(ascending, 0.99);
   latency.ci95_low_ms = sampling.estimate.ci95.low;
   latency.ci95_high_ms = sampling.estimate.ci95.high;
   return latency;
@@ -95,7 +97,7 @@ Measurement measure(const TimedWork& timed, const TimingOptions& options, Progre
   circumstances.first_run_is_a_sample = !measured.first_run_ms;
   if (circumstances.first_run_is_a_sample) measured.first_run_ms = sampling.samples_ms.front();
   measured.latency = summarize(sampling);
-  measured.outliers = outliers(sampling.samples_ms);
+  measured.outliers = stats::outliers(sampling.samples_ms);
   measured.samples_ms = std::move(sampling.samples_ms);
   measured.unmet = std::move(sampling.unmet);
   measured.cancelled = sampling.cancelled;

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "timing/clock.h"
 
-namespace assay {
+namespace assay::timing {
 
 namespace {
 
@@ -18,15 +18,15 @@ constexpr double kGrowthBetweenLooks = 1.25;
 constexpr double kFewestWhenCorrelated = 50;
 constexpr double kSecondsBetweenReports = 0.05;
 
-bool is_correlated(const MedianEstimate& estimate, std::size_t samples) {
+bool is_correlated(const stats::MedianEstimate& estimate, std::size_t samples) {
   return estimate.effective_samples < static_cast<double>(samples);
 }
 
-double samples_required(const MedianEstimate& estimate, std::size_t samples) {
-  return is_correlated(estimate, samples) ? kFewestWhenCorrelated : kFewestForInterval;
+double samples_required(const stats::MedianEstimate& estimate, std::size_t samples) {
+  return is_correlated(estimate, samples) ? kFewestWhenCorrelated : stats::kFewestForInterval;
 }
 
-bool is_narrow_enough(const MedianEstimate& estimate, std::size_t samples, double target) {
+bool is_narrow_enough(const stats::MedianEstimate& estimate, std::size_t samples, double target) {
   return estimate.effective_samples >= samples_required(estimate, samples) &&
          estimate.relative_half_width <= target;
 }
@@ -104,7 +104,7 @@ class Sampler {
   }
 
   void look() {
-    taken_.estimate = estimate_median(taken_.samples_ms);
+    taken_.estimate = stats::estimate_median(taken_.samples_ms);
     looked_at_ = count();
   }
 
@@ -116,9 +116,9 @@ class Sampler {
 
   std::string shortfall() const {
     const auto& estimate = taken_.estimate;
-    if (static_cast<double>(count()) < kFewestForInterval) {
+    if (static_cast<double>(count()) < stats::kFewestForInterval) {
       return fmt::format("{} of the {} samples that a 95 % interval needs", count(),
-                         kFewestForInterval);
+                         stats::kFewestForInterval);
     }
     if (estimate.relative_half_width > options_.target) {
       return fmt::format("the interval is ±{}, target ±{}",
@@ -161,4 +161,4 @@ Sampling take_samples(const TimedWork& timed, const TimingOptions& options, std:
   return Sampler(timed, options, runs, progress, clock).run();
 }
 
-}  // namespace assay
+}  // namespace assay::timing

@@ -8,12 +8,12 @@
 #include "assay/timing.h"
 #include "stats/median_interval.h"
 
-namespace assay {
+namespace assay::timing {
 
 struct Sampling {
   std::vector<double> samples_ms;
   double elapsed_seconds = 0;
-  MedianEstimate estimate = {};
+  stats::MedianEstimate estimate = {};
   std::string unmet = "";
   bool cancelled = false;
 };
@@ -23,4 +23,4 @@ struct Sampling {
 Sampling take_samples(const TimedWork& timed, const TimingOptions& options, std::size_t runs,
                       Progress& progress, Clock& clock);
 
-}  // namespace assay
+}  // namespace assay::timing

@@ -5,7 +5,7 @@
 
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::timing {
 
 namespace {
 
@@ -82,7 +82,7 @@ std::optional<double> time_stretch(Warmer& warmer, std::size_t block) {
     if (!warmer.may_go_on()) return std::nullopt;
     runs_ns.push_back(warmer.time_a_run_of(block));
   }
-  return median(runs_ns);
+  return stats::median(runs_ns);
 }
 
 WarmUp until_steady(Warmer& warmer, const ClockQuality& quality) {
@@ -119,4 +119,4 @@ WarmUp warm_up(const TimedWork& timed, const TimingOptions& options, const Clock
   return until_steady(warmer, quality);
 }
 
-}  // namespace assay
+}  // namespace assay::timing

@@ -7,7 +7,7 @@
 #include "assay/timing.h"
 #include "timing/clock.h"
 
-namespace assay {
+namespace assay::timing {
 
 struct WarmUp {
   std::size_t runs = 0;
@@ -23,4 +23,4 @@ struct WarmUp {
 WarmUp warm_up(const TimedWork& timed, const TimingOptions& options, const ClockQuality& quality,
                Progress& progress, Clock& clock);
 
-}  // namespace assay
+}  // namespace assay::timing

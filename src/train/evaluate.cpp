@@ -61,7 +61,7 @@ class Judge {
 }  // namespace
 
 Accuracy accuracy_of(std::int64_t correct, std::int64_t total) {
-  const Interval interval = wilson_interval(correct, total);
+  const stats::Interval interval = stats::wilson_interval(correct, total);
   return {.correct = correct,
           .total = total,
           .value = total == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(total),

@@ -3,7 +3,7 @@
 #include "zoo/family.h"
 #include "zoo/transformer.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::vector<ZooFamily> encoder_family() {
            .build = build_encoder}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

@@ -11,7 +11,7 @@
 
 #include "assay/zoo.h"
 
-namespace assay {
+namespace assay::zoo {
 
 // Every parameter of the entry, by name.
 using ZooSettings = std::map<std::string, std::int64_t, std::less<>>;
@@ -39,4 +39,4 @@ std::vector<ZooFamily> encoder_family();
 std::vector<ZooFamily> lstm_family();
 std::vector<ZooFamily> stream_mlp_family();
 
-}  // namespace assay
+}  // namespace assay::zoo

@@ -5,7 +5,7 @@
 #include "zoo/family.h"
 #include "zoo/transformer.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::vector<ZooFamily> gpt2_family() {
            .build = build_gpt2_small}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

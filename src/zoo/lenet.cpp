@@ -2,7 +2,7 @@
 #include "assay/layers.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -29,4 +29,4 @@ std::vector<ZooFamily> lenet_family() {
            .build = build_lenet5}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

@@ -4,7 +4,7 @@
 #include "assay/builder.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::vector<ZooFamily> lstm_family() {
            .build = build_lstm}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

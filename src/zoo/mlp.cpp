@@ -2,7 +2,7 @@
 #include "assay/layers.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -25,4 +25,4 @@ std::vector<ZooFamily> mlp_family() {
            .build = build_mlp}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

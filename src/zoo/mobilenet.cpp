@@ -2,7 +2,7 @@
 #include "assay/layers.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -104,4 +104,4 @@ std::vector<ZooFamily> mobilenet_family() {
            .build = build_mobilenet_v2}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

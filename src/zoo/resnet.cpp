@@ -5,7 +5,7 @@
 #include "assay/layers.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::vector<ZooFamily> resnet_family() {
            .build = build_resnet50}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

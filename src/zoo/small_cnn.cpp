@@ -2,7 +2,7 @@
 #include "assay/layers.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::vector<ZooFamily> small_cnn_family() {
            .build = build_small_cnn_gap}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

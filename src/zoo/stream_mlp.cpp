@@ -3,7 +3,7 @@
 #include "assay/layers.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -49,4 +49,4 @@ std::vector<ZooFamily> stream_mlp_family() {
            .build = build_stream_mlp}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

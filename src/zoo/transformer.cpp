@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -72,4 +72,4 @@ ValueId residual(GraphBuilder& builder, const std::string& name, ValueId input, 
   return sum;
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

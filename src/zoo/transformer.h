@@ -9,7 +9,7 @@
 
 #include "assay/layers.h"
 
-namespace assay {
+namespace assay::zoo {
 
 struct AttentionOptions {
   std::int64_t width = 0;
@@ -26,4 +26,4 @@ ValueId self_attention(GraphBuilder& builder, ValueId input, const AttentionOpti
 // input + branch.
 ValueId residual(GraphBuilder& builder, const std::string& name, ValueId input, ValueId branch);
 
-}  // namespace assay
+}  // namespace assay::zoo

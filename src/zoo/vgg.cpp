@@ -3,7 +3,7 @@
 #include "assay/layers.h"
 #include "zoo/family.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::vector<ZooFamily> vgg_family() {
            .build = build_vgg16}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

@@ -2,7 +2,7 @@
 #include "zoo/family.h"
 #include "zoo/transformer.h"
 
-namespace assay {
+namespace assay::zoo {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::vector<ZooFamily> vit_family() {
            .build = build_vit_b16}};
 }
 
-}  // namespace assay
+}  // namespace assay::zoo

@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::zoo;
+
 namespace {
 
 std::vector<ZooFamily> all_families() {
@@ -84,8 +86,8 @@ ZooSettings parse_settings(const ZooEntry& entry, std::string_view assignments) 
 
 }  // namespace
 
-ZooParameter size_parameter(std::string name, std::int64_t standard, std::int64_t largest,
-                            std::string meaning) {
+ZooParameter zoo::size_parameter(std::string name, std::int64_t standard, std::int64_t largest,
+                                 std::string meaning) {
   return {.name = std::move(name),
           .standard = standard,
           .smallest = 1,
@@ -93,7 +95,7 @@ ZooParameter size_parameter(std::string name, std::int64_t standard, std::int64_
           .meaning = std::move(meaning)};
 }
 
-ZooParameter batch_parameter(std::int64_t largest) {
+ZooParameter zoo::batch_parameter(std::int64_t largest) {
   return size_parameter("batch", 1, largest, "samples computed together");
 }
 

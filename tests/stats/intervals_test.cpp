@@ -10,6 +10,9 @@
 #include "stats/series.h"
 
 namespace assay {
+
+using namespace assay::stats;
+
 namespace {
 
 using assay::testing::noisy_series;

@@ -6,6 +6,9 @@
 #include <cmath>
 
 namespace assay {
+
+using namespace assay::stats;
+
 namespace {
 
 using ::testing::ElementsAre;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 namespace assay {
+
+using namespace assay::stats;
+
 namespace {
 
 // Newcombe, "Two-sided confidence intervals for the single proportion" (1998), table I.

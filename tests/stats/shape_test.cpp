@@ -7,6 +7,9 @@
 #include "stats/steadiness.h"
 
 namespace assay {
+
+using namespace assay::stats;
+
 namespace {
 
 using assay::testing::noisy_series;

@@ -5,6 +5,9 @@
 #include "timing/simulation.h"
 
 namespace assay {
+
+using namespace assay::timing;
+
 namespace {
 
 using namespace assay::testing;

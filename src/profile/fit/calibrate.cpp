@@ -144,11 +144,11 @@ std::vector<double> absolute_errors(const std::vector<HeldOut>& held_out) {
 }  // namespace
 
 double Calibration::median_error() const {
-  return median(absolute_errors(held_out));
+  return stats::median(absolute_errors(held_out));
 }
 
 double Calibration::wide_error() const {
-  return quantile_of_sorted(sorted(absolute_errors(held_out)), 0.9);
+  return stats::quantile_of_sorted(stats::sorted(absolute_errors(held_out)), 0.9);
 }
 
 bool Calibration::is_trustworthy() const {

@@ -65,7 +65,7 @@ class Search {
       serve_();
       times.push_back(static_cast<double>(clock_.nanoseconds() - start) * 1e-6);
     }
-    return std::max(kShortestIntervalMs, median(times));
+    return std::max(kShortestIntervalMs, stats::median(times));
   }
 
   bool probe(double interval_ms, double times_as_long = 1) {

@@ -20,12 +20,12 @@ template <typename Delay>
 DelaySummary delays(const std::vector<StreamItem>& items, Delay delay) {
   std::vector<double> times;
   for (const StreamItem& item : items) times.push_back((item.*delay)());
-  const auto ascending = sorted(times);
-  return {.mean_ms = moments(times).mean,
-          .median_ms = median(times),
-          .p90_ms = tail_of_sorted(ascending, 0.90),
-          .p95_ms = tail_of_sorted(ascending, 0.95),
-          .p99_ms = tail_of_sorted(ascending, 0.99),
+  const auto ascending = stats::sorted(times);
+  return {.mean_ms = stats::moments(times).mean,
+          .median_ms = stats::median(times),
+          .p90_ms = stats::tail_of_sorted(ascending, 0.90),
+          .p95_ms = stats::tail_of_sorted(ascending, 0.95),
+          .p99_ms = stats::tail_of_sorted(ascending, 0.99),
           .max_ms = ascending.empty() ? 0 : ascending.back()};
 }
 
