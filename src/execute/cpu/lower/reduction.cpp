@@ -92,12 +92,14 @@ void run_pass(const Pass& pass, int threads, const float* from, float* to) {
           to[o] = simd().reduce(pass.op, from + o * count, count);
         });
   }
-  const std::int64_t stretches = (pass.inner + kReducedColumnsTogether - 1) / kReducedColumnsTogether;
-  execute::for_each_stretch(
-      threads, pass.outer, stretches, [&](std::int64_t o, std::int64_t first, std::int64_t last) {
-        reduce_columns(pass, from + o * pass.reduced * pass.inner, to + o * pass.inner,
-                       first * kReducedColumnsTogether, std::min(pass.inner, last * kReducedColumnsTogether));
-      });
+  const std::int64_t stretches =
+      (pass.inner + kReducedColumnsTogether - 1) / kReducedColumnsTogether;
+  execute::for_each_stretch(threads, pass.outer, stretches,
+                            [&](std::int64_t o, std::int64_t first, std::int64_t last) {
+                              reduce_columns(pass, from + o * pass.reduced * pass.inner,
+                                             to + o * pass.inner, first * kReducedColumnsTogether,
+                                             std::min(pass.inner, last * kReducedColumnsTogether));
+                            });
 }
 
 // `between` takes what passes leave to each other, one after the other.
