@@ -16,7 +16,7 @@ namespace assay {
 namespace {
 
 // What people call samples and their labels.
-constexpr std::array<std::pair<const char*, const char*>, 6> kNames = {{
+constexpr std::array<std::pair<const char*, const char*>, 6> kArrayNames = {{
     {"x", "y"},
     {"X", "y"},
     {"X", "Y"},
@@ -36,7 +36,7 @@ std::optional<NamePair> find_pair(const std::vector<std::string>& present,
   const auto is_there = [&](const std::string& name) {
     return std::ranges::find(present, name) != present.end();
   };
-  for (const auto& [samples, labels] : kNames) {
+  for (const auto& [samples, labels] : kArrayNames) {
     NamePair pair = {prefix + samples + suffix, prefix + labels + suffix};
     if (is_there(pair.samples) && is_there(pair.labels)) return pair;
   }

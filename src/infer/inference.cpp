@@ -1,5 +1,6 @@
 #include "infer/inference.h"
 
+#include "infer/declared.h"
 #include "infer/dims.h"
 #include "infer/operators/signature.h"
 #include "infer/rules.h"
@@ -9,7 +10,6 @@ namespace assay {
 
 namespace {
 
-constexpr int kDeepestSubgraph = 64;
 constexpr std::int64_t kMostFoldedElements = 65536;
 constexpr std::int64_t kMostFoldedFloats = 256;
 

@@ -226,7 +226,7 @@ bool lower_backward(Lowering& lowering, const Backward& what) {
   return true;
 }
 
-bool lower_gradient(Lowering& lowering, NodeId id) {
+bool lower_batch_norm_gradient(Lowering& lowering, NodeId id) {
   return lower_backward(lowering, {.norm = id, .gradient = lowering.node(id).inputs[2]});
 }
 
@@ -263,7 +263,7 @@ bool lower_relu_and_norm_gradient(Lowering& lowering, NodeId id) {
 }
 
 void add_batch_norm_gradient_lowering(LowerTable& table) {
-  table["assay.BatchNormalizationGradient"] = lower_gradient;
+  table["assay.BatchNormalizationGradient"] = lower_batch_norm_gradient;
 }
 
 }  // namespace assay::onednn

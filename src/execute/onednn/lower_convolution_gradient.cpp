@@ -96,7 +96,7 @@ void add_gradient_step(Lowering& lowering, const Gradient& gradient, const Choic
                                : primitive_binder(choice.primitive, std::move(arguments)));
 }
 
-bool lower_gradient(Lowering& lowering, NodeId id) {
+bool lower_convolution_gradient(Lowering& lowering, NodeId id) {
   const auto layer = layer_of_gradient(lowering, id);
   if (!layer) return false;
   const Gradient gradient = gradient_of(lowering, *layer);
@@ -116,8 +116,8 @@ bool lower_gradient(Lowering& lowering, NodeId id) {
 }  // namespace
 
 void add_convolution_gradient_lowering(LowerTable& table) {
-  table["assay.ConvInputGradient"] = lower_gradient;
-  table["assay.ConvWeightGradient"] = lower_gradient;
+  table["assay.ConvInputGradient"] = lower_convolution_gradient;
+  table["assay.ConvWeightGradient"] = lower_convolution_gradient;
 }
 
 }  // namespace assay::onednn

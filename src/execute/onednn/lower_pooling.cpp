@@ -59,7 +59,7 @@ algorithm algorithm_of(const Node& node) {
                                                   : algorithm::pooling_avg_exclude_padding;
 }
 
-bool is_slow(const Choice& choice) {
+bool is_slow_pool(const Choice& choice) {
   return choice.implementation.starts_with("ref") || choice.implementation.starts_with("simple");
 }
 
@@ -73,10 +73,10 @@ Desc channel_blocks(const Dims& dims) {
 std::optional<Choice> choose(const Desc& native, const Dims& input, Pooling what) {
   what.source = native;
   auto choice = pooling(what);
-  if (choice && !is_slow(*choice)) return choice;
+  if (choice && !is_slow_pool(*choice)) return choice;
   what.source = channel_blocks(input);
   auto blocked = pooling(what);
-  return blocked && !is_slow(*blocked) ? blocked : choice;
+  return blocked && !is_slow_pool(*blocked) ? blocked : choice;
 }
 
 Pooling described(const Node& node, const PoolingWindows& windows, const Desc& source,

@@ -109,7 +109,7 @@ struct ProductChoices {
   std::size_t inner = 0;  // the first so many are inner products, the rest matrix products
 };
 
-bool is_slow(const Choice& choice) {
+bool is_slow_product(const Choice& choice) {
   return choice.implementation.starts_with("ref");
 }
 
@@ -126,7 +126,7 @@ ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFo
   ProductChoices all;
   const bool is_small = goal == OptimizeFor::Memory;
   all.choices = is_small ? small_inner_products(linear, what) : inner_products(what, 2);
-  std::erase_if(all.choices, is_slow);
+  std::erase_if(all.choices, is_slow_product);
   all.inner = all.choices.size();
   if (is_small && !all.choices.empty()) return all;
   if (linear.is_shared) return all;
@@ -134,7 +134,7 @@ ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFo
   as_matrix.weights = any_desc({linear.k, linear.n});
   if (as_matrix.bias) as_matrix.bias = plain_desc({1, linear.n});
   for (Choice& choice : matrix_products(as_matrix, 2)) {
-    if (!is_slow(choice)) all.choices.push_back(std::move(choice));
+    if (!is_slow_product(choice)) all.choices.push_back(std::move(choice));
   }
   return all;
 }

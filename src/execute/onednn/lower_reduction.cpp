@@ -82,7 +82,7 @@ void reduce_columns(const Pass& pass, const float* from, float* to, std::int64_t
 }
 
 // Columns that a thread takes together: a few cache lines of them.
-constexpr std::int64_t kColumnsTogether = 64;
+constexpr std::int64_t kReducedColumnsTogether = 64;
 
 void run_pass(const Pass& pass, int threads, const float* from, float* to) {
   if (pass.inner == 1) {
@@ -91,12 +91,14 @@ void run_pass(const Pass& pass, int threads, const float* from, float* to) {
       to[o] = simd().reduce(pass.op, from + o * count, count);
     });
   }
-  const std::int64_t stretches = (pass.inner + kColumnsTogether - 1) / kColumnsTogether;
-  for_each_stretch(
-      threads, pass.outer, stretches, [&](std::int64_t o, std::int64_t first, std::int64_t last) {
-        reduce_columns(pass, from + o * pass.reduced * pass.inner, to + o * pass.inner,
-                       first * kColumnsTogether, std::min(pass.inner, last * kColumnsTogether));
-      });
+  const std::int64_t stretches =
+      (pass.inner + kReducedColumnsTogether - 1) / kReducedColumnsTogether;
+  for_each_stretch(threads, pass.outer, stretches,
+                   [&](std::int64_t o, std::int64_t first, std::int64_t last) {
+                     reduce_columns(pass, from + o * pass.reduced * pass.inner, to + o * pass.inner,
+                                    first * kReducedColumnsTogether,
+                                    std::min(pass.inner, last * kReducedColumnsTogether));
+                   });
 }
 
 // `between` takes what passes leave to each other, one after the other.

@@ -7,13 +7,13 @@ namespace assay::onednn {
 namespace {
 
 // Depth that is multiplied before the next: a panel of it stays in a core's nearest cache.
-constexpr std::int64_t kChunk = 256;
+constexpr std::int64_t kDepthAtOnce = 256;
 
 void add_panel_product(const RowsOf& rows, const float* panel, std::int64_t depth,
                        const float* upcoming, float* out, std::int64_t out_stride) {
   const auto width = static_cast<std::int64_t>(simd().panel_width);
-  for (std::int64_t start = 0; start < depth; start += kChunk) {
-    const auto size = static_cast<std::size_t>(std::min(kChunk, depth - start));
+  for (std::int64_t start = 0; start < depth; start += kDepthAtOnce) {
+    const auto size = static_cast<std::size_t>(std::min(kDepthAtOnce, depth - start));
     simd().add_panel_product(rows.first + start, static_cast<std::size_t>(rows.count),
                              static_cast<std::size_t>(rows.stride), panel + start * width, size,
                              out, static_cast<std::size_t>(out_stride),

@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t kPlanes = 4;
 constexpr std::size_t kTaps = 3;
 // Channels that are multiplied before the next: a panel of them stays in a core's nearest cache.
-constexpr std::size_t kChunk = 256;
+constexpr std::size_t kChannelsAtOnce = 256;
 // Planes a power of two apart would compete for the same lines of the cache.
-constexpr std::size_t kPlanePadding = 16;
+constexpr std::size_t kRowPlanePadding = 16;
 
 }  // namespace
 
@@ -35,11 +35,11 @@ RowWinograd::RowWinograd(const WindowGrid& grid, std::int64_t images, std::int64
       zeros_(channels_) {}
 
 std::size_t RowWinograd::input_plane() const {
-  return images_ * padded_rows_ * pairs_ * channels_ + kPlanePadding;
+  return images_ * padded_rows_ * pairs_ * channels_ + kRowPlanePadding;
 }
 
 std::size_t RowWinograd::product_plane() const {
-  return images_ * rows_ * pairs_ * row_stride() + kPlanePadding;
+  return images_ * rows_ * pairs_ * row_stride() + kRowPlanePadding;
 }
 
 std::size_t RowWinograd::weight_floats() const {
@@ -110,8 +110,8 @@ void RowWinograd::multiply(const float* inputs, const float* weights, std::size_
   const float* seen = inputs + part / panels() * input_plane();
   float* out = products + part / panels() * product_plane() + part % panels() * width;
   for (std::size_t tap = 0; tap < kTaps; ++tap) {
-    for (std::size_t start = 0; start < channels_; start += kChunk) {
-      const std::size_t depth = std::min(kChunk, channels_ - start);
+    for (std::size_t start = 0; start < channels_; start += kChannelsAtOnce) {
+      const std::size_t depth = std::min(kChannelsAtOnce, channels_ - start);
       const bool is_first = tap == 0 && start == 0;
       const auto product = is_first ? kernels_.panel_product : kernels_.add_panel_product;
       for (std::size_t image = 0; image < images_; ++image) {
