@@ -61,14 +61,17 @@ bool is_large(const Inferred& model, const CostSheet& costs) {
                              [&](const Node& node) { return may_run_long(model, node); });
 }
 
-std::vector<Tensor> drawn_inputs(const Program& program, RandomNumbers& random) {
+// Where sizes depend on what the inputs hold, extreme inputs ask for large tensors honestly.
+std::vector<Tensor> drawn_inputs(const Program& program, bool may_be_extreme,
+                                 RandomNumbers& random) {
   std::vector<Tensor> tensors;
   for (const Value& input : program.inputs()) {
     if (!input.type.is_tensor() || !input.type.has_known_shape() ||
         input.type.element == DataType::Undefined) {
       throw Error(ErrorKind::BadInput, "no input of this type can be drawn");
     }
-    tensors.push_back(drawn_tensor(input.type.element, input.type.shape->values(), random));
+    tensors.push_back(
+        drawn_tensor(input.type.element, input.type.shape->values(), random, may_be_extreme));
   }
   return tensors;
 }
@@ -82,9 +85,9 @@ ProgramOptions options_for(Engine engine, RandomNumbers& random) {
           .pin_threads = false};
 }
 
-void run_twice(Program& program, RandomNumbers& random) {
+void run_twice(Program& program, bool may_be_extreme, RandomNumbers& random) {
   for (int i = 0; i < 2; ++i) {
-    program.set_inputs(drawn_inputs(program, random));
+    program.set_inputs(drawn_inputs(program, may_be_extreme, random));
     program.run();
   }
   program.results();
@@ -92,7 +95,7 @@ void run_twice(Program& program, RandomNumbers& random) {
 
 void run_on(Engine engine, const Inferred& model, RandomNumbers& random) {
   const auto program = compile(model, options_for(engine, random));
-  run_twice(*program, random);
+  run_twice(*program, model.unresolved.empty(), random);
 }
 
 // The gradient of everything real that comes in or is stored.
@@ -134,7 +137,7 @@ void run_training(const Inferred& model, RandomNumbers& random) {
   std::vector<Tensor> state;
   for (const StateSlot& slot : step.state) state.push_back(slot.initial);
   program->set_state(state);
-  run_twice(*program, random);
+  run_twice(*program, model.unresolved.empty(), random);
   program->state_values();
 }
 

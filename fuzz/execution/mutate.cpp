@@ -125,13 +125,13 @@ void overwrite_element(DataType type, std::vector<std::byte>& bytes, std::size_t
   overwrite(bytes, at, static_cast<std::int8_t>(integer));
 }
 
-// Zeros and ones of any type, one in eight extreme.
+// Small numbers of any type, or one in eight extreme.
 Tensor drawn_numbers(DataType type, const std::vector<std::int64_t>& dims, std::int64_t elements,
-                     RandomNumbers& random) {
+                     RandomNumbers& random, bool may_be_extreme) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(*byte_size(type, elements)));
-  const bool is_tame = happens(random, 2);
+  const bool is_extreme = may_be_extreme && happens(random, 2);
   for (std::size_t i = 0; i < static_cast<std::size_t>(elements); ++i) {
-    if (!is_tame && happens(random, 8)) {
+    if (is_extreme && happens(random, 8)) {
       overwrite_element(type, bytes, i, random);
     } else if (type == DataType::Float32) {
       overwrite(bytes, i, static_cast<float>(random.normal()));
@@ -435,11 +435,12 @@ const Attribute* Donors::attribute(const std::string& op, RandomNumbers& random)
   return &one_of(random, found->second);
 }
 
-Tensor drawn_tensor(DataType type, const std::vector<std::int64_t>& dims, RandomNumbers& random) {
+Tensor drawn_tensor(DataType type, const std::vector<std::int64_t>& dims, RandomNumbers& random,
+                    bool may_be_extreme) {
   const auto elements = *Shape(dims).elements();
   if (type == DataType::String)
     return Tensor(dims, std::vector<std::string>(static_cast<std::size_t>(elements), "word"));
-  return drawn_numbers(type, dims, elements, random);
+  return drawn_numbers(type, dims, elements, random, may_be_extreme);
 }
 
 Graph mutated(const Graph& graph, const Donors& donors, RandomNumbers& random) {

@@ -29,7 +29,8 @@ class Donors {
 
 Graph mutated(const Graph& graph, const Donors& donors, RandomNumbers& random);
 
-// A tensor of small numbers, some of them extreme.
-Tensor drawn_tensor(DataType type, const std::vector<std::int64_t>& dims, RandomNumbers& random);
+// A tensor of small numbers, some of them extreme where that is asked for.
+Tensor drawn_tensor(DataType type, const std::vector<std::int64_t>& dims, RandomNumbers& random,
+                    bool may_be_extreme = true);
 
 }  // namespace assay::fuzz
