@@ -7,7 +7,6 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t kUnlimited = Signature::kUnlimited;
 constexpr Signature kOnnxSignatures[] = {
 #include "infer/operators/onnx_signatures.inc"
 };

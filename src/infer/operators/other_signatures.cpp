@@ -12,7 +12,6 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t kUnlimited = Signature::kUnlimited;
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr Signature kOtherSignatures[] = {

@@ -28,6 +28,8 @@ struct Signature {
   std::size_t most_outputs = 1;
 };
 
+inline constexpr std::size_t kUnlimited = Signature::kUnlimited;
+
 // All signatures of one table, sorted by domain, op and version.
 std::span<const Signature> onnx_signatures();
 // Operators of ONNX newer than the package the table above is made from, of other domains, and of

@@ -143,7 +143,7 @@ void recurrent_gradient(InferContext& context) {
 }
 
 // The same dimensions, and which elements were kept.
-void dropout(InferContext& context) {
+void seeded_dropout(InferContext& context) {
   check_shape(context, 1, Shape{});
   same_as_input(context);
   context.set(1, DataType::Bool, context.type(0).shape);
@@ -167,7 +167,7 @@ void add_gradient_rules(RuleTable& table) {
   table["ResizeGradient"] = resize_gradient;
   table["LikelihoodGradient"] = loss_gradient;
   table["SoftmaxCrossEntropyGradient"] = loss_gradient;
-  table["Dropout"] = dropout;
+  table["Dropout"] = seeded_dropout;
   table["RnnGradient"] = recurrent_gradient<1>;
   table["GruGradient"] = recurrent_gradient<3>;
   table["LstmGradient"] = recurrent_gradient<4>;
