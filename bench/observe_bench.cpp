@@ -21,7 +21,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Microseconds a run, over so many runs.
+// Microseconds a run, over `runs` runs.
 double time_of(Program& program, std::size_t runs) {
   const std::int64_t start = steady_clock().nanoseconds();
   for (std::size_t i = 0; i < runs; ++i) program.run();
@@ -32,7 +32,7 @@ double time_of(Program& program, std::size_t runs) {
 void compare(const std::string& name, int threads, double seconds) {
   BoundGraph bound = bind_inputs(zoo_model(name), {});
   ProgramOptions options;
-  options.threads = threads;
+  options.cpu.threads = threads;
   const auto program = compile(infer_shapes(std::move(bound.graph)), options);
   program->set_inputs(random_inputs(program->inputs()));
   program->run();

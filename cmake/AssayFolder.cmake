@@ -40,6 +40,11 @@ function(assay_precompile TARGET)
   endif()
 endfunction()
 
+# Several files of a folder are compiled as one: what takes the time is the headers and templates that they share.
+# Batches stay small, so that a change in one file still compiles within seconds. File-local names must then be unique
+# within a folder.
+set(ASSAY_BATCH 8 CACHE STRING "Source files compiled together; 1 compiles each on its own")
+
 function(assay_folder NAME)
   cmake_parse_arguments(FOLDER "" "" "DEPENDS;HEADERS;LIBRARIES;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${NAME}/*.cpp)
@@ -53,6 +58,9 @@ function(assay_folder NAME)
     assay_precompile(assay_${NAME} HEADERS ${FOLDER_PRECOMPILE})
   else()
     assay_precompile(assay_${NAME} SHARED_WITH assay_base)
+  endif()
+  if(ASSAY_BATCH GREATER 1)
+    set_target_properties(assay_${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ASSAY_BATCH})
   endif()
   set_property(GLOBAL APPEND PROPERTY ASSAY_FOLDERS assay_${NAME})
   set_property(GLOBAL APPEND PROPERTY ASSAY_LIBRARIES ${FOLDER_LIBRARIES})

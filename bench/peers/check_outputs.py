@@ -79,7 +79,7 @@ def main():
     parser.add_argument("assay")
     parser.add_argument("models", nargs="+", type=pathlib.Path)
     parser.add_argument("--dim", nargs="*", default=[])
-    parser.add_argument("--engine", default="onednn")
+    parser.add_argument("--engine", default="cpu")
     parser.add_argument("--tolerance", type=float, default=1e-4)
     arguments = parser.parse_args()
     worst = 0.0

@@ -21,6 +21,7 @@
 #include "assay/differentiate.h"
 #include "assay/energy.h"
 #include "assay/energy_meter.h"
+#include "assay/engine.h"
 #include "assay/error.h"
 #include "assay/fit.h"
 #include "assay/fit_report.h"

@@ -57,13 +57,15 @@ struct CounterValues {
 // Of two readings by the same Counters: what was counted from one to the other, over all threads.
 CounterValues between(const CounterSnapshot& before, const CounterSnapshot& after);
 
+namespace machine {
 class PerfSystem;  // the kernel's side, replaced in tests
+}
 
 // Counts all threads that the process has when this is made, and those that they start later.
 class Counters {
  public:
   explicit Counters(std::span<const CounterEvent> events = kCounterEvents);
-  Counters(std::span<const CounterEvent> events, PerfSystem& system);
+  Counters(std::span<const CounterEvent> events, machine::PerfSystem& system);
   Counters(const Counters&) = delete;
   Counters& operator=(const Counters&) = delete;
   ~Counters();

@@ -94,7 +94,7 @@ struct TracedRun {
 
 struct Profile {
   ModelSummary model;
-  ProgramOptions program;  // as asked for; `threads` as the program has them
+  ProgramOptions program;  // as asked for; engine and threads as the program has them
   std::int64_t batch = 1;
   std::uint64_t seed = 0;
   StartUp start_up;

@@ -13,23 +13,27 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/engine.h"
 #include "assay/infer.h"
 #include "assay/progress.h"
 
 namespace assay {
 
-enum class Engine { OneDnn, Reference };
-std::string_view name(Engine engine);  // "onednn", "reference"
-
 // Latency may enlarge weights (Winograd); memory keeps to what the model needs.
 enum class OptimizeFor { Latency, Memory };
 std::string_view name(OptimizeFor goal);  // "latency", "memory"
 
+// Of engines that run on the processor.
+struct CpuOptions {
+  int threads = 0;  // 0: as many as this process may run on
+  // Keeps each thread on a processor of its own while the program lives, the calling thread too.
+  bool pin_threads = false;
+};
+
 struct ProgramOptions {
-  Engine engine = Engine::OneDnn;
+  std::string engine = default_engine();  // a name or an alias: find_engine
   OptimizeFor optimize_for = OptimizeFor::Latency;
-  int threads = 0;          // 0: as many as this process may run on
-  bool pin_threads = true;  // each thread to a processor of its own
+  CpuOptions cpu = {};
   // Algorithms that were chosen by measurement are kept in this file and taken from it next time;
   // empty: they are measured once a process.
   std::string tuning_file = "";
@@ -40,6 +44,8 @@ struct StepInfo {
   std::string op;                   // the main layer's op; "Reorder" for a change of layout
   std::vector<NodeId> layers = {};  // nodes of the compiled graph that the step computes, in order
   std::string algorithm = "";       // "winograd 4x4", "direct", "gemm", "reference", …
+  std::string precision = "fp32";   // it computes in, as Peak names them; of others, as in "int64"
+  std::string device = "cpu";       // it runs on
   std::int64_t executed_flops = 0;
   std::int64_t bytes_read = 0;    // operands and weights, as stored
   std::int64_t weight_bytes = 0;  // of those read, weights
@@ -49,16 +55,16 @@ struct StepInfo {
 
 // Bytes really taken, and what the model would need if every tensor were stored once.
 struct ProgramMemory {
-  std::int64_t weight_bytes = 0;   // weights as the engine stores them
-  std::int64_t arena_bytes = 0;    // activations, allocated once
-  std::int64_t scratch_bytes = 0;  // working space of algorithms, part of the arena's allocation
+  std::int64_t weight_bytes = 0;          // weights as the engine stores them
+  std::int64_t arena_bytes = 0;           // activations, allocated once
+  std::int64_t scratch_bytes = 0;         // workspace of algorithms, part of the arena's allocation
   std::int64_t planned_weight_bytes = 0;  // stored tensors of the model
   std::int64_t planned_arena_bytes = 0;   // what plan_memory says of the model
 };
 
 // A stretch of the arena, held from the step that first touches it to the last one that does.
 struct ProgramBuffer {
-  ValueId value;  // of the compiled graph, the first that lives there; invalid: working space
+  ValueId value;  // of the compiled graph, the first that lives there; invalid: workspace
   std::int64_t bytes = 0;
   std::int64_t offset = 0;
   std::size_t first_step = 0;
@@ -69,6 +75,7 @@ class Program {
  public:
   virtual ~Program() = default;
 
+  virtual const std::string& engine() const = 0;  // the name of the one that runs it
   // Types and shapes it was compiled for; state is neither among them.
   virtual const std::vector<Value>& inputs() const = 0;
   virtual const std::vector<Value>& outputs() const = 0;
@@ -96,8 +103,8 @@ class Program {
   virtual std::int64_t run_nanoseconds() const = 0;                    // whole runs
 };
 
-// `model` must have known input shapes. Throws an Error naming an op that no engine can run, or
-// saying how much memory is missing.
+// `model` must have known input shapes. Throws an Error naming an op that no engine can run, an
+// engine that there is not, or how much memory is missing.
 std::unique_ptr<Program> compile(Inferred model, const ProgramOptions& options = {},
                                  Progress* progress = nullptr);
 

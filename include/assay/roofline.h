@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,25 +31,31 @@ struct MemoryRoof {
 
 struct Roofline {
   std::string processor = "";  // empty where nobody told
+  std::string device = "cpu";  // whose steps it is for
   int threads = 1;
   std::string precision = "fp32";
   std::string instruction_set = "";  // that reaches the peak
   double peak_gflops = 0;
-  std::optional<double> int8_peak_gflops = {};  // missing where it was not measured
-  std::vector<MemoryRoof> levels = {};          // nearest first, memory last
-  double step_overhead_ms = 0;                  // that starting and ending a step takes
+  std::optional<double> int8_peak_gflops = {};      // missing where it was not measured
+  std::map<std::string, double> peaks_gflops = {};  // of every precision that was measured
+  std::vector<MemoryRoof> levels = {};              // nearest first, memory last
+  double step_overhead_ms = 0;                      // that starting and ending a step takes
 };
 
 // Nothing where the machine has no peak of the precision, or no bandwidth of memory.
 std::optional<Roofline> roofline_of(const Machine& machine, int threads,
                                     const std::string& precision = "fp32");
 
+// Nothing where none was measured.
+std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision);
+
 struct StepWork {
-  double flops = 0;          // executed
-  double weight_bytes = 0;   // read, and not again before the next run
-  double read_bytes = 0;     // operands
-  double written_bytes = 0;  // results
-  double run_bytes = 0;      // distinct bytes that a whole run touches
+  double flops = 0;            // executed
+  double weight_bytes = 0;     // read, and not again before the next run
+  double read_bytes = 0;       // operands
+  double written_bytes = 0;    // results
+  double run_bytes = 0;        // distinct bytes that a whole run touches
+  std::string precision = "";  // of the arithmetic; empty: the one that the roofline is for
 
   double bytes() const { return weight_bytes + read_bytes + written_bytes; }
 };
@@ -61,6 +68,7 @@ struct LeastTime {
   double limit_ms() const { return compute_ms > memory_ms ? compute_ms : memory_ms; }
   Bound bound() const { return compute_ms >= memory_ms ? Bound::Compute : Bound::Memory; }
 };
+// Arithmetic in a precision whose peak is not known takes no time here: bytes alone bind it.
 LeastTime least_time(const StepWork& work, const Roofline& roofline);
 
 }  // namespace assay

@@ -38,7 +38,7 @@ struct RunOutput {
 
 struct RunResult {
   ModelSummary model;
-  ProgramOptions program;  // as asked for; `threads` as the program has them
+  ProgramOptions program;  // as asked for; engine and threads as the program has them
   std::uint64_t seed = 0;
   double compile_ms = 0;
   double run_ms = 0;  // of this one, first run

@@ -27,12 +27,22 @@ Choice parse_choice(const char* flag, const std::string& text, std::initializer_
   fail_usage("{} {}: expected {}", flag, text, join(names, " or "));
 }
 
+EngineInfo engine_of(const EngineArguments& arguments) {
+  return find_engine(arguments.engine.empty() ? default_engine() : arguments.engine);
+}
+
 }  // namespace
+
+std::string engine_help() {
+  std::vector<std::string> words = engine_names();
+  words.front() += " (default)";
+  return join(words, " or ");
+}
 
 void add_engine_options(Command& command, EngineArguments& arguments) {
   command.add_option("--threads", arguments.threads,
                      "run on N threads; default: one per processor");
-  command.add_option("--engine", arguments.engine, "onednn (default) or reference");
+  command.add_option("--engine", arguments.engine, engine_help());
   command.add_option("--optimize-for", arguments.optimize_for, "latency (default) or memory");
   command.add_flag("--no-pin", arguments.no_pin, "do not pin threads to processors");
   command.add_option("--tuning", arguments.tuning,
@@ -42,7 +52,7 @@ void add_engine_options(Command& command, EngineArguments& arguments) {
 }
 
 bool chooses_algorithms(const EngineArguments& arguments) {
-  return arguments.engine != name(Engine::Reference) &&
+  return engine_of(arguments).tunes_algorithms &&
          arguments.optimize_for != name(OptimizeFor::Memory);
 }
 
@@ -59,20 +69,19 @@ void append_words(const EngineArguments& arguments, std::vector<std::string>& wo
 }
 
 void apply_engine_options(const EngineArguments& arguments, RunOptions& options) {
-  if (!arguments.threads.empty()) options.program.threads = parse_threads(arguments.threads);
-  if (!arguments.engine.empty()) {
-    options.program.engine =
-        parse_choice("--engine", arguments.engine, {Engine::OneDnn, Engine::Reference});
-  }
+  if (!arguments.threads.empty()) options.program.cpu.threads = parse_threads(arguments.threads);
+  options.program.engine = engine_of(arguments).name;
   if (!arguments.optimize_for.empty()) {
     options.program.optimize_for = parse_choice("--optimize-for", arguments.optimize_for,
                                                 {OptimizeFor::Latency, OptimizeFor::Memory});
   }
   if (!arguments.tuning.empty() && !chooses_algorithms(arguments)) {
-    fail_usage("--tuning goes with --engine onednn for latency: nothing else times algorithms");
+    fail_usage(
+        "--tuning goes with --engine {} and --optimize-for latency: nothing else times algorithms",
+        default_engine());
   }
   options.program.tuning_file = arguments.tuning;
-  options.program.pin_threads = !arguments.no_pin;
+  options.program.cpu.pin_threads = !arguments.no_pin;
   if (!arguments.seed.empty()) {
     options.seed = static_cast<std::uint64_t>(parse_count("--seed", arguments.seed, 0));
   }

@@ -17,6 +17,9 @@ struct EngineArguments {
   bool no_pin = false;
 };
 
+// "cpu (default) or reference"
+std::string engine_help();
+
 // --engine, --optimize-for, --threads, --no-pin, --tuning and --seed.
 void add_engine_options(Command& command, EngineArguments& arguments);
 

@@ -230,7 +230,7 @@ void add_running_options(Command& train, Arguments& arguments) {
   train.add_option("--threads", arguments.engine.threads,
                    "run on N threads; default: one per processor");
   train.add_flag("--no-pin", arguments.engine.no_pin, "do not pin threads to processors");
-  train.add_option("--engine", arguments.engine.engine, "onednn (default) or reference");
+  train.add_option("--engine", arguments.engine.engine, engine_help());
   train.add_option("--optimize-for", arguments.engine.optimize_for,
                    "latency (default): algorithms are chosen by timing them once, and stored; or "
                    "memory");

@@ -11,12 +11,12 @@
 #include "data/find_dataset.h"
 #include "data/npz_archive.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
 // What people call samples and their labels.
-constexpr std::array<std::pair<const char*, const char*>, 6> kNames = {{
+constexpr std::array<std::pair<const char*, const char*>, 6> kArrayNames = {{
     {"x", "y"},
     {"X", "y"},
     {"X", "Y"},
@@ -36,7 +36,7 @@ std::optional<NamePair> find_pair(const std::vector<std::string>& present,
   const auto is_there = [&](const std::string& name) {
     return std::ranges::find(present, name) != present.end();
   };
-  for (const auto& [samples, labels] : kNames) {
+  for (const auto& [samples, labels] : kArrayNames) {
     NamePair pair = {prefix + samples + suffix, prefix + labels + suffix};
     if (is_there(pair.samples) && is_there(pair.labels)) return pair;
   }
@@ -108,4 +108,4 @@ Labelled read_npy_pair(std::string_view paths, Split split) {
           .labels_at = files[1]};
 }
 
-}  // namespace assay
+}  // namespace assay::data

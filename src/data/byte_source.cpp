@@ -9,7 +9,7 @@
 #include "base/free_memory.h"
 #include "base/mapped_file.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -34,17 +34,18 @@ class PlainBytes : public ByteSource {
 };
 
 // What zlib calls window bits, which also say what surrounds the data.
-int window_bits(Packing packing) {
+int window_bits(Compression compression) {
   constexpr int kWithGzipHeader = MAX_WBITS + 16;
-  return packing == Packing::Gzip ? kWithGzipHeader : -MAX_WBITS;
+  return compression == Compression::Gzip ? kWithGzipHeader : -MAX_WBITS;
 }
 
 class InflatedBytes : public ByteSource {
  public:
   InflatedBytes(std::shared_ptr<const MappedFile> file, std::span<const std::byte> part,
-                Packing packing)
+                Compression compression)
       : file_(std::move(file)), rest_(part) {
-    if (inflateInit2(&stream_, window_bits(packing)) != Z_OK) fail_running("zlib does not start");
+    if (inflateInit2(&stream_, window_bits(compression)) != Z_OK)
+      fail_running("zlib does not start");
   }
   InflatedBytes(const InflatedBytes&) = delete;
   InflatedBytes& operator=(const InflatedBytes&) = delete;
@@ -103,13 +104,13 @@ std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path) {
   const auto bytes = file->bytes();
   const bool is_gzip =
       bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
-  return open_bytes(std::move(file), bytes, is_gzip ? Packing::Gzip : Packing::None);
+  return open_bytes(std::move(file), bytes, is_gzip ? Compression::Gzip : Compression::None);
 }
 
 std::unique_ptr<ByteSource> open_bytes(std::shared_ptr<const MappedFile> file,
-                                       std::span<const std::byte> part, Packing packing) {
-  if (packing == Packing::None) return std::make_unique<PlainBytes>(std::move(file), part);
-  return std::make_unique<InflatedBytes>(std::move(file), part, packing);
+                                       std::span<const std::byte> part, Compression compression) {
+  if (compression == Compression::None) return std::make_unique<PlainBytes>(std::move(file), part);
+  return std::make_unique<InflatedBytes>(std::move(file), part, compression);
 }
 
 void ByteReader::fill(std::span<std::byte> bytes, std::string_view what) {
@@ -133,4 +134,4 @@ bool ByteReader::has_more() {
   return source_.read({&next, 1}) != 0;
 }
 
-}  // namespace assay
+}  // namespace assay::data

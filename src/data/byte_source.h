@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+#include "base/mapped_file.h"
 
-class MappedFile;
+namespace assay::data {
 
 class ByteSource {
  public:
@@ -26,13 +26,13 @@ class ByteSource {
   virtual const std::string& name() const = 0;
 };
 
-enum class Packing { None, Gzip, Deflate };  // the last is bare, without header and checksum
+enum class Compression { None, Gzip, Deflate };  // the last is bare, without header and checksum
 
 // A whole file; whether gzip compressed it is told by its first two bytes.
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path);
 // A part of a file.
 std::unique_ptr<ByteSource> open_bytes(std::shared_ptr<const MappedFile> file,
-                                       std::span<const std::byte> part, Packing packing);
+                                       std::span<const std::byte> part, Compression compression);
 
 // Reads a source from its beginning and knows the byte it has reached. A source that ends too soon
 // is an Error that says where, and within `what`.
@@ -53,4 +53,4 @@ class ByteReader {
   std::size_t at_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::data

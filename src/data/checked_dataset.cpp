@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "data/labelled.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -127,4 +127,4 @@ Dataset checked_dataset(std::string name, std::string source, const Labelled& fo
   return dataset;
 }
 
-}  // namespace assay
+}  // namespace assay::data

@@ -12,6 +12,8 @@
 
 namespace assay {
 
+using namespace assay::data;
+
 namespace {
 
 // The positions `rows` of the first axis, in that order.

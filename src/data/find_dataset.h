@@ -8,7 +8,7 @@
 #include "assay/dataset.h"
 #include "data/labelled.h"
 
-namespace assay {
+namespace assay::data {
 
 inline std::string part_name(Split split) {
   return split == Split::Train ? "train" : "test";
@@ -25,4 +25,4 @@ Labelled read_npy_pair(std::string_view paths, Split split);
 // Made up from the options' seed, dims, classes and size.
 Dataset synthetic_dataset(const DatasetOptions& options);
 
-}  // namespace assay
+}  // namespace assay::data

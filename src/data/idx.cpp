@@ -13,6 +13,8 @@
 
 namespace assay {
 
+using namespace assay::data;
+
 namespace {
 
 constexpr std::size_t kMostAxes = 8;

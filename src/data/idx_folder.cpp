@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "data/find_dataset.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -43,4 +43,4 @@ Labelled read_idx_folder(const std::filesystem::path& folder, Split split) {
           .labels_at = labels.string()};
 }
 
-}  // namespace assay
+}  // namespace assay::data

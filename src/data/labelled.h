@@ -7,7 +7,7 @@
 #include "assay/dataset.h"
 #include "assay/tensor.h"
 
-namespace assay {
+namespace assay::data {
 
 // `…_at` says where a tensor was found: a file, or an array in a file.
 struct Labelled {
@@ -22,4 +22,4 @@ struct Labelled {
 Dataset checked_dataset(std::string name, std::string source, const Labelled& found,
                         std::int64_t classes);
 
-}  // namespace assay
+}  // namespace assay::data

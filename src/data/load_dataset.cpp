@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::data;
+
 namespace {
 
 // A data set that is known by its name.

@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::data;
+
 namespace {
 
 // A Dataset put together by hand may be anything.

@@ -16,6 +16,8 @@
 
 namespace assay {
 
+using namespace assay::data;
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "arrays are copied as they are stored");
@@ -148,7 +150,7 @@ Tensor as_float32(const Tensor& tensor) {
 
 }  // namespace
 
-std::string npy_header(const Tensor& tensor) {
+std::string data::npy_header(const Tensor& tensor) {
   constexpr std::size_t kLengthBytes = 2;
   std::string text = npy_dictionary(tensor.type(), tensor.dims());
   const std::size_t before = kMagic.size() + kVersionBytes + kLengthBytes;
@@ -161,7 +163,7 @@ std::string npy_header(const Tensor& tensor) {
   return header + text;
 }
 
-Tensor as_numpy_has_it(const Tensor& tensor, const std::filesystem::path& path) {
+Tensor data::as_numpy_has_it(const Tensor& tensor, const std::filesystem::path& path) {
   if (tensor.type() == DataType::BFloat16) return as_float32(tensor);
   if (!numpy_name(tensor.type()).empty()) return tensor;
   fail_bad_input("{}: NumPy has no element type {}, cast the tensor to a type it knows",
@@ -171,10 +173,10 @@ Tensor as_numpy_has_it(const Tensor& tensor, const std::filesystem::path& path) 
 Tensor read_npy(const std::filesystem::path& path) {
   auto file = MappedFile::open(path);
   const auto bytes = file->bytes();
-  return read_npy(*open_bytes(std::move(file), bytes, Packing::None));
+  return read_npy(*open_bytes(std::move(file), bytes, Compression::None));
 }
 
-Tensor read_npy(ByteSource& source) {
+Tensor data::read_npy(ByteSource& source) {
   return NpyReader(source).read();
 }
 

@@ -8,13 +8,13 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
 constexpr std::size_t kMostDims = 64;  // as NumPy
 
-constexpr std::array<std::pair<DataType, std::string_view>, 14> kNames = {{
+constexpr std::array<std::pair<DataType, std::string_view>, 14> kTypeNames = {{
     {DataType::Bool, "|b1"},
     {DataType::Int8, "|i1"},
     {DataType::UInt8, "|u1"},
@@ -101,7 +101,7 @@ class HeaderParser {
     } else if (descr[0] == '=') {
       descr[0] = '<';
     }
-    for (const auto& [type, known] : kNames) {
+    for (const auto& [type, known] : kTypeNames) {
       if (known == descr) return type;
     }
     return std::nullopt;
@@ -192,7 +192,7 @@ NpyHeader parse_npy_header(std::string_view text, std::size_t first_byte, const 
 }
 
 std::string_view numpy_name(DataType type) {
-  for (const auto& [known, name] : kNames) {
+  for (const auto& [known, name] : kTypeNames) {
     if (known == type) return name;
   }
   return "";
@@ -207,4 +207,4 @@ std::string npy_dictionary(DataType type, const std::vector<std::int64_t>& dims)
                      shape);
 }
 
-}  // namespace assay
+}  // namespace assay::data

@@ -12,7 +12,7 @@
 
 #include "assay/data_type.h"
 
-namespace assay {
+namespace assay::data {
 
 struct NpyHeader {
   DataType type = DataType::Undefined;
@@ -28,4 +28,4 @@ std::string npy_dictionary(DataType type, const std::vector<std::int64_t>& dims)
 // "<f4"; empty for a type that NumPy does not know.
 std::string_view numpy_name(DataType type);
 
-}  // namespace assay
+}  // namespace assay::data

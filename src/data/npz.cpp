@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::data;
+
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";

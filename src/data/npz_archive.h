@@ -8,7 +8,7 @@
 #include "assay/tensor.h"
 #include "data/zip_archive.h"
 
-namespace assay {
+namespace assay::data {
 
 class NpzArchive {
  public:
@@ -21,4 +21,4 @@ class NpzArchive {
   ZipArchive zip_;
 };
 
-}  // namespace assay
+}  // namespace assay::data

@@ -8,7 +8,7 @@
 
 #include "base/random_numbers.h"
 
-namespace assay {
+namespace assay::data {
 
 // 0 to count - 1, shuffled as Fisher and Yates do it.
 inline std::vector<std::int64_t> shuffled(std::int64_t count, RandomNumbers random) {
@@ -20,4 +20,4 @@ inline std::vector<std::int64_t> shuffled(std::int64_t count, RandomNumbers rand
   return order;
 }
 
-}  // namespace assay
+}  // namespace assay::data

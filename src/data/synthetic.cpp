@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "data/find_dataset.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -174,4 +174,4 @@ Dataset synthetic_dataset(const DatasetOptions& options) {
           .classes = static_cast<std::int64_t>(plan.classes)};
 }
 
-}  // namespace assay
+}  // namespace assay::data

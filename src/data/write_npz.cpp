@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::data;
+
 namespace {
 
 constexpr std::uint16_t kWideVersion = 45;  // that readers need

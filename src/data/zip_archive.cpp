@@ -8,7 +8,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -67,8 +67,8 @@ const std::string& ZipArchive::name() const {
 std::unique_ptr<ByteSource> ZipArchive::open(const ZipMember& member) const {
   const auto part = file_->bytes().subspan(static_cast<std::size_t>(member.data_at),
                                            static_cast<std::size_t>(member.packed_size));
-  const auto packing = member.is_deflated ? Packing::Deflate : Packing::None;
-  return std::make_unique<MemberBytes>(open_bytes(file_, part, packing), member);
+  const auto compression = member.is_deflated ? Compression::Deflate : Compression::None;
+  return std::make_unique<MemberBytes>(open_bytes(file_, part, compression), member);
 }
 
-}  // namespace assay
+}  // namespace assay::data

@@ -10,7 +10,7 @@
 #include "data/byte_source.h"
 #include "data/zip_directory.h"
 
-namespace assay {
+namespace assay::data {
 
 class ZipArchive {
  public:
@@ -26,4 +26,4 @@ class ZipArchive {
   std::vector<ZipMember> members_;
 };
 
-}  // namespace assay
+}  // namespace assay::data

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "data/zip_format.h"
 
-namespace assay {
+namespace assay::data {
 
 namespace {
 
@@ -296,4 +296,4 @@ std::vector<ZipMember> read_zip_directory(const MappedFile& file) {
   return members;
 }
 
-}  // namespace assay
+}  // namespace assay::data

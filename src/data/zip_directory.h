@@ -11,7 +11,7 @@
 
 #include "base/mapped_file.h"
 
-namespace assay {
+namespace assay::data {
 
 struct ZipMember {
   std::string name = {};
@@ -26,4 +26,4 @@ struct ZipMember {
 // In the directory's order.
 std::vector<ZipMember> read_zip_directory(const MappedFile& file);
 
-}  // namespace assay
+}  // namespace assay::data

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace assay {
+namespace assay::data {
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored as they are");
 
@@ -16,4 +16,4 @@ inline constexpr std::uint32_t kWideLocatorSignature = 0x07064b50;
 inline constexpr std::uint16_t kWideSizes = 1;               // the extra field of 64-bit sizes
 inline constexpr std::uint32_t kSeeWideSizes = 0xffff'ffff;  // a size that stands there instead
 
-}  // namespace assay
+}  // namespace assay::data

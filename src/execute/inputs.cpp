@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::execute {
 
 std::vector<Value> values_of(const Graph& graph, std::span<const ValueId> ids) {
   std::vector<Value> values;
@@ -90,4 +90,4 @@ std::int64_t stored_bytes(const Graph& graph) {
   return total;
 }
 
-}  // namespace assay
+}  // namespace assay::execute

@@ -7,7 +7,7 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::execute {
 
 std::vector<Value> values_of(const Graph& graph, std::span<const ValueId> ids);
 
@@ -27,4 +27,4 @@ void check_inputs(const std::vector<Value>& wanted, std::span<const Tensor> give
 // Bytes of all stored tensors, those inside subgraphs too.
 std::int64_t stored_bytes(const Graph& graph);
 
-}  // namespace assay
+}  // namespace assay::execute

@@ -1,12 +1,8 @@
 #include "assay/program.h"
 
-#include "execute/engines.h"
+#include "execute/engine.h"
 
 namespace assay {
-
-std::string_view name(Engine engine) {
-  return engine == Engine::OneDnn ? "onednn" : "reference";
-}
 
 std::string_view name(OptimizeFor goal) {
   return goal == OptimizeFor::Latency ? "latency" : "memory";
@@ -14,10 +10,7 @@ std::string_view name(OptimizeFor goal) {
 
 std::unique_ptr<Program> compile(Inferred model, const ProgramOptions& options,
                                  Progress* progress) {
-  if (options.engine == Engine::Reference) {
-    return compile_reference(std::move(model), options, progress);
-  }
-  return compile_onednn(std::move(model), options, progress);
+  return execute::usable_engine(options.engine).compile(std::move(model), options, progress);
 }
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "base/processors.h"
 
-namespace assay {
+namespace assay::execute {
 
 namespace {
 
@@ -50,4 +50,4 @@ TeamScope::~TeamScope() {
   omp_set_num_threads(previous_threads_);
 }
 
-}  // namespace assay
+}  // namespace assay::execute

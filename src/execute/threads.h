@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace assay {
+namespace assay::execute {
 
 // How many threads to use for a wish of `threads`, 0 meaning as many as there are processors.
 // Throws an Error for a negative or absurd number.
@@ -67,4 +67,4 @@ void for_each_in_parallel(int threads, std::size_t count, const Work& work) {
       });
 }
 
-}  // namespace assay
+}  // namespace assay::execute

@@ -14,8 +14,6 @@ void substitute_symbols(Shape& shape, const std::map<std::string, std::int64_t>&
 
 namespace {
 
-constexpr int kDeepestSubgraph = 64;
-
 class Settler {
  public:
   Settler(const std::map<std::string, std::int64_t>& symbols, bool forget)

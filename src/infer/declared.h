@@ -9,6 +9,8 @@
 
 namespace assay {
 
+inline constexpr int kDeepestSubgraph = 64;
+
 // Replaces every symbol that has a number.
 void substitute_symbols(Shape& shape, const std::map<std::string, std::int64_t>& symbols);
 

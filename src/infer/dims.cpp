@@ -99,6 +99,30 @@ std::optional<Shape> broadcast_inputs(const InferContext& context, std::size_t f
   return result;
 }
 
+void check_broadcasts_to(const InferContext& context, const Shape& from, const Shape& to,
+                         const char* what) {
+  const Shape both = broadcast(context, to, from);
+  bool is_larger = both.rank() != to.rank();
+  for (std::size_t axis = 0; !is_larger && axis < to.rank(); ++axis)
+    is_larger = to[axis].is_known() && both[axis] != to[axis];
+  if (is_larger)
+    context.fail("{} {} does not broadcast to {}", what, from.to_string(), to.to_string());
+}
+
+void check_shape(const InferContext& context, std::size_t input, const Shape& expected) {
+  if (!context.has(input)) return;
+  const Shape* given = context.shape(input);
+  if (given == nullptr) return;
+  bool fits = given->rank() == expected.rank();
+  for (std::size_t axis = 0; fits && axis < expected.rank(); ++axis) {
+    const bool are_known = (*given)[axis].is_known() && expected[axis].is_known();
+    fits = !are_known || (*given)[axis] == expected[axis];
+  }
+  if (!fits) {
+    context.fail("input {} is {}, must be {}", input, given->to_string(), expected.to_string());
+  }
+}
+
 std::vector<Dim> dims_of(const Shape& shape) {
   return {shape.begin(), shape.end()};
 }

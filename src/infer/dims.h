@@ -25,6 +25,12 @@ Shape broadcast(const InferContext& context, const Shape& a, const Shape& b);
 std::optional<Shape> broadcast_inputs(const InferContext& context, std::size_t first,
                                       std::size_t count);
 
+// Fails unless `from` can be broadcast to `to` without making it larger.
+void check_broadcasts_to(const InferContext& context, const Shape& from, const Shape& to,
+                         const char* what);
+// Fails unless the shape of an input is `expected`, as far as both are known.
+void check_shape(const InferContext& context, std::size_t input, const Shape& expected);
+
 std::vector<Dim> dims_of(const Shape& shape);
 std::optional<Shape> maybe(const Shape* shape);
 Shape unknown_shape(std::size_t rank);

@@ -1,6 +1,8 @@
 #include "infer/inference.h"
 
+#include "infer/declared.h"
 #include "infer/dims.h"
+#include "infer/operators/signature.h"
 #include "infer/rules.h"
 #include "kernels/kernel.h"
 
@@ -8,7 +10,6 @@ namespace assay {
 
 namespace {
 
-constexpr int kDeepestSubgraph = 64;
 constexpr std::int64_t kMostFoldedElements = 65536;
 constexpr std::int64_t kMostFoldedFloats = 256;
 
@@ -132,8 +133,9 @@ GraphPtr Inference::finished(Inference& inference) {
 }
 
 void Inference::visit(Node node) {
-  if (const auto condition = known_condition(node)) return inline_branch(node, *condition);
   InferContext context(result_, known_, node);
+  check_operands(context);
+  if (const auto condition = known_condition(node)) return inline_branch(node, *condition);
   const Rule rule = find_rule(node);
   if (is_control_flow(node)) {
     const auto condition = visit_control_flow(node, context);

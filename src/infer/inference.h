@@ -40,7 +40,7 @@ struct Findings {
 
 // What all levels of one `infer_shapes` share.
 struct InferenceLimits {
-  // Elements that folding may still read and write: a hostile file must not make us its computer.
+  // Elements that folding may still read and write: an untrusted file must not spend our time.
   std::int64_t fold_budget = std::int64_t{1} << 24;
   Findings findings = {};
 };

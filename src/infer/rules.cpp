@@ -58,4 +58,12 @@ Rule find_rule(const Node& node) {
   return found == table->end() ? nullptr : found->second;
 }
 
+std::vector<std::string_view> ops_with_rules(std::string_view domain) {
+  std::vector<std::string_view> ops;
+  const RuleTable* table = table_of_domain(domain);
+  if (table == nullptr) return ops;
+  for (const auto& [op, rule] : *table) ops.push_back(op);
+  return ops;
+}
+
 }  // namespace assay

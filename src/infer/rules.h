@@ -14,6 +14,7 @@ using RuleTable = std::unordered_map<std::string_view, Rule>;
 
 // Null when nobody taught us the op. `If`, `Loop` and `Scan` are not here: they run inference.
 Rule find_rule(const Node& node);
+std::vector<std::string_view> ops_with_rules(std::string_view domain);
 
 // Standard operators.
 void add_elementwise_rules(RuleTable& table);
@@ -50,6 +51,20 @@ void layer_normalization(InferContext& context);   // with the statistics as out
 void matrix_product(InferContext& context);
 void gemm(InferContext& context);
 void convolution(InferContext& context);
+// Fails unless the operands of an RNN (1 gate), GRU (3) or LSTM (4) fit each other.
+struct RecurrentShapes {
+  Shape all;   // results of every step
+  Shape last;  // of the last one
+};
+RecurrentShapes recurrent_shapes(const InferContext& context, std::int64_t gates);
+Shape pooled_shape(const InferContext& context, const Shape& input);
+Shape gathered_shape(const InferContext& context, const Shape& data, const Shape& indices);
+std::optional<Shape> convolved_shape(const InferContext& context, const Shape* input,
+                                     const Shape* weight);
+// Open where scales and sizes are known only when it runs.
+Shape resized_shape(const InferContext& context, const Shape& input);
+// Of a loss of scores (N, C, d…) and targets (N, d…).
+std::optional<Shape> loss_shape(const InferContext& context);
 std::optional<Shape> matmul_shape(const InferContext& context, const Shape* a, const Shape* b);
 
 }  // namespace assay

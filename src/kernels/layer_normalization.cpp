@@ -40,7 +40,7 @@ std::size_t first_axis(const KernelCall& call, const Tensor& input) {
   return *axis;
 }
 
-double epsilon_of(const KernelCall& call) {
+double lane_epsilon(const KernelCall& call) {
   return static_cast<double>(call.node.float_or("epsilon", 1e-5f));
 }
 
@@ -65,7 +65,7 @@ NormalizedLayer normalized_layer(const KernelCall& call, bool keeps_mean) {
   const DataType type = statistics_type(call);
   auto values = load_real(call, input);
   const auto statistics =
-      normalize_lanes(values, lanes_from(input.dims(), axis), epsilon_of(call), keeps_mean);
+      normalize_lanes(values, lanes_from(input.dims(), axis), lane_epsilon(call), keeps_mean);
   scale_and_shift(call, values, input.dims(), 1, 2);
   NormalizedLayer layer = {store_real(input.type(), input.dims(), values), {}};
   if (statistics.mean.empty()) return layer;
@@ -107,7 +107,7 @@ std::vector<Tensor> group_normalization(const KernelCall& call) {
   if (values.empty()) return {input};
   const std::int64_t samples = dims[0];
   const std::int64_t group_size = input.elements() / samples / groups;
-  normalize_lanes(values, {samples * groups, group_size, 1}, epsilon_of(call));
+  normalize_lanes(values, {samples * groups, group_size, 1}, lane_epsilon(call));
   const std::size_t run = input.elements() / samples / parameters;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t parameter = i / run % scale.size();

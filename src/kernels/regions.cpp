@@ -12,7 +12,7 @@ namespace assay {
 
 namespace {
 
-// Far more samples along a bin than make sense; a hostile region could ask for any number.
+// Far more samples along a bin than make sense; a region may ask for any number.
 constexpr double kMostSamples = 4096;
 
 struct Region {

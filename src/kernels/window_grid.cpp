@@ -64,6 +64,8 @@ void share_padding(WindowAxis& axis, std::int64_t total, bool more_at_end) {
 WindowGrid grid_of(const KernelCall& call, std::span<const std::int64_t> kernel,
                    const std::string& auto_pad) {
   const std::size_t rank = kernel.size();
+  if (rank < 1 || rank > WindowGrid().axes.size())
+    call.fail("{} spatial axes, 1 to 3 are known", rank);
   const Dims strides = setting(call, "strides", rank, 1, 1);
   const Dims dilations = setting(call, "dilations", rank, 1, 1);
   const Dims pads = setting(call, "pads", 2 * rank, 0, -kLargestSetting);

@@ -16,6 +16,8 @@
 
 namespace assay {
 
+using namespace assay::machine;
+
 namespace {
 
 // A try is long enough for the clock and short enough to fall between two disturbances.

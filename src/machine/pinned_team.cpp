@@ -5,7 +5,7 @@
 #include "assay/timing.h"
 #include "base/processors.h"
 
-namespace assay {
+namespace assay::machine {
 
 PinnedTeam::PinnedTeam(const std::vector<int>& processors)
     : line_(static_cast<std::ptrdiff_t>(processors.size()) + 1), spans_(processors.size()) {
@@ -48,4 +48,4 @@ std::int64_t PinnedTeam::time(const std::function<void(std::size_t thread)>& wor
   return std::max<std::int64_t>(1, last.end - first.begin);
 }
 
-}  // namespace assay
+}  // namespace assay::machine

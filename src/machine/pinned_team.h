@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace assay {
+namespace assay::machine {
 
 class PinnedTeam {
  public:
@@ -37,4 +37,4 @@ class PinnedTeam {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace assay
+}  // namespace assay::machine

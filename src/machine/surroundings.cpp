@@ -7,6 +7,8 @@
 
 namespace assay {
 
+using namespace assay::machine;
+
 namespace {
 
 bool has_word(const std::string& path, const std::string& word) {

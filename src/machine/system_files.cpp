@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -93,4 +93,4 @@ MeterValue read_count(const SystemFiles& files, const std::string& path,
   return is_negative ? MeterValue{.why_not = damage(path, std::to_string(*read.value))} : read;
 }
 
-}  // namespace assay
+}  // namespace assay::machine

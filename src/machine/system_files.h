@@ -8,7 +8,7 @@
 
 #include "assay/energy_meter.h"
 
-namespace assay {
+namespace assay::machine {
 
 struct FileText {
   std::optional<std::string> text = {};
@@ -42,4 +42,4 @@ MeterValue read_whole(const SystemFiles& files, const std::string& path,
 MeterValue read_count(const SystemFiles& files, const std::string& path,
                       const std::string& all_such = "");
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -42,7 +42,7 @@ EnergyEstimate metered(const Graph& model, const Tensor& samples, const ProgramO
   const EnergyMeters found = find_energy_meters();
   EnergyMeter* meter = primary_meter(found);
   if (meter == nullptr) return {.note = why_no_meter(found)};
-  const auto program = compiled_for(model, samples, options);
+  const auto program = profile::compiled_for(model, samples, options);
   return energy_per_run(measure_energy(*meter, [&] { program->run(); }));
 }
 
@@ -65,14 +65,14 @@ PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::strin
                             double power_watts, std::string_view precision,
                             double latency_multiplier, std::size_t benchmark_repeats,
                             const MetricsOptions& options) {
-  check_device(device);
-  check_precision(precision);
+  train::check_device(device);
+  train::check_precision(precision);
   check_positive("power in watts", power_watts);
   check_positive("latency multiplier", latency_multiplier);
   const Batch batch = loader.batch(0);
   const std::int64_t batch_size = batch.labels.elements();
-  const BoundModel bound = bind_to_data(model, loader.dataset(), batch_size);
-  const Tensor samples = fitted_samples(batch.samples, bound);
+  const train::BoundModel bound = train::bind_to_data(model, loader.dataset(), batch_size);
+  const Tensor samples = train::fitted_samples(batch.samples, bound);
   PerfMetrics metrics;
   add_accuracy(evaluate(model, loader, {.program = options.program}).accuracy, metrics);
   add_latency(measure_latency_distribution(model, samples, benchmark_repeats, options.num_runs,

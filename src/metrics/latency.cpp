@@ -16,7 +16,8 @@ namespace {
 
 Measurement measured(Program& program, std::size_t num_runs, std::size_t warmup) {
   if (num_runs == 0) fail_usage("num_runs is 0: nothing would be measured");
-  return measure({.work = runs_of(program)}, {.fixed_warmup = warmup, .fixed_samples = num_runs});
+  return measure({.work = profile::runs_of(program)},
+                 {.fixed_warmup = warmup, .fixed_samples = num_runs});
 }
 
 // The 97.5 % quantile of Student's t for 1, 2, … degrees of freedom; beyond, it is nearly normal.
@@ -50,7 +51,7 @@ LatencyDistribution distribution_of(std::vector<double> means, std::vector<doubl
 
 double measure_latency(const Graph& model, const ModelInputs& input, std::size_t num_runs,
                        std::size_t warmup, const ProgramOptions& options) {
-  const auto program = compiled_for(model, input, options);
+  const auto program = profile::compiled_for(model, input, options);
   return measured(*program, num_runs, warmup).latency.mean_ms;
 }
 
@@ -59,7 +60,7 @@ LatencyDistribution measure_latency_distribution(const Graph& model, const Model
                                                  std::size_t warmup,
                                                  const ProgramOptions& options) {
   if (repeats == 0) fail_usage("repeats is 0: nothing would be measured");
-  const auto program = compiled_for(model, input, options);
+  const auto program = profile::compiled_for(model, input, options);
   std::vector<double> means;
   std::vector<double> samples;
   for (std::size_t i = 0; i < repeats; ++i) {

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "profile/attribute.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -101,4 +101,4 @@ Profile assemble(Facts facts, ProgramFacts program, Observation seen) {
   return profile;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -4,7 +4,7 @@
 #include "assay/profile.h"
 #include "profile/observe.h"
 
-namespace assay {
+namespace assay::profile {
 
 // What is known of the model before it runs.
 struct Facts {
@@ -28,4 +28,4 @@ ProgramFacts facts_of(const Program& program);
 
 Profile assemble(Facts facts, ProgramFacts program, Observation seen);
 
-}  // namespace assay
+}  // namespace assay::profile

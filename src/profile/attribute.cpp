@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -194,4 +194,4 @@ void attribute_steps(const std::vector<ProfileStep>& steps, double run_ms, bool 
   }
 }
 
-}  // namespace assay
+}  // namespace assay::profile

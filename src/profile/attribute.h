@@ -8,7 +8,7 @@
 #include "assay/profile.h"
 #include "profile/observe.h"
 
-namespace assay {
+namespace assay::profile {
 
 // One row a node of the root graph, summed over the nodes of its body; then what no node owns.
 std::vector<ProfileLayer> layer_rows(const Graph& graph, const CostSheet& sheet);
@@ -22,4 +22,4 @@ std::vector<ProfileStep> step_rows(const std::vector<StepInfo>& steps, const Obs
 void attribute_steps(const std::vector<ProfileStep>& steps, double run_ms, bool is_noisy,
                      std::vector<ProfileLayer>& layers);
 
-}  // namespace assay
+}  // namespace assay::profile

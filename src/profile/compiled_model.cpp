@@ -2,7 +2,7 @@
 
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -63,4 +63,4 @@ std::unique_ptr<Program> compiled_for(const Graph& model, const ModelInputs& inp
   return compiled;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

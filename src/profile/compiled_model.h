@@ -7,7 +7,7 @@
 #include "assay/run.h"
 #include "profile/prepared.h"
 
-namespace assay {
+namespace assay::profile {
 
 // Checked, bound (contents give shapes), inferred, counted and planned.
 Prepared prepare_to_run(Graph graph, std::string name, const RunOptions& options);
@@ -22,4 +22,4 @@ RunOptions options_for(const Graph& model, const ModelInputs& input, const Progr
 std::unique_ptr<Program> compiled_for(const Graph& model, const ModelInputs& input,
                                       const ProgramOptions& program);
 
-}  // namespace assay
+}  // namespace assay::profile

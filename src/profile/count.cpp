@@ -4,6 +4,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 MemorySummary summarize(const Prepared& prepared) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::profile {
 
 void add_to(const CounterValues& more, CounterValues& sum) {
   for (std::size_t i = 0; i < sum.values.size(); ++i) {
@@ -18,4 +18,4 @@ CounterValues divided(CounterValues sum, double by) {
   return sum;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

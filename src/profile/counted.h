@@ -3,10 +3,10 @@
 
 #include "assay/counters.h"
 
-namespace assay {
+namespace assay::profile {
 
 // An event that one side did not count stays missing.
 void add_to(const CounterValues& more, CounterValues& sum);
 CounterValues divided(CounterValues sum, double by);
 
-}  // namespace assay
+}  // namespace assay::profile

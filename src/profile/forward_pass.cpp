@@ -12,6 +12,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 MemoryFigures figures_of(const ProfileMemory& memory) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -19,6 +19,7 @@ void set_reached(double time_ms, double limit_ms, Rates& rates) {
 }
 
 void judge_step(const Roofline& roofline, double run_bytes, ProfileStep& step) {
+  if (step.info.device != roofline.device) return;
   const StepWork work = work_of(step.info, run_bytes);
   if (work.flops <= 0 && work.bytes() <= 0) return;
   const LeastTime least = least_time(work, roofline);
@@ -68,6 +69,7 @@ std::optional<Bound> bottleneck_of(const Profile& profile, const Roofline& roofl
   double memory_ms = 0;
   const double run_bytes = run_bytes_of(profile);
   for (const ProfileStep& step : profile.steps) {
+    if (step.info.device != roofline.device) continue;
     const LeastTime least = least_time(work_of(step.info, run_bytes), roofline);
     if (least.limit_ms() <= 0) continue;
     (least.bound() == Bound::Compute ? compute_ms : memory_ms) += step.time_ms;
@@ -76,10 +78,24 @@ std::optional<Bound> bottleneck_of(const Profile& profile, const Roofline& roofl
   return compute_ms >= memory_ms ? Bound::Compute : Bound::Memory;
 }
 
+// The rate at which all arithmetic would be done if each step reached the peak of its precision.
+double peak_of_all(const Profile& profile, const Roofline& roofline) {
+  double flops = 0;
+  double compute_ms = 0;
+  for (const ProfileStep& step : profile.steps) {
+    const StepWork work = work_of(step.info, 0);
+    if (step.info.device != roofline.device || !peak_gflops(roofline, work.precision)) continue;
+    flops += work.flops;
+    compute_ms += least_time(work, roofline).compute_ms;
+  }
+  constexpr double kGflopsPerFlopMs = 1e-6;
+  return compute_ms > 0 ? flops / compute_ms * kGflopsPerFlopMs : roofline.peak_gflops;
+}
+
 void judge_whole(const Roofline& roofline, Profile& profile) {
   profile.bottleneck = bottleneck_of(profile, roofline);
   profile.computational_efficiency =
-      std::clamp(profile.executed_gflops_per_second / roofline.peak_gflops, 0.0, 1.0);
+      std::clamp(profile.executed_gflops_per_second / peak_of_all(profile, roofline), 0.0, 1.0);
   double least_ms = 0;
   for (const ProfileStep& step : profile.steps) {
     if (step.rates.bound) least_ms += limit_ms(step);
@@ -100,7 +116,8 @@ StepWork work_of(const StepInfo& step, double run_bytes) {
           .weight_bytes = static_cast<double>(step.weight_bytes),
           .read_bytes = static_cast<double>(step.bytes_read - step.weight_bytes),
           .written_bytes = static_cast<double>(step.bytes_written),
-          .run_bytes = run_bytes};
+          .run_bytes = run_bytes,
+          .precision = step.precision};
 }
 
 void judge(Profile& profile, const Roofline& roofline) {
@@ -121,4 +138,4 @@ double furthest_above_ceiling(const Profile& profile) {
   return furthest;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -4,7 +4,7 @@
 
 #include "assay/profile.h"
 
-namespace assay {
+namespace assay::profile {
 
 // Distinct bytes that a run touches: all that the program holds.
 double run_bytes_of(const Profile& profile);
@@ -16,4 +16,4 @@ void judge(Profile& profile, const Roofline& roofline);
 // for a sure time are left out.
 double furthest_above_ceiling(const Profile& profile);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -2,7 +2,7 @@
 
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -61,4 +61,4 @@ Observation observe(Program& program, const TimingOptions& timing, std::size_t t
   return seen;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

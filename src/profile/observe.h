@@ -5,7 +5,7 @@
 #include "assay/profile.h"
 #include "profile/step_times.h"
 
-namespace assay {
+namespace assay::profile {
 
 struct Observation {
   Measurement measurement;
@@ -30,4 +30,4 @@ double timed_ms(Clock& clock, Work work) {
   return static_cast<double>(clock.nanoseconds() - start) * 1e-6;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

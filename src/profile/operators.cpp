@@ -6,7 +6,7 @@
 #include "memory/sharing.h"
 #include "profile/attribute.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::vector<FusedOperator> operators_of(const Inferred& model, const CostSheet& 
   return Joining(model, sheet, may_join).run();
 }
 
-}  // namespace assay
+}  // namespace assay::profile

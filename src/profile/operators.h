@@ -7,7 +7,7 @@
 #include "assay/cost.h"
 #include "assay/roofline.h"
 
-namespace assay {
+namespace assay::profile {
 
 struct FusedOperator {
   std::string name;
@@ -28,4 +28,4 @@ bool joins_any_operator(const std::string& layer, const std::string& into);  // 
 std::vector<FusedOperator> operators_of(const Inferred& model, const CostSheet& sheet,
                                         const MayJoin& may_join);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-namespace assay {
+namespace assay::profile {
 
 Ceilings measured_again(const Topology& topology, int threads, Progress* progress) {
   const CeilingOptions options{.quick = true, .thread_counts = {threads}, .precision = "fp32"};
@@ -21,4 +21,4 @@ Machine quickly_measured(int threads, Progress* progress) {
   return known.emplace(threads, std::move(machine)).first->second;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

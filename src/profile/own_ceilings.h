@@ -4,7 +4,7 @@
 
 #include "assay/machine.h"
 
-namespace assay {
+namespace assay::profile {
 
 // Measured the first time, which takes a second or two, and known after that.
 Machine quickly_measured(int threads, Progress* progress = nullptr);
@@ -12,4 +12,4 @@ Machine quickly_measured(int threads, Progress* progress = nullptr);
 // Measured again, in any case.
 Ceilings measured_again(const Topology& topology, int threads, Progress* progress = nullptr);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -10,13 +10,13 @@ namespace assay {
 namespace {
 
 using Rows = std::vector<PrecisionRow>;
-using Figure = std::optional<double> PrecisionRow::*;
+using RowFigure = std::optional<double> PrecisionRow::*;
 
-bool has_figure(const PrecisionRow& row, Figure figure) {
+bool has_figure(const PrecisionRow& row, RowFigure figure) {
   return row.*figure && std::isfinite(*(row.*figure));
 }
 
-std::optional<double> mean(const Rows& rows, Figure figure) {
+std::optional<double> mean(const Rows& rows, RowFigure figure) {
   double sum = 0;
   std::size_t count = 0;
   for (const PrecisionRow& row : rows) {

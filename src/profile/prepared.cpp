@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "infer/batch_name.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -103,4 +103,4 @@ Prepared prepare_model(Graph graph, std::string name, const CountOptions& option
   return prepared;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -3,7 +3,7 @@
 
 #include "assay/count.h"
 
-namespace assay {
+namespace assay::profile {
 
 struct Prepared {
   ModelSummary model;
@@ -20,4 +20,4 @@ Prepared prepare_model(Graph graph, std::string name, const CountOptions& option
 
 void check_input_values(const Graph& graph, const std::map<std::string, Tensor>& values);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -15,6 +15,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 Facts known_before(Prepared& prepared) {
@@ -48,7 +50,7 @@ Started start(Inferred model, const ProgramOptions& options, const Attendant& at
 }
 
 ProgramFacts facts_of(const Started& started) {
-  ProgramFacts facts = facts_of(*started.program);
+  ProgramFacts facts = profile::facts_of(*started.program);
   facts.memory.peak_rss_growth_bytes = started.grown_bytes;
   return facts;
 }
@@ -100,7 +102,7 @@ EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double
 constexpr double kCannotBe = 1.03;
 
 void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Profile& profile) {
-  const int threads = profile.program.threads;
+  const int threads = profile.program.cpu.threads;
   Machine machine = options.machine ? *options.machine : quickly_measured(threads, progress);
   const auto judged = [&] {
     auto roofline = roofline_of(machine, threads);
@@ -123,8 +125,9 @@ void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Pr
 
 }  // namespace
 
-Profile profile_prepared(Prepared prepared, StartUp start_up, const ProfileOptions& options,
-                         const Attendant& attendant, Progress* progress) {
+Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
+                                  const ProfileOptions& options, const Attendant& attendant,
+                                  Progress* progress) {
   Facts facts = known_before(prepared);
   Started started =
       start(std::move(prepared.inferred), options.run.program, attendant, start_up, progress);
@@ -140,7 +143,8 @@ Profile profile_prepared(Prepared prepared, StartUp start_up, const ProfileOptio
         energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
   }
   profile.program = options.run.program;
-  profile.program.threads = started.program->threads();
+  profile.program.engine = started.program->engine();
+  profile.program.cpu.threads = started.program->threads();
   if (attendant.leave) attendant.leave(*started.program);
   // Its threads and its memory go with it: what follows has the machine to itself.
   started.program.reset();

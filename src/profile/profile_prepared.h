@@ -4,7 +4,7 @@
 #include "assay/profile.h"
 #include "profile/prepared.h"
 
-namespace assay {
+namespace assay::profile {
 
 // `feed` gives the compiled program its inputs and its state; `leave` sees it before it goes.
 struct Attendant {
@@ -15,4 +15,4 @@ struct Attendant {
 Profile profile_prepared(Prepared prepared, StartUp start_up, const ProfileOptions& options,
                          const Attendant& attendant, Progress* progress);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::optional<std::int64_t> ResidentGrowth::bytes() const {
   return std::max<std::int64_t>(0, *peak - *resident_before_);
 }
 
-}  // namespace assay
+}  // namespace assay::profile

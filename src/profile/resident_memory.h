@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace assay {
+namespace assay::profile {
 
 class ResidentGrowth {
  public:
@@ -18,4 +18,4 @@ class ResidentGrowth {
   std::optional<std::int64_t> peak_before_ = {};
 };
 
-}  // namespace assay
+}  // namespace assay::profile

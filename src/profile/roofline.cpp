@@ -99,6 +99,9 @@ std::optional<Roofline> roofline_of(const Machine& machine, int threads,
   roofline.peak_gflops = *peak;
   roofline.int8_peak_gflops = peak_for(machine, "int8", threads);
   for (const Peak& one : machine.ceilings.peaks) {
+    if (const auto other = peak_for(machine, one.precision, threads)) {
+      roofline.peaks_gflops[one.precision] = *other;
+    }
     const auto best = peak_gflops(machine.ceilings, precision, one.threads);
     if (one.precision == precision && one.gflops == best) {
       roofline.instruction_set = one.instruction_set;
@@ -115,8 +118,25 @@ std::optional<Roofline> roofline_of(const Machine& machine, int threads,
   return roofline;
 }
 
+std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision) {
+  if (precision == roofline.precision) return roofline.peak_gflops;
+  if (precision == "int8") return roofline.int8_peak_gflops;
+  const auto found = roofline.peaks_gflops.find(precision);
+  return found == roofline.peaks_gflops.end() ? std::nullopt : std::optional(found->second);
+}
+
+namespace {
+
+double compute_ms(const StepWork& work, const Roofline& roofline) {
+  const auto peak =
+      peak_gflops(roofline, work.precision.empty() ? roofline.precision : work.precision);
+  return peak ? work.flops / *peak / kPerMillisecond : 0;
+}
+
+}  // namespace
+
 LeastTime least_time(const StepWork& work, const Roofline& roofline) {
-  LeastTime least{.compute_ms = work.flops / roofline.peak_gflops / kPerMillisecond};
+  LeastTime least{.compute_ms = compute_ms(work, roofline)};
   const double step_bytes = work.read_bytes + work.written_bytes;
   double held = 0;  // by the levels nearer than the one looked at
   for (const MemoryRoof& roof : roofline.levels) {

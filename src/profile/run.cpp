@@ -7,6 +7,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 std::vector<RunOutput> outputs_of(const Program& program) {
@@ -31,7 +33,8 @@ RunResult run_model(Graph graph, std::string name, const RunOptions& options, Pr
   result.run_ms = timed_ms(clock, [&] { program->run(); });
   result.model = std::move(prepared.model);
   result.program = options.program;
-  result.program.threads = program->threads();
+  result.program.engine = program->engine();
+  result.program.cpu.threads = program->threads();
   result.seed = options.seed;
   result.outputs = outputs_of(*program);
   result.warnings = std::move(prepared.warnings);

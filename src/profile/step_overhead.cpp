@@ -8,7 +8,7 @@
 #include "profile/observe.h"
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -29,12 +29,12 @@ double measured_overhead_ms(const ProgramOptions& options) {
 
 double step_overhead_ms(ProgramOptions options) {
   static std::mutex one_at_a_time;
-  static std::map<std::pair<Engine, int>, double> known;
+  static std::map<std::pair<std::string, int>, double> known;
   options.tuning_file.clear();
   const std::scoped_lock lock(one_at_a_time);
-  const auto [place, is_new] = known.try_emplace({options.engine, options.threads}, 0.0);
+  const auto [place, is_new] = known.try_emplace({options.engine, options.cpu.threads}, 0.0);
   if (is_new) place->second = measured_overhead_ms(options);
   return place->second;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

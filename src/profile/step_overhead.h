@@ -4,9 +4,9 @@
 
 #include "assay/program.h"
 
-namespace assay {
+namespace assay::profile {
 
 // Takes some 50 ms the first time, nothing after that.
 double step_overhead_ms(ProgramOptions options);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -4,7 +4,7 @@
 
 #include "stats/order_statistics.h"
 
-namespace assay {
+namespace assay::profile {
 
 void StepTimes::add(std::span<const std::int64_t> nanoseconds, std::size_t runs) {
   const bool is_kept = samples_ % stride_ == 0;
@@ -67,4 +67,4 @@ TypicalRun StepTimes::typical(std::span<const double> samples_ms) const {
   return typical;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace assay {
+namespace assay::profile {
 
 // The mean of the middle half of the samples, by their whole time. A run that was interrupted for
 // 100 ms says nothing of where a model spends its time, and weighs nothing here.
@@ -39,4 +39,4 @@ class StepTimes {
   std::size_t most_kept_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::profile

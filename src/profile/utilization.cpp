@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t kNamedLayers = 3;
 
 using Layers = std::vector<LayerEstimate>;
-using Figure = std::function<double(const LayerEstimate&)>;
+using LayerFigure = std::function<double(const LayerEstimate&)>;
 
-double bytes_of(const LayerEstimate& layer) {
+double layer_bytes(const LayerEstimate& layer) {
   return static_cast<double>(layer.parameter_bytes) + static_cast<double>(layer.activation_bytes);
 }
 
-double macs_of(const LayerEstimate& layer) {
+double layer_macs(const LayerEstimate& layer) {
   return static_cast<double>(layer.macs);
 }
 
@@ -32,20 +32,20 @@ double activation_bytes_of(const LayerEstimate& layer) {
 }
 
 double intensity_of(const LayerEstimate& layer) {
-  return macs_of(layer) / bytes_of(layer);
+  return layer_macs(layer) / layer_bytes(layer);
 }
 
-double sum_of(const Layers& layers, const Figure& figure) {
+double sum_of(const Layers& layers, const LayerFigure& figure) {
   double sum = 0;
   for (const LayerEstimate& layer : layers) sum += figure(layer);
   return sum;
 }
 
-const LayerEstimate& most(const Layers& layers, const Figure& figure) {
+const LayerEstimate& most(const Layers& layers, const LayerFigure& figure) {
   return *std::ranges::max_element(layers, {}, figure);
 }
 
-Layers largest(Layers layers, const Figure& figure) {
+Layers largest(Layers layers, const LayerFigure& figure) {
   std::ranges::stable_sort(layers, std::greater<>{}, figure);
   std::erase_if(layers, [&](const LayerEstimate& layer) { return figure(layer) <= 0; });
   if (layers.size() > kNamedLayers) layers.resize(kNamedLayers);
@@ -66,7 +66,7 @@ std::string mac_text(double macs) {
 }
 
 // "'fc' (7.81 MiB, 45 %), 'conv1' (3.06 MiB, 18 %)"
-std::string listed(const Layers& layers, const Figure& figure,
+std::string listed(const Layers& layers, const LayerFigure& figure,
                    const std::function<std::string(double)>& text) {
   const double whole = sum_of(layers, figure);
   std::vector<std::string> parts;
@@ -86,17 +86,17 @@ struct Case {
 };
 
 std::string bytes_listed(const Case& model) {
-  return listed(model.layers, bytes_of, with_binary_unit);
+  return listed(model.layers, layer_bytes, with_binary_unit);
 }
 
 std::string macs_listed(const Case& model) {
-  return listed(model.layers, macs_of, mac_text);
+  return listed(model.layers, layer_macs, mac_text);
 }
 
 // Fewer MACs for each byte or, with as many, more bytes.
 bool comes_first(const LayerEstimate& one, const LayerEstimate& other) {
   if (intensity_of(one) != intensity_of(other)) return intensity_of(one) < intensity_of(other);
-  return bytes_of(one) > bytes_of(other);
+  return layer_bytes(one) > layer_bytes(other);
 }
 
 // The layer with the fewest MACs for each byte, among those that move enough to be worth the
@@ -105,7 +105,7 @@ const LayerEstimate& least_intense(const Case& model) {
   const double average = model.bytes / static_cast<double>(model.layers.size());
   const LayerEstimate* least = nullptr;
   for (const LayerEstimate& layer : model.layers) {
-    const bool matters = bytes_of(layer) >= 0.5 * average;
+    const bool matters = layer_bytes(layer) >= 0.5 * average;
     if (matters && (!least || comes_first(layer, *least))) least = &layer;
   }
   return *least;
@@ -193,11 +193,11 @@ std::string slow_cores_text(const Case& model) {
 
 std::string overhead_text(const Case& model) {
   const double count = static_cast<double>(model.layers.size());
-  const LayerEstimate& least = *std::ranges::min_element(model.layers, {}, bytes_of);
+  const LayerEstimate& least = *std::ranges::min_element(model.layers, {}, layer_bytes);
   return fmt::format(
       "Framework overhead: {} layer{}, {:.3g} ms each on average, though {} moves only {}.",
       model.layers.size(), model.layers.size() == 1 ? "" : "s", model.summary.latency_ms / count,
-      quoted(least), with_binary_unit(bytes_of(least)));
+      quoted(least), with_binary_unit(layer_bytes(least)));
 }
 
 std::vector<std::string> compute_bound_advice(const Case& model) {
@@ -206,7 +206,7 @@ std::vector<std::string> compute_bound_advice(const Case& model) {
   advice.push_back("Poor locality: " + intensity_text(model, least_intense(model)) +
                    "; look at how it walks its memory.");
   advice.push_back(overhead_text(model));
-  const LayerEstimate& heaviest = most(model.layers, model.macs > 0 ? macs_of : bytes_of);
+  const LayerEstimate& heaviest = most(model.layers, model.macs > 0 ? layer_macs : layer_bytes);
   advice.push_back(fmt::format("Quantise or accelerate, {} first: {}.", quoted(heaviest),
                                precision_text(model)));
   return advice;

@@ -9,7 +9,7 @@ namespace assay {
 
 namespace {
 
-std::vector<std::string> header() {
+std::vector<std::string> count_header() {
   std::vector<std::string> names = {"name", "op", "output_shape"};
   for (const auto& column : figure_columns()) names.emplace_back(column.name);
   names.insert(names.end(), {"share", "answer", "note"});
@@ -33,7 +33,7 @@ std::vector<std::string> cells_of(const LayerCost& layer, const CostTotals& tota
 }  // namespace
 
 std::string count_csv(const CountResult& result, const CountTableOptions& options) {
-  std::string text = csv_line(header());
+  std::string text = csv_line(count_header());
   for (const LayerCost* layer : chosen_layers(result, options, false)) {
     text += csv_line(cells_of(*layer, result.cost.totals));
   }

@@ -28,7 +28,7 @@ std::vector<CsvFigure> csv_figures(const Device& device) {
   return all;
 }
 
-std::string header() {
+std::string device_header() {
   const Device any;
   std::vector<std::string> cells = {"id", "name", "kind"};
   for (const CsvFigure& one : csv_figures(any)) {
@@ -54,7 +54,7 @@ std::string row(const Device& device) {
 }  // namespace
 
 std::string devices_csv(std::span<const Device> devices) {
-  std::string text = header();
+  std::string text = device_header();
   for (const Device& device : devices) text += row(device);
   return text;
 }

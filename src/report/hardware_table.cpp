@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 // Breaks a sentence between words; lines after the first are indented like its first word.
-std::string wrapped(std::string_view mark, const std::string& sentence) {
+std::string marked_lines(std::string_view mark, const std::string& sentence) {
   const std::string indent(display_width(mark), ' ');
   std::string text;
   std::string line(mark);
@@ -30,7 +30,7 @@ std::string wrapped(std::string_view mark, const std::string& sentence) {
 
 std::string list_of(std::string_view title, const std::vector<std::string>& sentences) {
   std::string text = fmt::format("\n{}\n", title);
-  for (const std::string& sentence : sentences) text += wrapped("- ", sentence);
+  for (const std::string& sentence : sentences) text += marked_lines("- ", sentence);
   return text;
 }
 
@@ -41,10 +41,11 @@ std::string line(std::string_view what, const std::string& figure) {
 std::string clamp_warning(const HardwareSummary& summary) {
   std::string text;
   if (summary.is_latency_clamped) {
-    text += wrapped("! ", "The latency was raised to 1e-9 s: the rates above mean nothing.");
+    text += marked_lines("! ", "The latency was raised to 1e-9 s: the rates above mean nothing.");
   }
   if (summary.is_bandwidth_clamped) {
-    text += wrapped("! ", "The bandwidth was raised to 1e-9 GB/s: the utilisation means nothing.");
+    text +=
+        marked_lines("! ", "The bandwidth was raised to 1e-9 GB/s: the utilisation means nothing.");
   }
   return text;
 }
@@ -70,9 +71,10 @@ std::string short_class(const HardwareSummary& summary) {
 std::string device_notes(const std::vector<DeviceComparisonRow>& rows) {
   std::string text;
   for (const auto& row : rows) {
-    if (!row.device.note.empty()) text += wrapped("- ", row.device.name + ": " + row.device.note);
+    if (!row.device.note.empty())
+      text += marked_lines("- ", row.device.name + ": " + row.device.note);
     if (row.summary.is_bandwidth_clamped) {
-      text += wrapped("! ", row.device.name + ": its bandwidth was raised to 1e-9 GB/s.");
+      text += marked_lines("! ", row.device.name + ": its bandwidth was raised to 1e-9 GB/s.");
     }
   }
   return text;
@@ -107,8 +109,8 @@ std::string hardware_summary_table(const HardwareSummary& summary,
       line("intensity",
            any_rate_text(summary.arithmetic_intensity_macs_per_byte) + " MACs per byte") +
       roofline_lines(summary) + clamp_warning(summary);
-  text += "\n" + wrapped("", reading.sentence);
-  for (const std::string& advice : reading.advice) text += wrapped("- ", advice);
+  text += "\n" + marked_lines("", reading.sentence);
+  for (const std::string& advice : reading.advice) text += marked_lines("- ", advice);
   return text + list_of("What this leaves out:", hardware_summary_limits());
 }
 
@@ -130,7 +132,7 @@ std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows
   }
   std::string text = table.render(kTableWidth) + "\n";
   if (!rows.empty()) {
-    text += wrapped(
+    text += marked_lines(
         "", fmt::format("Utilisation: the bandwidth of one run in {}, compared with each device; "
                         "low: compute-bound or inefficient access. Roofline: the time to move "
                         "every byte at the device's bandwidth or, if that takes longer, to do "

@@ -10,7 +10,7 @@ namespace assay {
 
 namespace {
 
-std::vector<std::string> header() {
+std::vector<std::string> profile_header() {
   std::vector<std::string> names = {"name", "op", "output_shape"};
   for (const auto& column : figure_columns()) names.emplace_back(column.name);
   names.insert(names.end(),
@@ -45,7 +45,7 @@ std::vector<std::string> cells_of(const ProfileRow& row) {
 }  // namespace
 
 std::string profile_csv(const Profile& profile, const ProfileReportOptions& options) {
-  std::string text = csv_line(header());
+  std::string text = csv_line(profile_header());
   for (const ProfileRow& row : profile_rows(profile, options)) text += csv_line(cells_of(row));
   return text;
 }

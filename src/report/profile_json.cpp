@@ -6,9 +6,9 @@
 namespace assay {
 
 Json options_json(const Profile& profile) {
-  return {{"engine", name(profile.program.engine)},
-          {"threads", profile.program.threads},
-          {"pinned", profile.program.pin_threads},
+  return {{"engine", profile.program.engine},
+          {"threads", profile.program.cpu.threads},
+          {"pinned", profile.program.cpu.pin_threads},
           {"optimize_for", name(profile.program.optimize_for)},
           {"batch", profile.batch},
           {"seed", profile.seed}};

@@ -29,9 +29,10 @@ std::string sample_text(const Measurement& measured) {
 }  // namespace
 
 std::string setting_text(const Profile& profile) {
-  return fmt::format("batch {}, {} {}{}, {} engine for {}", profile.batch, profile.program.threads,
-                     profile.program.threads == 1 ? "thread" : "threads",
-                     profile.program.pin_threads ? "" : " not pinned", name(profile.program.engine),
+  return fmt::format("batch {}, {} {}{}, {} engine for {}", profile.batch,
+                     profile.program.cpu.threads,
+                     profile.program.cpu.threads == 1 ? "thread" : "threads",
+                     profile.program.cpu.pin_threads ? "" : " not pinned", profile.program.engine,
                      name(profile.program.optimize_for));
 }
 

@@ -49,8 +49,8 @@ std::string run_json(const RunReport& report) {
   json.field("schema", "assay.run/1");
   json.field("provenance", "measured");
   json.field("model", model_json(result.model));
-  json.field("options", {{"engine", name(result.program.engine)},
-                         {"threads", result.program.threads},
+  json.field("options", {{"engine", result.program.engine},
+                         {"threads", result.program.cpu.threads},
                          {"seed", result.seed}});
   json.field("compile_ms", result.compile_ms);
   json.field("run_ms", result.run_ms);

@@ -76,9 +76,9 @@ std::string run_table(const RunReport& report) {
   return headline(result.model) + "\n" +
          labelled("run", fmt::format("{} after {} of compiling; {} {}, {} engine",
                                      duration_text(result.run_ms), duration_text(result.compile_ms),
-                                     result.program.threads,
-                                     result.program.threads == 1 ? "thread" : "threads",
-                                     name(result.program.engine))) +
+                                     result.program.cpu.threads,
+                                     result.program.cpu.threads == 1 ? "thread" : "threads",
+                                     result.program.engine)) +
          "\n" + outputs_table(result.outputs) + checks_table(report) + files_text(report.files);
 }
 

@@ -12,7 +12,7 @@ namespace assay {
 
 namespace {
 
-std::string number(const std::optional<double>& value) {
+std::string optional_number(const std::optional<double>& value) {
   return value ? fmt::format("{:.9g}", *value) : "";
 }
 
@@ -22,7 +22,8 @@ std::string operator_profile_csv(const HardwareProfile& profile) {
   std::string text = csv_line(std::array<std::string, 3>{"operator", "latency_ms", "memory_kb"});
   for (const OperatorProfile& row : profile.operator_profile) {
     text += csv_line(std::array<std::string, 3>{without_control_characters(row.operator_name),
-                                                number(row.latency_ms), number(row.memory_kb)});
+                                                optional_number(row.latency_ms),
+                                                optional_number(row.memory_kb)});
   }
   return text;
 }
@@ -32,7 +33,7 @@ std::string hardware_totals_csv(const HardwareProfile& profile) {
   std::vector<std::string> row;
   for (const auto& [key, value] : total_figures(profile.totals)) {
     header.emplace_back(key);
-    row.push_back(number(value));
+    row.push_back(optional_number(value));
   }
   return csv_line(header) + csv_line(row);
 }

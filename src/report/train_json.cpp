@@ -32,7 +32,7 @@ Json options_json(const TrainReport& report) {
           {"seed", options.seed},
           {"shuffle", options.shuffle},
           {"early_stop", options.patience},
-          {"engine", name(options.program.engine)},
+          {"engine", options.program.engine},
           {"optimize_for", name(options.program.optimize_for)},
           {"threads", report.result.threads}};
 }

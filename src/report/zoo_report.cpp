@@ -2,9 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.h"
+#include "report/json_parts.h"
 #include "report/text_table.h"
 
 namespace assay {
@@ -38,7 +37,6 @@ std::string zoo_table(std::span<const ZooRow> rows) {
 }
 
 std::string zoo_json(std::span<const ZooRow> rows) {
-  using Json = nlohmann::ordered_json;
   Json networks = Json::array();
   for (const auto& [entry, totals] : rows) {
     Json parameters = Json::array();

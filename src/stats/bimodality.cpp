@@ -13,7 +13,7 @@ namespace assay::stats {
 
 namespace {
 
-constexpr std::size_t kFewestSamples = 40;
+constexpr std::size_t kFewestForModes = 40;
 constexpr double kSmallestShare = 0.1;
 constexpr std::size_t kTrimmedPart = 50;  // one in so many, at either end, has no say in the split
 constexpr double kSmallestGap = 0.01;     // between the modes, relative to the lower
@@ -165,7 +165,7 @@ double dip(std::span<const double> ascending) {
 }
 
 Modes find_modes(std::span<const double> samples) {
-  if (samples.size() < kFewestSamples) return {};
+  if (samples.size() < kFewestForModes) return {};
   const auto ascending = sorted(samples);
   const std::size_t trimmed = ascending.size() / kTrimmedPart;
   const auto core =

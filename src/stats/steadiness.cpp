@@ -12,7 +12,7 @@ namespace assay::stats {
 
 namespace {
 
-constexpr std::size_t kFewestSamples = 40;
+constexpr std::size_t kFewestForDrift = 40;
 constexpr std::size_t kSlopeBlocks = 24;
 // 1 % critical values: of a normal, and of the largest excursion of a Brownian bridge (Kolmogorov).
 constexpr double kTrendScore = 2.576;
@@ -129,7 +129,7 @@ bool is_rather_a_step(const Fit& line, const Fit& step, double count) {
 }  // namespace
 
 SteadinessTest test_steadiness(std::span<const double> samples, double smallest_change) {
-  if (samples.size() < kFewestSamples) return {};
+  if (samples.size() < kFewestForDrift) return {};
   const auto ranks = centred_ranks(samples);
   if (!(sum_of_squares(ranks) > 0)) return {};
   const Fit line = fit_line(ranks);

@@ -6,8 +6,8 @@ namespace assay {
 
 namespace {
 
-constexpr std::string_view kSchema = "assay.calibration/1";
-constexpr std::string_view kCommand = "assay fit";
+constexpr std::string_view kCalibrationSchema = "assay.calibration/1";
+constexpr std::string_view kCalibrationCommand = "assay fit";
 
 double amount(const JsonReader& reader, const char* path) {
   const Json& value = reader.at(path);
@@ -18,9 +18,9 @@ double amount(const JsonReader& reader, const char* path) {
 }  // namespace
 
 Calibration parse_calibration_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, kCommand);
+  const Json root = parsed_json(text, described_as, kCalibrationCommand);
   const JsonReader reader(root, described_as);
-  reader.check_schema(kSchema, "calibration", kCommand);
+  reader.check_schema(kCalibrationSchema, "calibration", kCalibrationCommand);
   Calibration calibration{.measured_at = reader.text("measured_at"),
                           .ceilings_of = reader.text("ceilings_of"),
                           .threads = reader.small_count("threads"),

@@ -6,8 +6,8 @@ namespace assay {
 
 namespace {
 
-constexpr std::string_view kSchema = "assay.machine/1";
-constexpr std::string_view kCommand = "assay machine --json";
+constexpr std::string_view kMachineSchema = "assay.machine/1";
+constexpr std::string_view kMachineCommand = "assay machine --json";
 
 Topology topology_of(const JsonReader& reader) {
   Topology topology;
@@ -91,9 +91,9 @@ Ceilings ceilings_of(const JsonReader& reader) {
 }  // namespace
 
 Machine parse_machine_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, kCommand);
+  const Json root = parsed_json(text, described_as, kMachineCommand);
   const JsonReader reader(root, described_as);
-  reader.check_schema(kSchema, "machine", kCommand);
+  reader.check_schema(kMachineSchema, "machine", kMachineCommand);
   return {.measured_at = reader.text("measured_at"),
           .topology = topology_of(reader),
           .surroundings = surroundings_of(reader),

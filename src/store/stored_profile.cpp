@@ -7,15 +7,15 @@ namespace assay {
 
 namespace {
 
-constexpr std::string_view kSchema = "assay.profile/";
-constexpr std::string_view kCommand = "assay profile --json";
+constexpr std::string_view kProfileSchema = "assay.profile/";
+constexpr std::string_view kProfileCommand = "assay profile --json";
 
 }  // namespace
 
 StoredProfile parse_profile_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, kCommand);
+  const Json root = parsed_json(text, described_as, kProfileCommand);
   const JsonReader reader(root, described_as);
-  reader.check_schema(kSchema, "profile", kCommand);
+  reader.check_schema(kProfileSchema, "profile", kProfileCommand);
   StoredProfile stored;
   stored.model = reader.text("model/name");
   stored.samples_ms = reader.rates("latency/samples_ms");

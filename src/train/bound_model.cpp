@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::train {
 
 namespace {
 
@@ -106,4 +106,4 @@ Tensor fitted_samples(const Tensor& samples, const BoundModel& model) {
   return Tensor(samples.type(), model.input_dims, heap_storage(std::move(filled)));
 }
 
-}  // namespace assay
+}  // namespace assay::train

@@ -7,7 +7,7 @@
 #include "assay/dataset.h"
 #include "assay/infer.h"
 
-namespace assay {
+namespace assay::train {
 
 struct BoundModel {
   Inferred model = {};
@@ -23,4 +23,4 @@ BoundModel bind_to_data(const Graph& graph, const Dataset& data, std::int64_t ba
 // The batch in the shape that the model takes, filled up with its first sample.
 Tensor fitted_samples(const Tensor& samples, const BoundModel& model);
 
-}  // namespace assay
+}  // namespace assay::train

@@ -13,7 +13,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::train {
 
 namespace {
 
@@ -223,4 +223,4 @@ Checkpoint read_checkpoint(const std::filesystem::path& path, const TrainingSetu
           .best = arrays.take_list("best")};
 }
 
-}  // namespace assay
+}  // namespace assay::train

@@ -11,7 +11,7 @@
 
 #include "assay/train.h"
 
-namespace assay {
+namespace assay::train {
 
 // What must be alike for training to go on, each with a name for people.
 using TrainingSetup = std::vector<std::pair<std::string, std::string>>;
@@ -30,4 +30,4 @@ void write_checkpoint(const Checkpoint& checkpoint, const std::filesystem::path&
 // Refuses a checkpoint of another training by what differs first.
 Checkpoint read_checkpoint(const std::filesystem::path& path, const TrainingSetup& setup);
 
-}  // namespace assay
+}  // namespace assay::train

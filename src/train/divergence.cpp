@@ -8,7 +8,7 @@
 #include "assay/infer.h"
 #include "train/weights.h"
 
-namespace assay {
+namespace assay::train {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::string first_not_finite_in(const Graph& model, const TrainingStep& step,
   return fmt::format("the update of '{}'", step.state[*after].name);
 }
 
-}  // namespace assay
+}  // namespace assay::train

@@ -7,7 +7,7 @@
 #include "assay/program.h"
 #include "assay/training_step.h"
 
-namespace assay {
+namespace assay::train {
 
 // Runs the step once more from the state before it, with everything it computes to be looked at.
 // In words: "the output of layer 'conv2'", "the gradient at layer 'conv1'".
@@ -15,4 +15,4 @@ std::string first_not_finite_in(const Graph& model, const TrainingStep& step,
                                 std::span<const Tensor> state, std::span<const Tensor> inputs,
                                 const ProgramOptions& options);
 
-}  // namespace assay
+}  // namespace assay::train

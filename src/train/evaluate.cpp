@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::train;
+
 namespace {
 
 // Sums up over batches.

@@ -7,6 +7,8 @@
 
 namespace assay {
 
+using namespace assay::train;
+
 namespace {
 
 void check_at_least(const char* what, std::int64_t value, std::int64_t smallest) {
@@ -71,7 +73,7 @@ void check_train_options(const TrainOptions& options, bool has_validation) {
   }
 }
 
-double learning_rate_at(const TrainOptions& options, std::int64_t step, std::int64_t steps) {
+double train::learning_rate_at(const TrainOptions& options, std::int64_t step, std::int64_t steps) {
   if (options.schedule == Schedule::Constant) return options.learning_rate;
   const double done = static_cast<double>(step) / static_cast<double>(steps);
   return options.learning_rate * 0.5 * (1 + std::cos(std::numbers::pi * done));

@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::train {
 
 namespace {
 
@@ -76,4 +76,4 @@ Tensor target_of(Loss loss, const Tensor& labels, std::int64_t outputs) {
   return Tensor::of_float({labels.elements(), outputs}, target);
 }
 
-}  // namespace assay
+}  // namespace assay::train

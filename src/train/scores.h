@@ -8,7 +8,7 @@
 #include "assay/graph.h"
 #include "assay/training_step.h"
 
-namespace assay {
+namespace assay::train {
 
 enum class ScoreKind { Scores, Probabilities, Logarithms };
 // By the op that makes the model's first output.
@@ -23,4 +23,4 @@ std::int64_t count_correct(const Tensor& scores, std::span<const std::int64_t> l
 // What the loss takes beside the scores: class numbers, or 1 for the class and 0 for others.
 Tensor target_of(Loss loss, const Tensor& labels, std::int64_t outputs);
 
-}  // namespace assay
+}  // namespace assay::train

@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::train {
 
 namespace {
 
@@ -33,4 +33,4 @@ void check_precision(std::string_view precision) {
   check_name("precision", precision, std::array<std::string, 4>{"fp32", "fp16", "bf16", "int8"});
 }
 
-}  // namespace assay
+}  // namespace assay::train

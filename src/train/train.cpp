@@ -16,6 +16,8 @@
 
 namespace assay {
 
+using namespace assay::train;
+
 namespace {
 
 // The state is kept every so many steps: whoever looks for the step that went wrong begins there.

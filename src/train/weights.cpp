@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::train {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::optional<std::size_t> first_not_finite(std::span<const Tensor> tensors) {
   return static_cast<std::size_t>(found - tensors.begin());
 }
 
-}  // namespace assay
+}  // namespace assay::train

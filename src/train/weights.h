@@ -9,7 +9,7 @@
 #include "assay/graph.h"
 #include "assay/training_step.h"
 
-namespace assay {
+namespace assay::train {
 
 std::vector<Tensor> initial_state(const TrainingStep& step);
 
@@ -26,4 +26,4 @@ bool is_finite(const Tensor& tensor);
 // The position of the first tensor that holds NaN or an infinity.
 std::optional<std::size_t> first_not_finite(std::span<const Tensor> tensors);
 
-}  // namespace assay
+}  // namespace assay::train

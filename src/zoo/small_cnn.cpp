@@ -6,7 +6,7 @@ namespace assay::zoo {
 
 namespace {
 
-Layer features() {
+Layer small_cnn_features() {
   return Sequential({Conv2d(1, 16, 3, {.padding = 1, .name = "conv1"}), Relu("relu1"),
                      MaxPool2d(2, {.name = "pool1"}),
                      Conv2d(16, 32, 3, {.padding = 1, .name = "conv2"}), Relu("relu2"),
@@ -17,7 +17,7 @@ Graph build_with(const std::string& name, const Layer& read_out, const ZooSettin
   GraphBuilder builder(name);
   const ValueId input =
       builder.input("input", DataType::Float32, Shape{settings.at("batch"), 1, 28, 28});
-  builder.output(read_out(builder, features()(builder, input)), "output");
+  builder.output(read_out(builder, small_cnn_features()(builder, input)), "output");
   return builder.finish();
 }
 

@@ -8,10 +8,10 @@ namespace assay::zoo {
 namespace {
 
 std::string place(std::size_t number) {
-  return "features." + std::to_string(number);
+  return "vgg_features." + std::to_string(number);
 }
 
-Layer features() {
+Layer vgg_features() {
   std::vector<Layer> layers;
   std::size_t number = 0;
   std::int64_t channels = 3;
@@ -35,7 +35,7 @@ Graph build_vgg16(const ZooSettings& settings) {
   const ValueId input =
       builder.input("input", DataType::Float32, Shape{settings.at("batch"), 3, 224, 224});
   const Layer network = Sequential(
-      {features(), Flatten("flatten"), Linear(512 * 7 * 7, 4096, {.name = "classifier.0"}),
+      {vgg_features(), Flatten("flatten"), Linear(512 * 7 * 7, 4096, {.name = "classifier.0"}),
        Relu("classifier.1"), Linear(4096, 4096, {.name = "classifier.3"}), Relu("classifier.4"),
        Linear(4096, 1000, {.name = "classifier.6"})});
   builder.output(network(builder, input), "output");

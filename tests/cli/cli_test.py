@@ -373,10 +373,10 @@ class Profiling(Case):
         self.assertEqual(document["options"]["batch"], 4)
         self.assertAlmostEqual(document["throughput_sps"], 4000 / document["latency_ms"], places=3)
 
-    def test_both_engines(self):
-        for engine in ("onednn", "reference"):
+    def test_engines_and_their_former_names(self):
+        for engine, name in (("cpu", "cpu"), ("onednn", "cpu"), ("reference", "reference")):
             document = self.profile("zoo:small_cnn", "--engine", engine, *QUICK)
-            self.assertEqual(document["options"]["engine"], engine)
+            self.assertEqual(document["options"]["engine"], name)
 
     def test_tables(self):
         for words, title in ((["--ops"], "layers"), (["--steps"], "algorithm"), ([], "layer")):

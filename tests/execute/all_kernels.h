@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "execute/simd/simd.h"
+#include "execute/cpu/simd/simd.h"
 
-namespace assay {
+namespace assay::cpu {
 
 inline std::vector<const SimdKernels*> all_kernels() {
   std::vector<const SimdKernels*> all = {&simd_baseline()};
@@ -16,4 +16,4 @@ inline std::vector<const SimdKernels*> all_kernels() {
   return all;
 }
 
-}  // namespace assay
+}  // namespace assay::cpu

@@ -11,7 +11,7 @@ struct Difference {
   double largest = 0;  // |fast - reference| over the largest |reference| of its output
   std::string where = "";
   bool same_shapes = true;
-  bool same_odd_numbers = true;  // NaN and infinities stand at the same places
+  bool same_non_finite = true;  // NaN and infinities at the same elements
 };
 
 Difference compare_engines(const Graph& graph, const ProgramOptions& options = {},

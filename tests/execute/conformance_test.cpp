@@ -24,14 +24,14 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using Values = std::vector<RuntimeValue>;
+using Values = std::vector<reference::RuntimeValue>;
 
-RuntimeValue as_runtime_value(const onnx::StoredValue& stored) {
+reference::RuntimeValue as_runtime_value(const onnx::StoredValue& stored) {
   switch (stored.kind) {
     case onnx::StoredValue::Kind::Tensor:
       return stored.tensors.front();
     case onnx::StoredValue::Kind::Sequence:
-      return RuntimeValue::Sequence(stored.tensors.begin(), stored.tensors.end());
+      return reference::RuntimeValue::Sequence(stored.tensors.begin(), stored.tensors.end());
     case onnx::StoredValue::Kind::Nothing:
       break;
   }
@@ -39,7 +39,7 @@ RuntimeValue as_runtime_value(const onnx::StoredValue& stored) {
 }
 
 // The data sets were made with numpy, which has no bfloat16: they hold the bits.
-RuntimeValue with_declared_type(RuntimeValue value, const ValueType& type) {
+reference::RuntimeValue with_declared_type(reference::RuntimeValue value, const ValueType& type) {
   const Tensor* tensor = value.tensor();
   const bool is_bits = tensor != nullptr && tensor->type() == DataType::UInt16 &&
                        type.is_tensor() && type.element == DataType::BFloat16;
@@ -70,7 +70,7 @@ Values run_program(Graph graph, const Values& inputs) {
     tensors.push_back(*inputs[i].tensor());
     graph.value(graph.inputs()[i]).type = tensor_type(tensors[i].type(), tensors[i].shape());
   }
-  const auto program = compile(infer_shapes(std::move(graph)), {.engine = Engine::Reference});
+  const auto program = compile(infer_shapes(std::move(graph)), {.engine = "reference"});
   program->set_inputs(tensors);
   program->run();
   const auto results = program->results();
@@ -80,7 +80,7 @@ Values run_program(Graph graph, const Values& inputs) {
 Values run_model(const Graph& graph, const Values& inputs) {
   const bool can_be_program =
       are_tensors(graph, graph.inputs()) && are_tensors(graph, graph.outputs());
-  return can_be_program ? run_program(graph, inputs) : Interpreter(graph).run(inputs);
+  return can_be_program ? run_program(graph, inputs) : reference::Interpreter(graph).run(inputs);
 }
 
 // The tolerances of ONNX's own backend test.
@@ -107,7 +107,8 @@ std::optional<std::string> difference(const Tensor& got, const Tensor& wanted) {
   return std::nullopt;
 }
 
-std::optional<std::string> difference(const RuntimeValue& got, const RuntimeValue& wanted) {
+std::optional<std::string> difference(const reference::RuntimeValue& got,
+                                      const reference::RuntimeValue& wanted) {
   if (got.tensor() != nullptr && wanted.tensor() != nullptr)
     return difference(*got.tensor(), *wanted.tensor());
   const auto* left = got.sequence();

@@ -81,7 +81,7 @@ TEST(TurnDropoutsOn, LeavesOutMasksThatNobodyReads) {
 TEST(TurnDropoutsOn, IsTheSameOnBothEngines) {
   Graph graph = two_dropouts();
   turn_dropouts_on(graph, add_step(graph), 5);
-  const Difference difference = compare_engines(graph, {.threads = 2});
+  const Difference difference = compare_engines(graph, {.cpu = {.threads = 2}});
   EXPECT_LT(difference.largest, 1e-6) << difference.where;
 }
 
@@ -98,12 +98,12 @@ Graph dropouts_of(const Shape& shape, float ratio) {
   return graph;
 }
 
-std::vector<Tensor> results_of(const Graph& graph, Engine engine, int threads,
+std::vector<Tensor> results_of(const Graph& graph, const std::string& engine, int threads,
                                const std::vector<Tensor>& inputs) {
   const auto program =
-      compile(infer_shapes(graph), {.engine = engine, .threads = threads, .pin_threads = false});
+      compile(infer_shapes(graph), {.engine = engine, .cpu = {.threads = threads}});
   for (const StepInfo& step : program->steps()) {
-    EXPECT_EQ(engine == Engine::OneDnn ? step.fell_back : "", "") << step.op;
+    EXPECT_EQ(engine == "cpu" ? step.fell_back : "", "") << step.op;
   }
   program->set_inputs(inputs);
   program->run();
@@ -120,12 +120,12 @@ TEST(TurnDropoutsOn, IsTheSameToTheBitOnBothEnginesAndAnyThreads) {
   std::int64_t step = 0;
   for (const auto& [shape, ratio] : cases) {
     const Graph graph = dropouts_of(shape, ratio);
-    const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
+    const auto program = compile(infer_shapes(graph), {.engine = "reference"});
     auto inputs = random_inputs(program->inputs(), 3);
     inputs[1] = Tensor::of_int64({}, {++step});
-    const auto plain = results_of(graph, Engine::Reference, 1, inputs);
+    const auto plain = results_of(graph, "reference", 1, inputs);
     for (const int threads : {1, 2, 3}) {
-      const auto fast = results_of(graph, Engine::OneDnn, threads, inputs);
+      const auto fast = results_of(graph, "cpu", threads, inputs);
       EXPECT_EQ(fast[0], plain[0]) << ratio << " on " << threads;
       EXPECT_LT(compare_results(fast, plain).largest, 1e-6) << ratio << " on " << threads;
     }
@@ -143,8 +143,8 @@ TEST(DropoutGradient, OfATrainingOneWithASeedIsTheSameOnBothEngines) {
                  "y");
   const Graph both = with_gradient_of_input(builder.finish());
   const auto inputs = random_inputs(compile(infer_shapes(both))->inputs(), 3);
-  const auto fast = results_of(both, Engine::OneDnn, 2, inputs);
-  const auto plain = results_of(both, Engine::Reference, 1, inputs);
+  const auto fast = results_of(both, "cpu", 2, inputs);
+  const auto plain = results_of(both, "reference", 1, inputs);
   EXPECT_EQ(fast[0], plain[0]);
   EXPECT_LT(compare_results(fast, plain).largest, 1e-6);
   EXPECT_GT(std::ranges::count(plain[0].to_double(), 0.0), 300);

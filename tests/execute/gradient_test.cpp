@@ -394,7 +394,7 @@ TEST(Gradient, IsTheSameOnBothEngines) {
     for (const ValueGradient& pair : both.gradients) {
       if (pair.gradient.is_valid()) both.graph.add_output(pair.gradient);
     }
-    const Difference difference = compare_engines(both.graph, {.threads = 2});
+    const Difference difference = compare_engines(both.graph, {.cpu = {.threads = 2}});
     EXPECT_TRUE(difference.same_shapes) << model;
     // Squares of what a layer norm made hardly change: its gradients are what cancelling leaves.
     EXPECT_LT(difference.largest, 1e-3) << model << ": " << difference.where;
@@ -457,8 +457,8 @@ TEST(GatherGradient, RefusesAnIndexOutsideOnBothEngines) {
       "GatherGradient",
       {tensor_type(DataType::Int64, Shape{2}), tensor_type(DataType::Float32, Shape{2, 8000})},
       {{"axis", std::int64_t{0}}, {"input_dims", Ints{3, 8000}}});
-  for (const Engine engine : {Engine::Reference, Engine::OneDnn}) {
-    const auto program = compile(infer_shapes(graph), {.engine = engine, .threads = 2});
+  for (const std::string engine : {"reference", "cpu"}) {
+    const auto program = compile(infer_shapes(graph), {.engine = engine, .cpu = {.threads = 2}});
     auto inputs = random_inputs(program->inputs(), 5);
     inputs[0] = Tensor::of_int64({2}, {1, 3});
     program->set_inputs(inputs);
@@ -499,7 +499,7 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
     for (const Shape& shape : inputs) types.push_back(tensor_type(DataType::Float32, shape));
     const Graph graph = own_op(op, types, std::move(attributes));
     try {
-      const auto program = compile(infer_shapes(graph), {.engine = Engine::Reference});
+      const auto program = compile(infer_shapes(graph), {.engine = "reference"});
       program->set_inputs(random_inputs(program->inputs()));
       program->run();
     } catch (const Error& error) {
@@ -582,6 +582,19 @@ std::string refusal(const Case& one) {
 TEST(Gradient, NamesWhatHasNone) {
   EXPECT_THAT(refusal(unary("Floor")), testing::HasSubstr("Floor ('op')"));
   EXPECT_THAT(refusal(with_all("Pad", "Round", {Shape{2}})), testing::HasSubstr("Round ('op')"));
+}
+
+TEST(Gradient, OfASplitNeedsAllItsParts) {
+  GraphBuilder builder("parts");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{2, 6});
+  const auto parts = builder.node_with_outputs("Split", "split", {x}, 2, {});
+  builder.output(parts[0], "y");
+  Graph graph = builder.finish();
+  graph.node(NodeId{0}).outputs[1] = ValueId{};
+  graph = infer_shapes(std::move(graph)).graph;
+  const ValueId loss = add_sum_of_squares(graph);
+  EXPECT_THAT([&] { differentiate(infer_shapes(graph), loss, std::vector{x}); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("its output 1 is left out")));
 }
 
 TEST(Gradient, IsMissingWhereTheLossDoesNotDepend) {

@@ -1,5 +1,5 @@
 // Convolutions of our own against the sum that defines them, in double precision.
-#include "execute/onednn/own_convolution.h"
+#include "execute/cpu/kernels/own_convolution.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "execute/all_kernels.h"
-#include "execute/onednn/patch_product.h"
-#include "execute/onednn/row_winograd.h"
-#include "execute/onednn/trained_winograd.h"
-#include "execute/onednn/winograd.h"
+#include "execute/cpu/kernels/patch_product.h"
+#include "execute/cpu/kernels/row_winograd.h"
+#include "execute/cpu/kernels/trained_winograd.h"
+#include "execute/cpu/kernels/winograd.h"
 
-namespace assay::onednn {
+namespace assay::cpu {
 namespace {
 
 struct Sizes {
@@ -83,19 +83,19 @@ double sum_at(const Sizes& sizes, const WindowGrid& grid, const Data& data, std:
 }
 
 void expect_defining_sum(const OwnConvolution& convolution, const Sizes& sizes,
-                         const ConvolutionEnding& ending, double tolerance) {
+                         const Epilogue& epilogue, double tolerance) {
   const WindowGrid grid = grid_of(sizes);
   const Data data = random_data(sizes, grid);
   std::vector<float> packed(convolution.weight_floats());
   convolution.pack_weights(data.weights.data(), packed.data());
-  std::vector<float> scratch(convolution.scratch_floats(), std::nanf(""));
+  std::vector<float> workspace(convolution.workspace_floats(), std::nanf(""));
   std::vector<float> result = data.addend;  // in place, where something is added
   convolution.run({.source = data.source.data(),
                    .weights = packed.data(),
                    .bias = data.bias.data(),
-                   .addend = ending.adds ? result.data() : nullptr,
+                   .addend = epilogue.adds ? result.data() : nullptr,
                    .result = result.data(),
-                   .scratch = scratch.data()});
+                   .workspace = workspace.data()});
   const double scale = std::sqrt(static_cast<double>(sizes.channels * grid.taps()));
   std::size_t at = 0;
   for (std::int64_t image = 0; image < sizes.images; ++image) {
@@ -103,9 +103,9 @@ void expect_defining_sum(const OwnConvolution& convolution, const Sizes& sizes,
       for (std::int64_t x = 0; x < grid.axes[2].output; ++x) {
         for (std::int64_t output = 0; output < sizes.outputs; ++output, ++at) {
           double wanted = sum_at(sizes, grid, data, image, y, x, output);
-          if (ending.adds) wanted += static_cast<double>(data.addend[at]);
-          wanted = std::fmin(std::fmax(wanted, static_cast<double>(ending.low)),
-                             static_cast<double>(ending.high));
+          if (epilogue.adds) wanted += static_cast<double>(data.addend[at]);
+          wanted = std::fmin(std::fmax(wanted, static_cast<double>(epilogue.low)),
+                             static_cast<double>(epilogue.high));
           ASSERT_NEAR(static_cast<double>(result[at]), wanted, tolerance * scale)
               << "image " << image << " row " << y << " column " << x << " output " << output;
         }
@@ -114,21 +114,21 @@ void expect_defining_sum(const OwnConvolution& convolution, const Sizes& sizes,
   }
 }
 
-// With every ending and instruction set; `make(ending, kernels)` plans the convolution.
+// With every epilogue and instruction set; `make(epilogue, kernels)` plans the convolution.
 template <typename Make>
 void expect_defining_sums(const Sizes& sizes, double tolerance, const Make& make) {
-  const ConvolutionEnding endings[] = {
+  const Epilogue epilogues[] = {
       {}, {.adds = false, .low = 0}, {.adds = true, .low = -1, .high = 1}};
-  for (const ConvolutionEnding& ending : endings) {
+  for (const Epilogue& epilogue : epilogues) {
     for (const SimdKernels* kernels : all_kernels()) {
-      expect_defining_sum(make(ending, *kernels), sizes, ending, tolerance);
+      expect_defining_sum(make(epilogue, *kernels), sizes, epilogue, tolerance);
     }
   }
 }
 
-Winograd winograd_of(const Sizes& sizes, std::size_t tile, const ConvolutionEnding& ending,
-                     int threads, const SimdKernels& kernels) {
-  return Winograd(tile, grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, ending,
+Winograd winograd_of(const Sizes& sizes, std::size_t tile, const Epilogue& epilogue, int threads,
+                     const SimdKernels& kernels) {
+  return Winograd(tile, grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, epilogue,
                   threads, kernels);
 }
 
@@ -158,8 +158,8 @@ TEST(OwnConvolution, WinogradEqualsTheDefiningSum) {
   for (const Sizes& sizes : kThreeByThree) {
     for (const std::size_t tile : {2u, 4u}) {
       for (const int threads : {1, 2, 3}) {
-        expect_defining_sums(sizes, tile == 2 ? 6e-6 : 3e-5, [&](auto& ending, auto& kernels) {
-          return winograd_of(sizes, tile, ending, threads, kernels);
+        expect_defining_sums(sizes, tile == 2 ? 6e-6 : 3e-5, [&](auto& epilogue, auto& kernels) {
+          return winograd_of(sizes, tile, epilogue, threads, kernels);
         });
       }
     }
@@ -194,12 +194,12 @@ std::vector<float> run_trained(const TrainedWinograd& convolution, const std::ve
                                const std::vector<float>& weights, std::size_t results) {
   std::vector<float> packed(convolution.weight_floats());
   convolution.pack_weights(weights.data(), packed.data());
-  std::vector<float> scratch(convolution.scratch_floats(), std::nanf(""));
+  std::vector<float> workspace(convolution.workspace_floats(), std::nanf(""));
   std::vector<float> result(results, std::nanf(""));
   convolution.run({.source = source.data(),
                    .weights = packed.data(),
                    .result = result.data(),
-                   .scratch = scratch.data()});
+                   .workspace = workspace.data()});
   return result;
 }
 
@@ -296,8 +296,9 @@ TEST_P(TrainedWinogradTest, EqualsTheDefiningSumBack) {
                     const SimdKernels& kernels) {
     const Data data = random_data(sizes, grid);
     const auto wanted = gradients_of_images(sizes, grid, data.addend, data.weights);
-    const TrainedWinograd convolution(TrainedWinograd::Direction::Back, tile, grid, sizes.images,
-                                      sizes.channels, sizes.outputs, block, {}, threads, kernels);
+    const TrainedWinograd convolution(TrainedWinograd::Direction::Backward, tile, grid,
+                                      sizes.images, sizes.channels, sizes.outputs, block, {},
+                                      threads, kernels);
     const auto source =
         rearranged(data.addend, sizes.images, sizes.outputs, GetParam(), To::Blocks);
     const auto result =
@@ -320,9 +321,9 @@ TEST(OwnConvolution, WinogradCountsWhatItExecutes) {
   EXPECT_EQ(winograd.flops(), tiles * (2 * 36 * 16 * 32 + 12 * 19 * 16 + 10 * 13 * 32));
 }
 
-RowWinograd row_winograd_of(const Sizes& sizes, const ConvolutionEnding& ending, int threads,
+RowWinograd row_winograd_of(const Sizes& sizes, const Epilogue& epilogue, int threads,
                             const SimdKernels& kernels) {
-  return RowWinograd(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, ending, threads,
+  return RowWinograd(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, epilogue, threads,
                      kernels);
 }
 
@@ -331,8 +332,8 @@ TEST(OwnConvolution, WinogradAlongRowsEqualsTheDefiningSum) {
   all.push_back({.images = 2, .channels = 300, .outputs = 33, .height = 4, .width = 5});
   for (const Sizes& sizes : all) {
     for (const int threads : {1, 2, 3}) {
-      expect_defining_sums(sizes, 6e-6, [&](auto& ending, auto& kernels) {
-        return row_winograd_of(sizes, ending, threads, kernels);
+      expect_defining_sums(sizes, 6e-6, [&](auto& epilogue, auto& kernels) {
+        return row_winograd_of(sizes, epilogue, threads, kernels);
       });
     }
   }
@@ -383,8 +384,8 @@ TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {
                  .dilation = 2});
   for (const Sizes& sizes : all) {
     for (const int threads : {1, 2}) {
-      expect_defining_sums(sizes, 6e-6, [&](auto& ending, auto& kernels) {
-        return PatchProduct(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, ending,
+      expect_defining_sums(sizes, 6e-6, [&](auto& epilogue, auto& kernels) {
+        return PatchProduct(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, epilogue,
                             threads, kernels);
       });
     }
@@ -392,4 +393,4 @@ TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {
 }
 
 }  // namespace
-}  // namespace assay::onednn
+}  // namespace assay::cpu

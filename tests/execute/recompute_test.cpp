@@ -45,7 +45,7 @@ std::int64_t planned_bytes(const Graph& graph) {
   return plan_memory(infer_shapes(graph)).arena_bytes;
 }
 
-// The graph in so many pieces, which must give what the whole does.
+// The graph in `pieces`, which must give what the whole does.
 Recomputed checked(const Differentiated& training, std::size_t pieces) {
   Recomputed less = recompute(training.graph, training.forward_nodes, pieces);
   const auto inputs = inputs_of(training.graph);
@@ -69,7 +69,7 @@ TEST(Recompute, IsTheSameOnBothEngines) {
   const Differentiated training =
       training_of(zoo_model("encoder:layers=2,width=16,heads=2,length=5"));
   const Recomputed less = recompute(training.graph, training.forward_nodes, 3);
-  const Difference difference = compare_engines(less.graph, {.threads = 2});
+  const Difference difference = compare_engines(less.graph, {.cpu = {.threads = 2}});
   EXPECT_TRUE(difference.same_shapes);
   EXPECT_LT(difference.largest, 1e-3) << difference.where;  // as without recomputation
 }

@@ -58,9 +58,9 @@ std::vector<Tensor> results_of(Program& program) {
 
 void expect_equal_engines(const Graph& graph, const std::string& what) {
   const Inferred model = infer_shapes(graph);
-  const auto expected = results_of(*compile(model, {.engine = Engine::Reference}));
+  const auto expected = results_of(*compile(model, {.engine = "reference"}));
   for (const int threads : {1, 2}) {
-    const auto fast = compile(model, {.threads = threads, .pin_threads = false});
+    const auto fast = compile(model, {.cpu = {.threads = threads}});
     const Difference difference = compare_results(results_of(*fast), expected);
     EXPECT_TRUE(difference.same_shapes) << what;
     EXPECT_LT(difference.largest, 2e-5) << what << " " << threads << " " << difference.where;
@@ -130,7 +130,7 @@ TEST_P(RecurrentEngines, GiveTheSameBitsInEveryRun) {
   for (const int threads : {1, 2}) {
     std::vector<std::vector<Tensor>> runs;
     for (int run = 0; run < 3; ++run) {
-      const auto program = compile(model, {.threads = threads, .pin_threads = false});
+      const auto program = compile(model, {.cpu = {.threads = threads}});
       runs.push_back(results_of(*program));
     }
     for (const auto& results : runs) EXPECT_EQ(compare_results(results, runs[0]).largest, 0);
@@ -141,7 +141,7 @@ TEST_P(RecurrentEngines, GiveTheSameBitsInEveryRun) {
 TEST_P(RecurrentEngines, RunForwardOnce) {
   const RecurrentSetting setting = usual(GetParam());
   const auto program =
-      compile(infer_shapes(with_gradients(recurrent_case(setting))), {.threads = 1});
+      compile(infer_shapes(with_gradients(recurrent_case(setting))), {.cpu = {.threads = 1}});
   EXPECT_EQ(steps_of(*program, setting.op), 1u);
   EXPECT_EQ(steps_of(*program, setting.op == "LSTM" ? "LstmGradient" : "GruGradient"), 1u);
 }
@@ -159,7 +159,7 @@ TEST(RecurrentEnginesApart, AgreeWhereTheGradientFindsNothingKept) {
   const Scene scene = scene_of(one);
   const Inferred whole = infer_shapes(with_gradients(one));
   const Graph graph = recompute(whole.graph, scene.graph.node_count(), 2).graph;
-  const auto program = compile(infer_shapes(graph), {.threads = 1});
+  const auto program = compile(infer_shapes(graph), {.cpu = {.threads = 1}});
   EXPECT_EQ(steps_of(*program, "LstmGradient"), 2u);
   expect_equal_engines(graph, "recomputed");
 }

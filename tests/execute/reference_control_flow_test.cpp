@@ -13,7 +13,7 @@ namespace {
 using test::Body;
 using test::truth;
 using Floats = std::vector<float>;
-using Values = std::vector<RuntimeValue>;
+using Values = std::vector<reference::RuntimeValue>;
 
 Tensor scalar(float number) {
   return Tensor::of_float({}, {number});
@@ -23,7 +23,7 @@ Tensor count(std::int64_t number) {
   return Tensor::of_int64({}, {number});
 }
 
-Floats floats(const RuntimeValue& value) {
+Floats floats(const reference::RuntimeValue& value) {
   return value.tensor()->to_vector<float>();
 }
 
@@ -57,7 +57,8 @@ struct Adding {
 
 TEST(ReferenceLoop, CarriesCollectsAndSeesWhatIsAround) {
   const Graph graph = Adding().graph(1000);
-  const auto results = Interpreter(graph).run({count(3), truth(true), scalar(1), scalar(10)});
+  const auto results =
+      reference::Interpreter(graph).run({count(3), truth(true), scalar(1), scalar(10)});
   EXPECT_EQ(floats(results[0]), Floats{31});
   EXPECT_EQ(floats(results[1]), (Floats{11, 21, 31}));
 }
@@ -65,14 +66,14 @@ TEST(ReferenceLoop, CarriesCollectsAndSeesWhatIsAround) {
 TEST(ReferenceLoop, EndsWhenItsConditionDoes) {
   const Graph graph = Adding().graph(20);
   const auto results =
-      Interpreter(graph).run({count(INT64_MAX), truth(true), scalar(1), scalar(10)});
+      reference::Interpreter(graph).run({count(INT64_MAX), truth(true), scalar(1), scalar(10)});
   EXPECT_EQ(floats(results[1]), (Floats{11, 21}));  // 21 is not below 20, but was computed
 }
 
 TEST(ReferenceLoop, MayRunNotAtAll) {
   // What type nothing would have is known only after inference.
   const Graph graph = infer_shapes(Adding().graph(1000)).graph;
-  const Interpreter interpreter(graph);
+  const reference::Interpreter interpreter(graph);
   for (const auto& [rounds, goes_on] : {std::pair(0, true), std::pair(5, false)}) {
     const auto results = interpreter.run({count(rounds), truth(goes_on), scalar(1), scalar(10)});
     EXPECT_EQ(floats(results[0]), Floats{1});
@@ -105,7 +106,7 @@ TEST(ReferenceLoop, MayStandInALoop) {
                               {{"body", outer.finish()}}),
                  "y");
   const Graph graph = builder.finish();
-  const auto results = Interpreter(graph).run({count(3), count(4)});
+  const auto results = reference::Interpreter(graph).run({count(3), count(4)});
   EXPECT_EQ(floats(results[0]), Floats{(0 + 1 + 2) * (0 + 1 + 2 + 3)});
 }
 
@@ -125,7 +126,7 @@ TEST(ReferenceLoop, MayCarryASequence) {
   builder.output(joined, "y");
   builder.output(builder.node("SequenceLength", "length", {all}), "n");
   const Graph graph = builder.finish();
-  const auto results = Interpreter(graph).run({count(4)});
+  const auto results = reference::Interpreter(graph).run({count(4)});
   EXPECT_EQ(results[0].tensor()->to_int64(), (std::vector<std::int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(results[1].tensor()->to_int64(), std::vector<std::int64_t>{4});
 }
@@ -143,7 +144,7 @@ TEST(ReferenceIf, RunsOneBranchOnly) {
                    {{"then_branch", divides.finish()}, {"else_branch", passes.finish()}}),
       "y");
   const Graph graph = builder.finish();
-  const Interpreter interpreter(graph);
+  const reference::Interpreter interpreter(graph);
   const Tensor zero = Tensor::of_int64({1}, {0});
   EXPECT_EQ(interpreter.run({truth(false), zero})[0].tensor()->to_int64().front(), 0);
   EXPECT_THROW(interpreter.run({truth(true), zero}), Error);
@@ -176,7 +177,8 @@ const Tensor kMatrix = Tensor::of_float({2, 3}, {1, 2, 3, 10, 20, 30});
 
 TEST(ReferenceScan, SlicesStacksAndCarries) {
   const Graph graph = Scanning().graph({});
-  const auto results = Interpreter(graph).run({Tensor::of_float({2}, {0, 0}), kMatrix, scalar(2)});
+  const auto results =
+      reference::Interpreter(graph).run({Tensor::of_float({2}, {0, 0}), kMatrix, scalar(2)});
   EXPECT_EQ(floats(results[0]), (Floats{2 * 6, 2 * 60}));
   EXPECT_EQ(results[1].tensor()->dims(), (std::vector<std::int64_t>{3, 2}));
   EXPECT_EQ(floats(results[1]), (Floats{2, 20, 6, 60, 12, 120}));
@@ -186,7 +188,8 @@ TEST(ReferenceScan, GoesBackwardsAndStacksAlongAnyAxis) {
   const std::vector<std::int64_t> one = {1};
   const Graph graph = Scanning().graph(
       {{"scan_input_directions", one}, {"scan_output_directions", one}, {"scan_output_axes", one}});
-  const auto results = Interpreter(graph).run({Tensor::of_float({2}, {0, 0}), kMatrix, scalar(1)});
+  const auto results =
+      reference::Interpreter(graph).run({Tensor::of_float({2}, {0, 0}), kMatrix, scalar(1)});
   // Sums from the right: 3, 5, 6; put in front of each other: 6, 5, 3.
   EXPECT_EQ(results[1].tensor()->dims(), (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(floats(results[1]), (Floats{6, 5, 3, 60, 50, 30}));
@@ -206,9 +209,9 @@ TEST(ReferenceScan, OfOpsetEightScansEverySampleToItsOwnLength) {
   builder.output(outputs[0], "last");
   builder.output(outputs[1], "all");
   const Graph graph = builder.finish();
-  const auto results =
-      Interpreter(graph).run({Tensor::of_int64({2}, {3, 2}), Tensor::of_float({2, 1}, {0, 0}),
-                              Tensor::of_float({2, 3, 1}, {1, 2, 3, 10, 20, 30})});
+  const auto results = reference::Interpreter(graph).run(
+      {Tensor::of_int64({2}, {3, 2}), Tensor::of_float({2, 1}, {0, 0}),
+       Tensor::of_float({2, 3, 1}, {1, 2, 3, 10, 20, 30})});
   EXPECT_EQ(floats(results[0]), (Floats{6, 30}));
   EXPECT_EQ(floats(results[1]), (Floats{1, 3, 6, 10, 30, 0}));
 }
@@ -224,8 +227,8 @@ TEST(ReferenceSequenceMap, MapsElementsAndPassesTensorsWhole) {
   const ValueId mapped = builder.node("SequenceMap", "map", {list, a}, {{"body", body.finish()}});
   builder.output(mapped, "y");
   const Graph graph = builder.finish();
-  const auto results =
-      Interpreter(graph).run({Tensor::of_float({1}, {3}), Tensor::of_float({2}, {4, 5})});
+  const auto results = reference::Interpreter(graph).run(
+      {Tensor::of_float({1}, {3}), Tensor::of_float({2}, {4, 5})});
   const auto* sequence = results[0].sequence();
   ASSERT_NE(sequence, nullptr);
   ASSERT_EQ(sequence->size(), 2u);
@@ -241,7 +244,7 @@ TEST(ReferenceSequences, ASequenceReadTwiceStaysWhatItWas) {
   builder.output(builder.node("SequenceLength", "one", {list}), "n1");
   builder.output(builder.node("SequenceLength", "two", {longer}), "n2");
   const Graph graph = builder.finish();
-  const auto results = Interpreter(graph).run({Tensor::of_float({1}, {3})});
+  const auto results = reference::Interpreter(graph).run({Tensor::of_float({1}, {3})});
   EXPECT_EQ(results[0].tensor()->to_int64().front(), 1);
   EXPECT_EQ(results[1].tensor()->to_int64().front(), 2);
 }
@@ -253,7 +256,7 @@ TEST(ReferenceSequences, PositionsOutsideAreRefused) {
   const ValueId list = builder.node("SequenceConstruct", "list", {a, a});
   builder.output(builder.node("SequenceAt", "pick", {list, at}), "y");
   const Graph graph = builder.finish();
-  const Interpreter interpreter(graph);
+  const reference::Interpreter interpreter(graph);
   const Tensor one = Tensor::of_float({1}, {3});
   EXPECT_EQ(floats(interpreter.run({one, count(-2)})[0]), Floats{3});
   EXPECT_THROW(interpreter.run({one, count(2)}), Error);
@@ -269,7 +272,7 @@ TEST(ReferenceOptionals, AnEmptyOneHasNoElement) {
   builder.output(builder.node("OptionalHasElement", "has_not", {empty}), "n");
   builder.output(builder.node("OptionalGetElement", "get", {full}), "x");
   const Graph graph = builder.finish();
-  const auto results = Interpreter(graph).run({Tensor::of_float({1}, {3})});
+  const auto results = reference::Interpreter(graph).run({Tensor::of_float({1}, {3})});
   EXPECT_EQ(*results[0].tensor(), truth(true));
   EXPECT_EQ(*results[1].tensor(), truth(false));
   EXPECT_EQ(floats(results[2]), Floats{3});
@@ -285,7 +288,7 @@ TEST(ReferenceDepth, BodiesWithinBodiesEndSomewhere) {
     around.output(around.node("If", {condition}, {{"then_branch", body}, {"else_branch", body}}));
     body = around.finish();
   }
-  EXPECT_THROW(Interpreter{*body}, Error);
+  EXPECT_THROW(reference::Interpreter{*body}, Error);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using test::Body;
 using test::truth;
 
 std::unique_ptr<Program> reference(Graph graph) {
-  return compile(infer_shapes(std::move(graph)), {.engine = Engine::Reference});
+  return compile(infer_shapes(std::move(graph)), {.engine = "reference"});
 }
 
 std::vector<Tensor> results_of(Program& program, const std::vector<Tensor>& inputs) {
@@ -209,7 +209,7 @@ TEST(NodeEvaluator, RunsOneNodeWithWhatItsBodiesCapture) {
                               {{"then_branch", yes.finish()}, {"else_branch", no.finish()}}),
                  "y");
   const Graph graph = builder.finish();
-  const NodeEvaluator node(graph, NodeId{0});
+  const reference::NodeEvaluator node(graph, NodeId{0});
   const auto result = node.run([&](ValueId id) { return id == condition ? truth(true) : kRow; });
   ASSERT_EQ(result.size(), 1u);
   EXPECT_EQ(result[0].to_vector<float>(), (std::vector<float>{-10, -20, -30}));

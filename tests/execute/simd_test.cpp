@@ -1,6 +1,6 @@
 // Every instruction set this processor has gives the numbers of the C library, within a few units
 // in the last place.
-#include "execute/simd/simd.h"
+#include "execute/cpu/simd/simd.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "execute/all_kernels.h"
 #include "kernels/dropout.h"
 
-namespace assay {
+namespace assay::cpu {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -166,9 +166,9 @@ TEST(Simd, LstmUnitsGoBackByTheChainRule) {
       const auto given = shares(n, 3), by_output = shares(n, 4), by_cell = shares(n, 5);
       auto hidden_gradient = given, cell_gradient = by_cell;
       std::vector<float> deltas(4 * n);
-      kernels->lstm_back({gates.data(), n, old_cell.data(), cell.data(), by_output.data(),
-                          hidden_gradient.data(), cell_gradient.data(), deltas.data(), n},
-                         n);
+      kernels->lstm_backward({gates.data(), n, old_cell.data(), cell.data(), by_output.data(),
+                              hidden_gradient.data(), cell_gradient.data(), deltas.data(), n},
+                             n);
       for (std::size_t i = 0; i < n; ++i) {
         const double in = gates[i], out = gates[n + i], forget = gates[2 * n + i];
         const double candidate = gates[3 * n + i], squashed = std::tanh(cell[i]);
@@ -193,14 +193,14 @@ TEST(Simd, GruUnitsGoBackByTheChainRule) {
   for (const SimdKernels* kernels : all_kernels()) {
     auto gradient = given, linear_gradient = given;
     std::vector<float> deltas(3 * n), linear(4 * n);
-    GruUnitsBack units{gates.data(),  n, old.data(), nullptr, nullptr, gradient.data(),
-                       deltas.data(), n};
-    kernels->gru_back(units, n);
-    kernels->gru_reset_back(units, by_reset_state.data(), n);
+    GruUnitsBackward units{gates.data(),  n, old.data(), nullptr, nullptr, gradient.data(),
+                           deltas.data(), n};
+    kernels->gru_backward(units, n);
+    kernels->gru_reset_backward(units, by_reset_state.data(), n);
     units.recurrent = recurrent.data();
     units.hidden_gradient = linear_gradient.data();
     units.deltas = linear.data();
-    kernels->gru_back(units, n);
+    kernels->gru_backward(units, n);
     for (std::size_t i = 0; i < n; ++i) {
       const double update = gates[i], reset = gates[n + i], candidate = gates[2 * n + i];
       const double by_candidate = given[i] * (1 - update) * (1 - candidate * candidate);
@@ -220,4 +220,4 @@ TEST(Simd, GruUnitsGoBackByTheChainRule) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cpu

@@ -56,9 +56,9 @@ std::vector<Tensor> inputs_for(const Program& program, float rate, std::int64_t 
   return inputs;
 }
 
-std::unique_ptr<Program> program_of(const TrainingStep& step, Engine engine, int threads = 1) {
-  auto program = compile(infer_shapes(step.graph),
-                         {.engine = engine, .threads = threads, .pin_threads = false});
+std::unique_ptr<Program> program_of(const TrainingStep& step, const std::string& engine,
+                                    int threads = 1) {
+  auto program = compile(infer_shapes(step.graph), {.engine = engine, .cpu = {.threads = threads}});
   program->set_state(initial_state(step));
   return program;
 }
@@ -90,8 +90,8 @@ TEST_P(TrainingStepEngines, LeaveTheSameStateAfterThreeSteps) {
   const TrainingStep step =
       step_of(model, {.loss = one.loss,
                       .optimizer = {.kind = one.optimizer, .epsilon = 1e-3, .weight_decay = 0.01}});
-  const auto fast = program_of(step, Engine::OneDnn, one.threads);
-  const auto plain = program_of(step, Engine::Reference);
+  const auto fast = program_of(step, "cpu", one.threads);
+  const auto plain = program_of(step, "reference");
   for (std::int64_t number = 1; number <= 3; ++number) {
     const double reference = run_once(*plain, 0.001f, number);
     EXPECT_NEAR(run_once(*fast, 0.001f, number), reference, 1e-4 * std::abs(reference) + 1e-5);
@@ -117,8 +117,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Both engines, step by step; nothing of the fast one falls back.
 void expect_same_training(const Inferred& model, const TrainingStepOptions& options, int threads) {
   const TrainingStep step = step_of(model, options);
-  const auto fast = program_of(step, Engine::OneDnn, threads);
-  const auto plain = program_of(step, Engine::Reference);
+  const auto fast = program_of(step, "cpu", threads);
+  const auto plain = program_of(step, "reference");
   for (std::int64_t number = 1; number <= 3; ++number) {
     const double reference = run_once(*plain, 0.01f, number);
     EXPECT_NEAR(run_once(*fast, 0.01f, number), reference, 1e-4 * std::abs(reference) + 1e-5);
@@ -209,7 +209,7 @@ TEST(TrainingStep, TakesOldFormsOfResizing) {
 
 TEST(TrainingStep, MakesTheLossSmaller) {
   const TrainingStep step = step_of(network("small_cnn", 8), {.loss = Loss::CrossEntropy});
-  const auto program = program_of(step, Engine::OneDnn);
+  const auto program = program_of(step, "cpu");
   const double first = run_once(*program, 0.1f, 1);
   double last = first;
   for (std::int64_t number = 2; number <= 30; ++number) last = run_once(*program, 0.1f, number);
@@ -234,8 +234,8 @@ TEST(TrainingStep, KeepsRunningStatisticsOfBatchNorms) {
     statistics += slot.kind == StateSlot::Kind::Statistic ? 1 : 0;
   }
   EXPECT_EQ(statistics, 2u);
-  const auto fast = program_of(step, Engine::OneDnn, 2);
-  const auto plain = program_of(step, Engine::Reference);
+  const auto fast = program_of(step, "cpu", 2);
+  const auto plain = program_of(step, "reference");
   for (std::int64_t number = 1; number <= 3; ++number) {
     run_once(*fast, 1e-4f, number);
     run_once(*plain, 1e-4f, number);
@@ -291,8 +291,8 @@ class BatchNormInTraining : public testing::TestWithParam<NormCase> {
 
 TEST_P(BatchNormInTraining, IsThatOfTheReference) {
   const TrainingStep step = step_of(infer_shapes(model()), {});
-  const auto fast = program_of(step, Engine::OneDnn, GetParam().threads);
-  const auto plain = program_of(step, Engine::Reference);
+  const auto fast = program_of(step, "cpu", GetParam().threads);
+  const auto plain = program_of(step, "reference");
   const double loss = run_once(*plain, 0.01f, 1);
   EXPECT_NEAR(run_once(*fast, 0.01f, 1), loss, 1e-5 * loss);
   const Difference difference = compare_results(fast->state_values(), plain->state_values());
@@ -324,12 +324,12 @@ TEST(TrainingStep, NormsWithoutEpsilonStayFinite) {
                               {{"pads", pads}}),
                  "y");
   const TrainingStep step = step_of(infer_shapes(builder.finish()), {});
-  const auto fast = program_of(step, Engine::OneDnn);
-  const auto plain = program_of(step, Engine::Reference);
+  const auto fast = program_of(step, "cpu");
+  const auto plain = program_of(step, "reference");
   run_once(*fast, 0.001f, 1);
   run_once(*plain, 0.001f, 1);
   const Difference difference = compare_results(fast->state_values(), plain->state_values());
-  EXPECT_TRUE(difference.same_odd_numbers);
+  EXPECT_TRUE(difference.same_non_finite);
   EXPECT_LT(difference.largest, 1e-4) << difference.where;
 }
 
@@ -345,8 +345,8 @@ TEST(TrainingStep, FindsTheVarianceOfWhatIsFarFromZero) {
                     builder.filled("mean", {16}, 0), builder.filled("variance", {16}, 1)}),
       "y");
   const TrainingStep step = step_of(infer_shapes(builder.finish()), {});
-  const auto fast = program_of(step, Engine::OneDnn);
-  const auto plain = program_of(step, Engine::Reference);
+  const auto fast = program_of(step, "cpu");
+  const auto plain = program_of(step, "reference");
   run_once(*fast, 0, 1);
   run_once(*plain, 0, 1);
   const Difference difference = compare_results(fast->state_values(), plain->state_values());
@@ -382,7 +382,7 @@ TEST(TrainingStep, PlansStateWhereItStays) {
 
 // Weights after one step on a batch of eight, all at once or in parts.
 std::vector<Tensor> after_one_step(const std::string& model, std::int64_t parts, std::size_t pieces,
-                                   Engine engine) {
+                                   const std::string& engine) {
   const TrainingStep step =
       step_of(network(model, 8 / parts),
               {.loss = Loss::CrossEntropy, .accumulate = parts, .pieces = pieces});
@@ -392,10 +392,9 @@ std::vector<Tensor> after_one_step(const std::string& model, std::int64_t parts,
 }
 
 TEST(TrainingStep, AddsUpTheGradientsOfPartsOfABatch) {
-  for (const Engine engine : {Engine::Reference, Engine::OneDnn}) {
-    const Difference difference =
-        compare_results(after_one_step("small_cnn", 4, 1, engine),
-                        after_one_step("small_cnn", 1, 1, Engine::Reference));
+  for (const std::string engine : {"reference", "cpu"}) {
+    const Difference difference = compare_results(after_one_step("small_cnn", 4, 1, engine),
+                                                  after_one_step("small_cnn", 1, 1, "reference"));
     EXPECT_TRUE(difference.same_shapes);
     EXPECT_LT(difference.largest, 1e-5) << difference.where;
   }
@@ -411,10 +410,10 @@ TEST(TrainingStep, OfPartsTakesLessMemory) {
 }
 
 TEST(TrainingStep, ThatRepeatsPiecesGivesTheSameWeights) {
-  const auto whole = after_one_step("lenet5", 1, 1, Engine::Reference);
-  const auto again = after_one_step("lenet5", 1, 3, Engine::Reference);
+  const auto whole = after_one_step("lenet5", 1, 1, "reference");
+  const auto again = after_one_step("lenet5", 1, 3, "reference");
   EXPECT_EQ(compare_results(again, whole).largest, 0);
-  EXPECT_LT(compare_results(after_one_step("lenet5", 2, 3, Engine::OneDnn), whole).largest, 1e-5);
+  EXPECT_LT(compare_results(after_one_step("lenet5", 2, 3, "cpu"), whole).largest, 1e-5);
 }
 
 TEST(TrainingStep, IsTheSameOnEveryRun) {
@@ -422,7 +421,7 @@ TEST(TrainingStep, IsTheSameOnEveryRun) {
     std::vector<std::vector<Tensor>> runs;
     for (int run = 0; run < 2; ++run) {
       const TrainingStep step = step_of(network("small_cnn", 16), {.loss = Loss::CrossEntropy});
-      const auto program = program_of(step, Engine::OneDnn, threads);
+      const auto program = program_of(step, "cpu", threads);
       for (std::int64_t number = 1; number <= 5; ++number) run_once(*program, 0.05f, number);
       runs.push_back(program->state_values());
     }
@@ -444,8 +443,8 @@ TEST(TrainingStep, TakesTheFormsOfOldOpsets) {
                               {{"axes", Ints{2}}, {"starts", Ints{1}}, {"ends", Ints{4}}}),
                  "y");
   const TrainingStep step = step_of(infer_shapes(builder.finish()), {});
-  const auto fast = program_of(step, Engine::OneDnn);
-  const auto plain = program_of(step, Engine::Reference);
+  const auto fast = program_of(step, "cpu");
+  const auto plain = program_of(step, "reference");
   EXPECT_NEAR(run_once(*fast, 0.1f, 1), run_once(*plain, 0.1f, 1), 1e-3);
   const Difference difference = compare_results(fast->state_values(), plain->state_values());
   EXPECT_LT(difference.largest, 1e-4) << difference.where;

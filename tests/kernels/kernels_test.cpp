@@ -1,4 +1,4 @@
-// The plain kernels: results worked out by hand, and hostile numbers that must not be undefined.
+// The plain kernels: results worked out by hand, and extreme numbers that must not be undefined.
 #include "kernels/kernel.h"
 
 #include <gtest/gtest.h>

@@ -12,6 +12,9 @@
 #include "machine/counters/perf_system.h"
 
 namespace assay {
+
+using namespace assay::machine;
+
 namespace {
 
 using ::testing::AllOf;

@@ -8,6 +8,9 @@
 #include "machine/energy_simulation.h"
 
 namespace assay {
+
+using namespace assay::machine;
+
 namespace {
 
 using ::testing::AllOf;

@@ -53,22 +53,22 @@ class FakePace : public Pace {
   std::weak_ptr<Ticking> ticking_;
 };
 
-class FakeFiles : public SystemFiles {
+class FakeFiles : public machine::SystemFiles {
  public:
   void put(const std::string& path, std::string text) {
-    put(path, [text = std::move(text)] { return FileText{.text = text}; });
+    put(path, [text = std::move(text)] { return machine::FileText{.text = text}; });
   }
-  void put(const std::string& path, std::function<FileText()> content) {
+  void put(const std::string& path, std::function<machine::FileText()> content) {
     contents_[path] = std::move(content);
   }
   void deny(const std::string& path) {
-    put(path, [] { return FileText{.error = EACCES}; });
+    put(path, [] { return machine::FileText{.error = EACCES}; });
   }
   void remove(const std::string& path) { contents_.erase(path); }
 
-  FileText read(const std::string& path) const override {
+  machine::FileText read(const std::string& path) const override {
     const auto file = contents_.find(path);
-    return file == contents_.end() ? FileText{.error = ENOENT} : file->second();
+    return file == contents_.end() ? machine::FileText{.error = ENOENT} : file->second();
   }
   std::vector<std::string> names(const std::string& folder) const override {
     std::vector<std::string> found;
@@ -82,7 +82,7 @@ class FakeFiles : public SystemFiles {
   }
 
  private:
-  std::map<std::string, std::function<FileText()>> contents_;
+  std::map<std::string, std::function<machine::FileText()>> contents_;
 };
 
 // A meter of one channel, whose value is whatever a function says.

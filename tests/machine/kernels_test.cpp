@@ -9,6 +9,9 @@
 #include "machine/traffic/traffic_kernel.h"
 
 namespace assay {
+
+using namespace assay::machine;
+
 namespace {
 
 TEST(PeakKernels, ComeToTheirSumExactly) {

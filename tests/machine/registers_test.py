@@ -27,8 +27,9 @@ WANTED = {
 def functions(binary):
     listing = subprocess.run(["objdump", "-d", "-C", "--no-show-raw-insn", binary], check=True,
                              capture_output=True, text=True).stdout
-    for header, body in re.findall(r"^[0-9a-f]+ <(assay::run_peak_[^>]*)>:\n((?:.+\n)*)", listing, re.MULTILINE):
-        yield re.match(r"assay::run_peak_(\w+)", header).group(1), body.splitlines()
+    kernel = r"^[0-9a-f]+ <assay::machine::\(anonymous namespace\)::run_peak_(\w+)[^>]*>:\n((?:.+\n)*)"
+    for name, body in re.findall(kernel, listing, re.MULTILINE):
+        yield name, body.splitlines()
 
 
 def loop(lines, pattern):

@@ -20,7 +20,7 @@ Loader images(std::int64_t batch_size) {
 MetricsOptions quick() {
   return {.num_runs = 2,
           .warmup = 1,
-          .program = {.optimize_for = OptimizeFor::Memory, .threads = 1, .pin_threads = false}};
+          .program = {.optimize_for = OptimizeFor::Memory, .cpu = {.threads = 1}}};
 }
 
 PerfMetrics metrics_of(double multiplier) {

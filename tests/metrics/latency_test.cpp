@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 ProgramOptions reference() {
-  return {.engine = Engine::Reference, .threads = 1, .pin_threads = false};
+  return {.engine = "reference", .cpu = {.threads = 1}};
 }
 
 Tensor input() {

@@ -6,6 +6,9 @@
 #include "profile/judge.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 using ::testing::ElementsAre;
@@ -30,7 +33,7 @@ constexpr std::int64_t kMillion = 1'000'000;
 class AdviceTest : public ::testing::Test {
  protected:
   AdviceTest() {
-    profile.program.threads = 1;
+    profile.program.cpu.threads = 1;
     profile.memory.peak_bytes = 1000 * kMillion;
   }
 
@@ -338,7 +341,7 @@ TEST_F(AdviceTest, WithoutCeilingsOnlyRulesThatNeedNoneSpeak) {
 
 TEST_F(AdviceTest, ReferenceEngineIsAllThatIsSaidOfItsRuns) {
   add("fc", "Gemm", "reference", 50, {.flops = 20 * kMillion, .weights = 40 * kMillion});
-  profile.program.engine = Engine::Reference;
+  profile.program.engine = "reference";
   judged();
   const auto all = advise(profile);
   ASSERT_EQ(all.size(), 1u);
@@ -358,7 +361,7 @@ TEST_F(AdviceTest, FastStepsDidNotFallBack) {
 TEST_F(AdviceTest, StepsThatMostlyStartAreSharedByALargerBatch) {
   roofline.step_overhead_ms = 0.01;
   for (int i = 0; i < 10; ++i) add("tiny" + std::to_string(i), "Relu", "", 0.015, {.reads = 1000});
-  profile.program.threads = 2;
+  profile.program.cpu.threads = 2;
   judged();
   const auto advised = advice("overhead");
   ASSERT_TRUE(advised);

@@ -10,6 +10,9 @@
 #include "profile/step_times.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 constexpr std::int64_t kMicrosecond = 1000;

@@ -22,6 +22,7 @@ class FakeProgram : public Program {
     sums_.resize(steps_.size());
   }
 
+  const std::string& engine() const override { return default_engine(); }
   const std::vector<Value>& inputs() const override { return none_; }
   const std::vector<Value>& outputs() const override { return none_; }
   const std::vector<Value>& state() const override { return none_; }

@@ -8,6 +8,9 @@
 #include "profile/fit/efficiency.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 std::vector<Portion> portions_of_model(const std::string& name) {

@@ -6,6 +6,9 @@
 #include <memory>
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 TEST(ResidentGrowth, SeesWhatWasTouchedEvenAfterItIsGone) {

@@ -5,6 +5,9 @@
 #include "profile/judge.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 // Two cores with 1 kB of L1 each and 10 kB of L2 for both.
@@ -61,6 +64,21 @@ TEST(Roofline, BetweenOneThreadAndAllIsAtMostSoManyTimesOne) {
   EXPECT_EQ(roofline_of(machine, 3)->peak_gflops, 150);
   machine.ceilings.peaks.back().gflops = 40;  // measured while something else ran
   EXPECT_EQ(roofline_of(machine, 4)->peak_gflops, 50);
+}
+
+TEST(Roofline, KnowsThePeakOfEveryPrecisionThatWasMeasured) {
+  Machine machine = two_cores();
+  machine.ceilings.peaks.push_back({"bf16", "wide", 1, 120});
+  const auto roofline = roofline_of(machine, 1);
+  EXPECT_EQ(peak_gflops(*roofline, "fp32"), 50);
+  EXPECT_EQ(peak_gflops(*roofline, "bf16"), 120);
+  EXPECT_FALSE(peak_gflops(*roofline, "fp64"));
+}
+
+TEST(Roofline, ArithmeticOfAnUnknownPeakIsBoundByItsBytesAlone) {
+  const auto roofline = roofline_of(two_cores(), 1);
+  EXPECT_GT(least_time({.flops = 1e6, .precision = "fp32"}, *roofline).compute_ms, 0);
+  EXPECT_EQ(least_time({.flops = 1e6, .precision = "fp64"}, *roofline).compute_ms, 0);
 }
 
 TEST(Roofline, IsMissingWithoutAPeakOrAMemory) {
@@ -146,6 +164,27 @@ TEST(Judge, CallsAStepOverheadWhereStartingItTakesHalfItsTime) {
   judge(profile, kRoofline);
   EXPECT_EQ(profile.steps[0].rates.bound, Bound::Overhead);
   EXPECT_EQ(profile.steps[1].rates.bound, Bound::Compute);
+}
+
+TEST(Judge, ComparesEachStepWithThePeakOfItsPrecision) {
+  Roofline roofline = kRoofline;  // 100 GFLOP/s in fp32
+  roofline.int8_peak_gflops = 400;
+  Profile profile = profile_of({step(1, 50'000'000, 0, 0), step(1, 50'000'000, 0, 0)});
+  profile.steps[1].info.precision = "int8";
+  profile.executed_gflops_per_second = 50;
+  judge(profile, roofline);
+  EXPECT_NEAR(*profile.steps[0].rates.percent_of_ceiling, 50, 0.01);
+  EXPECT_NEAR(*profile.steps[1].rates.percent_of_ceiling, 12.5, 0.01);
+  // At their peaks the two would take 0.5 and 0.125 ms: 100 MFLOP in 0.625 ms are 160 GFLOP/s.
+  EXPECT_NEAR(*profile.computational_efficiency, 50.0 / 160, 1e-9);
+}
+
+TEST(Judge, LeavesStepsOfAnotherDeviceOpen) {
+  Profile profile = profile_of({step(1, 50'000'000, 0, 0)});
+  profile.steps[0].info.device = "abacus";
+  judge(profile, kRoofline);
+  EXPECT_FALSE(profile.steps[0].rates.bound);
+  EXPECT_FALSE(profile.bottleneck);
 }
 
 TEST(Judge, LeavesAStepWithoutWorkOpen) {

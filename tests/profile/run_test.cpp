@@ -19,7 +19,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 ProgramOptions reference() {
-  return {.engine = Engine::Reference, .threads = 1, .pin_threads = false};
+  return {.engine = "reference", .cpu = {.threads = 1}};
 }
 
 TEST(TensorSummary, LooksAtFiniteElementsAndCountsTheOthers) {

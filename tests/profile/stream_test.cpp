@@ -12,6 +12,9 @@
 #include "profile/stream/estimate.h"
 
 namespace assay {
+
+using namespace assay::profile;
+
 namespace {
 
 using ::testing::HasSubstr;
@@ -197,7 +200,7 @@ TEST(HardwareProfile, RefusesWhatCannotBeStreamed) {
 
 TEST(HardwareProfile, OfThisMachineHasItsCeilings) {
   HardwareProfileOptions options;
-  options.run.program.threads = 1;
+  options.run.program.cpu.threads = 1;
   const auto profile = build_hardware_profile_table(64, 1, 10, options);
   EXPECT_EQ(profile.roofline.threads, 1);
   EXPECT_GT(profile.roofline.step_overhead_ms, 0);

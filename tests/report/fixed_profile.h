@@ -11,7 +11,7 @@ inline Profile fixed_profile() {
                    .opset = 17,
                    .inputs = {{"x", tensor_type(DataType::Float32, Shape{2, 3, 8, 8})}},
                    .outputs = {{"y", tensor_type(DataType::Float32, Shape{2, 10})}}};
-  profile.program = {.threads = 2};
+  profile.program = {.cpu = {.threads = 2, .pin_threads = true}};
   profile.batch = 2;
   profile.seed = 7;
   profile.start_up = {.read_ms = 0.75, .infer_ms = 1.5, .compile_ms = 210.25, .first_run_ms = 9.5};

@@ -136,7 +136,7 @@ TEST(ProfileTrace, StepsLieWithinTheirRunsOneAfterTheOther) {
 RunReport fixed_run() {
   RunReport report;
   report.result.model = fixed_profile().model;
-  report.result.program = {.engine = Engine::Reference, .threads = 1};
+  report.result.program = {.engine = "reference", .cpu = {.threads = 1}};
   report.result.compile_ms = 12.5;
   report.result.run_ms = 0.25;
   const Tensor good = Tensor::of_float({2, 2}, {1, 2, 3, 4});

@@ -11,6 +11,9 @@
 #include "train/small_data.h"
 
 namespace assay {
+
+using namespace assay::train;
+
 namespace {
 
 using ::testing::AllOf;
@@ -49,7 +52,7 @@ TEST_F(Checkpoints, ResumedTrainingIsTheSameToTheBit) {
     for (const OptimizerKind kind :
          {OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam}) {
       TrainOptions straight = options(4);
-      straight.program.threads = threads;
+      straight.program.cpu.threads = threads;
       straight.optimizer.kind = kind;
       TrainOptions parts = straight;
       straight.checkpoint = "";

@@ -27,7 +27,7 @@ Dataset five_samples() {
 }
 
 ProgramOptions reference() {
-  return {.engine = Engine::Reference, .threads = 1, .pin_threads = false};
+  return {.engine = "reference", .cpu = {.threads = 1}};
 }
 
 TEST(Accuracy, CountsEverySampleOfALastBatchThatIsNotFull) {

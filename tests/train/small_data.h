@@ -38,7 +38,7 @@ inline TrainOptions small_training() {
   return {.epochs = 2,
           .batch_size = 16,
           .learning_rate = 0.01,
-          .program = {.optimize_for = OptimizeFor::Memory, .threads = 1, .pin_threads = false}};
+          .program = {.optimize_for = OptimizeFor::Memory, .cpu = {.threads = 1}}};
 }
 
 class TrainFolder : public testing::Test {

@@ -60,7 +60,7 @@ TEST_F(Train, ChangesParametersAndRunningStatisticsAndNothingElse) {
 TEST_F(Train, IsTheSameToTheBitEveryTime) {
   for (const int threads : {1, 2}) {
     TrainOptions options = small_training();
-    options.program.threads = threads;
+    options.program.cpu.threads = threads;
     const TrainResult first = train(options);
     const TrainResult second = train(options);
     EXPECT_EQ(first.model, second.model) << threads;

@@ -4,7 +4,7 @@
 #include "execute/reference/stacking.h"
 #include "execute/reference/value_ops.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
@@ -121,4 +121,4 @@ void add_control_flow_ops(ValueOpTable& table) {
   table["SequenceMap"] = sequence_map;
 }
 
-}  // namespace assay
+}  // namespace assay::reference

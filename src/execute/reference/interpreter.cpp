@@ -6,22 +6,22 @@
 #include "base/checked.h"
 #include "base/free_memory.h"
 
-namespace assay {
+namespace assay::reference {
 
 Interpreter::Interpreter(const Graph& graph) : Interpreter(graph, {graph.opsets, 0}) {}
 
-Interpreter::Interpreter(const Graph& graph, const InterpreterPlace& place)
+Interpreter::Interpreter(const Graph& graph, const InterpreterContext& context)
     : graph_(graph), stored_(graph.value_count()) {
   // Deeper than any model; below what the stack of a thread holds.
   constexpr int kDeepestBody = 64;
-  if (place.depth > kDeepestBody)
+  if (context.depth > kDeepestBody)
     fail_bad_input("graph '{}': bodies lie more than {} deep", graph.name, kDeepestBody);
   for (const Initializer& stored : graph.initializers()) {
     stored_[stored.value.number] = stored.tensor;
   }
   nodes_.reserve(graph.node_count());
   for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
-    nodes_.emplace_back(graph, NodeId{i}, place);
+    nodes_.emplace_back(graph, NodeId{i}, context);
   }
   plan_lifetimes();
 }
@@ -133,11 +133,11 @@ NodeEvaluator::~NodeEvaluator() = default;
 NodeEvaluator::NodeEvaluator(const Graph& graph, NodeId node)
     : NodeEvaluator(graph, node, {graph.opsets, 0}) {}
 
-NodeEvaluator::NodeEvaluator(const Graph& graph, NodeId node, const InterpreterPlace& place)
+NodeEvaluator::NodeEvaluator(const Graph& graph, NodeId node, const InterpreterContext& context)
     : graph_(&graph), node_(graph.node(node)) {
   node_.name = graph.display_name(node);
-  const auto opset = place.opsets.find(node_.domain);
-  opset_ = opset == place.opsets.end() ? 0 : opset->second;
+  const auto opset = context.opsets.find(node_.domain);
+  opset_ = opset == context.opsets.end() ? 0 : opset->second;
   value_op_ = find_value_op(node_);
   if (value_op_ == nullptr && !has_kernel(node_)) {
     fail_bad_input(
@@ -153,11 +153,11 @@ NodeEvaluator::NodeEvaluator(const Graph& graph, NodeId node, const InterpreterP
     output_bytes_ =
         saturating_add(output_bytes_, byte_size(type.element, *elements).value_or(INT64_MAX));
   }
-  prepare_bodies(place);
+  prepare_bodies(context);
 }
 
-void NodeEvaluator::prepare_bodies(const InterpreterPlace& place) {
-  const InterpreterPlace inside{place.opsets, place.depth + 1};
+void NodeEvaluator::prepare_bodies(const InterpreterContext& context) {
+  const InterpreterContext inside{context.opsets, context.depth + 1};
   for_each_subgraph(node_, [&](const Graph& body) {
     auto& prepared = bodies_[&body];  // both branches of an If may be the same
     if (prepared == nullptr) prepared = std::make_unique<Interpreter>(body, inside);
@@ -232,4 +232,4 @@ void NodeEvaluator::check_outputs(std::vector<RuntimeValue>& outputs) const {
   outputs.resize(node_.outputs.size());
 }
 
-}  // namespace assay
+}  // namespace assay::reference

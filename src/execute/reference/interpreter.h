@@ -17,7 +17,7 @@
 #include "execute/reference/value_ops.h"
 #include "kernels/kernel.h"
 
-namespace assay {
+namespace assay::reference {
 
 class Interpreter;
 
@@ -26,7 +26,7 @@ class Interpreter;
 using ValueLookup = std::function<const RuntimeValue&(ValueId)>;
 
 // Where a graph stands: bodies use the operator sets of the model, and lie only so deep.
-struct InterpreterPlace {
+struct InterpreterContext {
   std::map<std::string, std::int64_t> opsets;
   int depth = 0;
 };
@@ -35,7 +35,7 @@ struct InterpreterPlace {
 class NodeEvaluator {
  public:
   NodeEvaluator(const Graph& graph, NodeId node);
-  NodeEvaluator(const Graph& graph, NodeId node, const InterpreterPlace& place);
+  NodeEvaluator(const Graph& graph, NodeId node, const InterpreterContext& context);
   NodeEvaluator(NodeEvaluator&&) noexcept;
   ~NodeEvaluator();
 
@@ -50,7 +50,7 @@ class NodeEvaluator {
   std::vector<RuntimeValue> run_kernel(std::span<const RuntimeValue> inputs) const;
   std::vector<RuntimeValue> run_value_op(std::span<RuntimeValue> inputs, const ValueLookup& around,
                                          LiveBytes* live) const;
-  void prepare_bodies(const InterpreterPlace& place);
+  void prepare_bodies(const InterpreterContext& context);
   void check_outputs(std::vector<RuntimeValue>& outputs) const;
 
   const Graph* graph_ = nullptr;
@@ -65,7 +65,7 @@ class NodeEvaluator {
 class Interpreter {
  public:
   explicit Interpreter(const Graph& graph);
-  Interpreter(const Graph& graph, const InterpreterPlace& place);
+  Interpreter(const Graph& graph, const InterpreterContext& context);
 
   // One value for each input, in order; gives one for each output.
   std::vector<RuntimeValue> run(std::vector<RuntimeValue> inputs, const ValueLookup& around = {},
@@ -95,4 +95,4 @@ class Interpreter {
   std::vector<ValueId> never_read_;                 // inputs and captures
 };
 
-}  // namespace assay
+}  // namespace assay::reference

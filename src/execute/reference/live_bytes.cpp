@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::reference {
 
 void LiveBytes::ignore_stored(const Graph& graph) {
   for (const Initializer& stored : graph.initializers()) {
@@ -37,16 +37,16 @@ void LiveBytes::change(const RuntimeValue& value, std::int64_t by) {
 void LiveBytes::change(const Tensor& tensor, std::int64_t by) {
   if (tensor.byte_size() == 0) return;
   const auto [entry, is_new] = held_.try_emplace(tensor.bytes().data());
-  Holding& holding = entry->second;
-  if (holding.is_stored) return;
+  TensorUse& use = entry->second;
+  if (use.is_stored) return;
   if (is_new) {
-    holding.bytes = static_cast<std::int64_t>(tensor.byte_size());
-    now_ += holding.bytes;
+    use.bytes = static_cast<std::int64_t>(tensor.byte_size());
+    now_ += use.bytes;
   }
-  holding.holders += by;
-  if (holding.holders > 0) return;
-  now_ -= holding.bytes;
+  use.holders += by;
+  if (use.holders > 0) return;
+  now_ -= use.bytes;
   held_.erase(entry);
 }
 
-}  // namespace assay
+}  // namespace assay::reference

@@ -10,7 +10,7 @@
 #include "assay/graph.h"
 #include "execute/reference/runtime_value.h"
 
-namespace assay {
+namespace assay::reference {
 
 class LiveBytes {
  public:
@@ -23,7 +23,7 @@ class LiveBytes {
   void forget_held();  // a run that failed dropped nothing
 
  private:
-  struct Holding {
+  struct TensorUse {
     std::int64_t holders = 0;
     std::int64_t bytes = 0;
     bool is_stored = false;
@@ -32,9 +32,9 @@ class LiveBytes {
   void change(const RuntimeValue& value, std::int64_t by);
   void change(const Tensor& tensor, std::int64_t by);
 
-  std::unordered_map<const std::byte*, Holding> held_;
+  std::unordered_map<const std::byte*, TensorUse> held_;
   std::int64_t now_ = 0;
   std::int64_t peak_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::reference

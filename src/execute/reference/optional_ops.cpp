@@ -1,7 +1,7 @@
 // Optional, OptionalHasElement, OptionalGetElement, and Identity, which passes any value on.
 #include "execute/reference/value_ops.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
@@ -30,4 +30,4 @@ void add_optional_ops(ValueOpTable& table) {
   table["Identity"] = optional;
 }
 
-}  // namespace assay
+}  // namespace assay::reference

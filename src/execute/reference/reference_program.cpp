@@ -1,24 +1,21 @@
 // The reference engine: a Program whose steps are the nodes of the graph, interpreted.
 #include <algorithm>
-#include <chrono>
-#include <numeric>
 #include <set>
 
 #include "assay/memory.h"
 #include "base/checked.h"
-#include "execute/engines.h"
+#include "execute/engine.h"
 #include "execute/inputs.h"
+#include "execute/precision.h"
+#include "execute/program_base.h"
 #include "execute/reference/interpreter.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-std::int64_t nanoseconds(Clock::duration duration) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
-}
+constexpr const char* kEngine = "reference";
+constexpr const char* kDevice = "cpu";
 
 // Of all distinct values, as far as their size is known.
 std::int64_t bytes_of(const Graph& graph, const std::vector<ValueId>& ids) {
@@ -47,6 +44,8 @@ std::vector<StepInfo> steps_of(const Graph& graph) {
                      .op = node.op,
                      .layers = {NodeId{i}},
                      .algorithm = "reference",
+                     .precision = execute::precision_of(graph, node),
+                     .device = kDevice,
                      .bytes_read = bytes_of(graph, node.inputs),
                      .weight_bytes = bytes_of(graph, initializers_of(graph, node)),
                      .bytes_written = bytes_of(graph, node.outputs)});
@@ -54,71 +53,42 @@ std::vector<StepInfo> steps_of(const Graph& graph) {
   return steps;
 }
 
-class ReferenceProgram : public Program {
+class ReferenceProgram final : public execute::ProgramBase {
  public:
   explicit ReferenceProgram(Inferred model)
-      : model_(std::move(model)),
+      : ProgramBase(kEngine, model.graph, 1),
+        model_(std::move(model)),
         interpreter_(graph()),
-        inputs_(values_of(graph(), given_inputs(graph()))),
-        outputs_(values_of(graph(), taken_outputs(graph()))),
-        state_(values_of(graph(), state_inputs(graph()))),
-        steps_(steps_of(graph())),
-        step_nanoseconds_(steps_.size(), 0) {
-    check_is_runnable(graph());
-    memory_.planned_weight_bytes = memory_.weight_bytes = stored_bytes(graph());
+        steps_(steps_of(graph())) {
+    memory_.planned_weight_bytes = memory_.weight_bytes = execute::stored_bytes(graph());
     memory_.planned_arena_bytes = plan_memory(model_).arena_bytes;
+    replace_steps(steps_.size());
   }
 
-  const std::vector<Value>& inputs() const override { return inputs_; }
-  const std::vector<Value>& outputs() const override { return outputs_; }
-  const std::vector<Value>& state() const override { return state_; }
   const std::vector<StepInfo>& steps() const override { return steps_; }
   std::vector<ProgramBuffer> buffers() const override { return {}; }
-  int threads() const override { return 1; }
 
   // There is no arena: its bytes are the most that values took at once in any run so far, and the
   // planned ones as long as nothing has run.
   ProgramMemory memory() const override {
     ProgramMemory memory = memory_;
-    memory.arena_bytes = has_run_ ? live_.peak() : memory.planned_arena_bytes;
+    memory.arena_bytes = has_run() ? live_.peak() : memory.planned_arena_bytes;
     return memory;
   }
 
-  void set_inputs(std::span<const Tensor> given) override {
-    check_inputs(inputs_, given);
+ protected:
+  void take_inputs(std::span<const Tensor> given) override {
     given_.assign(given.begin(), given.end());
   }
-
-  void set_state(std::span<const Tensor> state) override {
-    check_inputs(state_, state, "state");
+  void take_state(std::span<const Tensor> state) override {
     state_values_.assign(state.begin(), state.end());
   }
-  std::vector<Tensor> state_values() const override { return state_values_; }
-
-  void run() override;
-  std::vector<Tensor> results() const override { return results_; }
-
-  void observe_steps(bool on) override { observes_ = on; }
-  void on_step(std::function<void(std::size_t)> listener) override {
-    listener_ = std::move(listener);
-  }
-  void reset_step_times() override {
-    step_nanoseconds_.assign(steps_.size(), 0);
-    run_nanoseconds_ = 0;
-  }
-  std::span<const std::int64_t> step_nanoseconds() const override { return step_nanoseconds_; }
-  std::int64_t run_nanoseconds() const override { return run_nanoseconds_; }
+  std::vector<Tensor> current_state() const override { return state_values_; }
+  void run_steps() override;
+  std::vector<Tensor> last_results() const override { return results_; }
 
  private:
   const Graph& graph() const { return model_.graph; }
-
-  void run_step(Interpreter::Frame& frame, std::uint32_t i) {
-    if (!observes_) return interpreter_.step(frame, NodeId{i});
-    const auto start = Clock::now();
-    interpreter_.step(frame, NodeId{i});
-    step_nanoseconds_[i] += nanoseconds(Clock::now() - start);
-    if (listener_) listener_(i);
-  }
 
   std::vector<RuntimeValue> all_inputs() const {
     std::vector<RuntimeValue> all;
@@ -139,7 +109,7 @@ class ReferenceProgram : public Program {
       const Tensor* tensor = values[i].tensor();
       if (tensor == nullptr) fail_bad_input("output '{}' is no tensor", graph().value(output).name);
       bool is_state = false;
-      for (std::size_t slot = 0; slot < state_.size(); ++slot) {
+      for (std::size_t slot = 0; slot < state_values_.size(); ++slot) {
         if (graph().carried()[slot].output != output) continue;
         state_values_[slot] = *tensor;
         is_state = true;
@@ -150,40 +120,32 @@ class ReferenceProgram : public Program {
 
   Inferred model_;
   Interpreter interpreter_;
-  std::vector<Value> inputs_;
-  std::vector<Value> outputs_;
-  std::vector<Value> state_;
   std::vector<StepInfo> steps_;
   ProgramMemory memory_;
   std::vector<Tensor> given_;
   std::vector<Tensor> state_values_;
   std::vector<Tensor> results_;
   LiveBytes live_;
-  bool has_run_ = false;
-  bool observes_ = false;
-  std::function<void(std::size_t)> listener_;
-  std::vector<std::int64_t> step_nanoseconds_;
-  std::int64_t run_nanoseconds_ = 0;
 };
 
-void ReferenceProgram::run() {
-  if (given_.size() != inputs_.size()) fail_usage("set the inputs before running the program");
-  if (state_values_.size() != state_.size()) fail_usage("set the state before running the program");
+void ReferenceProgram::run_steps() {
   results_.clear();
-  if (!has_run_) live_.ignore_stored(graph());
+  if (!has_run()) live_.ignore_stored(graph());
   live_.forget_held();
-  const auto start = Clock::now();
   auto frame = interpreter_.begin(all_inputs(), {}, &live_);
-  for (std::uint32_t i = 0; i < graph().node_count(); ++i) run_step(frame, i);
+  run_each(graph().node_count(),
+           [&](std::size_t i) { interpreter_.step(frame, NodeId{static_cast<std::uint32_t>(i)}); });
   keep_results(interpreter_.finish(frame));
-  if (observes_) run_nanoseconds_ += nanoseconds(Clock::now() - start);
-  has_run_ = true;
 }
 
 }  // namespace
 
-std::unique_ptr<Program> compile_reference(Inferred model, const ProgramOptions&, Progress*) {
-  return std::make_unique<ReferenceProgram>(std::move(model));
+execute::Engine engine() {
+  return {
+      .info = {.name = kEngine, .device = kDevice, .is_reference = true},
+      .compile = [](Inferred model, const ProgramOptions&, Progress*) -> std::unique_ptr<Program> {
+        return std::make_unique<ReferenceProgram>(std::move(model));
+      }};
 }
 
-}  // namespace assay
+}  // namespace assay::reference

@@ -9,7 +9,7 @@
 
 #include "assay/tensor.h"
 
-namespace assay {
+namespace assay::reference {
 
 class RuntimeValue {
  public:
@@ -31,4 +31,4 @@ class RuntimeValue {
   std::variant<std::monostate, Tensor, Sequence> content_;
 };
 
-}  // namespace assay
+}  // namespace assay::reference

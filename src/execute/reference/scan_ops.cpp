@@ -8,7 +8,7 @@
 #include "kernels/kernel.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
@@ -193,4 +193,4 @@ void add_scan_ops(ValueOpTable& table) {
   table["Scan"] = scan;
 }
 
-}  // namespace assay
+}  // namespace assay::reference

@@ -6,7 +6,7 @@
 #include "execute/reference/value_ops.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
@@ -137,4 +137,4 @@ void add_sequence_ops(ValueOpTable& table) {
   table["ConcatFromSequence"] = concat_from_sequence;
 }
 
-}  // namespace assay
+}  // namespace assay::reference

@@ -2,7 +2,7 @@
 
 #include "kernels/kernel.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
@@ -60,4 +60,4 @@ Tensor empty_stack(const ValueCall& call, const ValueType& slice) {
   return Tensor(slice.element, dims, heap_storage({}));
 }
 
-}  // namespace assay
+}  // namespace assay::reference

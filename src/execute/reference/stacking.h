@@ -6,7 +6,7 @@
 
 #include "execute/reference/value_ops.h"
 
-namespace assay {
+namespace assay::reference {
 
 // The slice at `index` of `axis`, which is taken away.
 Tensor slice_at(const ValueCall& call, const Tensor& tensor, std::int64_t axis, std::int64_t index);
@@ -19,4 +19,4 @@ std::vector<Tensor> parted(const ValueCall& call, const Tensor& tensor, std::int
 // No slices, stacked: as many dims as the type tells, none of them certain to be right.
 Tensor empty_stack(const ValueCall& call, const ValueType& slice);
 
-}  // namespace assay
+}  // namespace assay::reference

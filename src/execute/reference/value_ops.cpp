@@ -1,6 +1,6 @@
 #include "execute/reference/value_ops.h"
 
-namespace assay {
+namespace assay::reference {
 
 namespace {
 
@@ -51,4 +51,4 @@ const Graph& ValueCall::body(std::string_view attribute) const {
   return **graph;
 }
 
-}  // namespace assay
+}  // namespace assay::reference

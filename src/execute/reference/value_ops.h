@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "execute/reference/runtime_value.h"
 
-namespace assay {
+namespace assay::reference {
 
 // One node being run. `run_body` runs a subgraph of the node; it sees what it captures by itself.
 struct ValueCall {
@@ -47,4 +47,4 @@ void add_optional_ops(ValueOpTable& table);
 void add_control_flow_ops(ValueOpTable& table);
 void add_scan_ops(ValueOpTable& table);
 
-}  // namespace assay
+}  // namespace assay::reference

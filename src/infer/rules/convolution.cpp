@@ -51,6 +51,30 @@ std::optional<std::size_t> common_rank(const InferContext& context, const Shape*
   return either->rank();
 }
 
+}  // namespace
+
+std::optional<Shape> convolved_shape(const InferContext& context, const Shape* input,
+                                     const Shape* weight) {
+  const auto rank = common_rank(context, input, weight);
+  if (!rank) return std::nullopt;
+  const Windows windows = windows_of(context, kernel_of(context, weight, *rank - 2));
+  const std::int64_t group = group_of(context);
+  if (input != nullptr && weight != nullptr)
+    check_channels(context, (*input)[1], (*weight)[1], group);
+  Shape output = unknown_shape(*rank);
+  if (weight != nullptr) {
+    output[1] = (*weight)[0];
+    if (output[1].is_known()) divided(context, output[1], group, "group");
+  }
+  if (input == nullptr) return output;
+  output[0] = (*input)[0];
+  for (std::size_t i = 0; i < *rank - 2; ++i)
+    output[2 + i] = window_count(context, windows, i, (*input)[2 + i]);
+  return output;
+}
+
+namespace {
+
 void check_bias(const InferContext& context, std::size_t input, const Dim& channels) {
   if (!context.has(input)) return;
   const Shape* bias = context.shape_of_rank(input, 1);
@@ -63,24 +87,8 @@ struct ConvolutionInputs {
 };
 
 std::optional<Shape> convolved(const InferContext& context, ConvolutionInputs inputs) {
-  const Shape* input = context.shape(0);
-  const Shape* weight = context.shape(inputs.weight);
-  const auto rank = common_rank(context, input, weight);
-  if (!rank) return std::nullopt;
-  const Windows windows = windows_of(context, kernel_of(context, weight, *rank - 2));
-  const std::int64_t group = group_of(context);
-  if (input != nullptr && weight != nullptr)
-    check_channels(context, (*input)[1], (*weight)[1], group);
-  Shape output = unknown_shape(*rank);
-  if (weight != nullptr) {
-    output[1] = (*weight)[0];
-    if (output[1].is_known()) divided(context, output[1], group, "group");
-    if (inputs.bias) check_bias(context, *inputs.bias, output[1]);
-  }
-  if (input == nullptr) return output;
-  output[0] = (*input)[0];
-  for (std::size_t i = 0; i < *rank - 2; ++i)
-    output[2 + i] = window_count(context, windows, i, (*input)[2 + i]);
+  const auto output = convolved_shape(context, context.shape(0), context.shape(inputs.weight));
+  if (output && inputs.bias) check_bias(context, *inputs.bias, (*output)[1]);
   return output;
 }
 
@@ -144,6 +152,7 @@ void transposed_convolution(InferContext& context) {
   Shape output = unknown_shape(*rank);
   if (weight != nullptr) {
     output[1] = multiplied(context, (*weight)[1], Dim(group_of(context)));
+    divided(context, (*weight)[0], group_of(context), "group");
     check_bias(context, 2, output[1]);
   }
   if (input != nullptr) {

@@ -43,8 +43,22 @@ void cast_like(InferContext& context) {
 
 // The slope is broadcast to the input, never the other way round.
 void prelu(InferContext& context) {
-  context.type(1);
+  const Shape* input = context.shape(0);
+  const Shape* slope = context.shape(1);
+  if (input != nullptr && slope != nullptr)
+    check_broadcasts_to(context, *slope, *input, "the slope");
   same_as_input(context);
+}
+
+// Softmax and its kin. Before opset 13 all axes from `axis` on are one, and there may be none.
+void along_axis(InferContext& context) {
+  same_as_input(context);
+  const Shape* input = context.shape(0);
+  if (input == nullptr) return;
+  const bool flattens = context.opset() < 13;
+  const std::int64_t axis = context.node().int_or("axis", flattens ? 1 : -1);
+  const bool is_behind_all = flattens && axis == static_cast<std::int64_t>(input->rank());
+  if (!is_behind_all) context.axis(axis, input->rank());
 }
 
 // Since opset 12 the type may differ from the input's; the shape does not.
@@ -55,32 +69,55 @@ void bernoulli(InferContext& context) {
 }  // namespace
 
 void add_elementwise_rules(RuleTable& table) {
-  for (const char* op : {"Abs",         "Acos",
-                         "Acosh",       "Asin",
-                         "Asinh",       "Atan",
-                         "Atanh",       "Ceil",
-                         "Celu",        "Clip",
-                         "Cos",         "Cosh",
-                         "CumSum",      "Elu",
-                         "Erf",         "Exp",
-                         "Floor",       "Gelu",
-                         "HardSigmoid", "HardSwish",
-                         "Hardmax",     "LeakyRelu",
-                         "Log",         "LogSoftmax",
-                         "Mish",        "Neg",
-                         "Not",         "Reciprocal",
-                         "Relu",        "ReverseSequence",
-                         "Round",       "Selu",
-                         "Shrink",      "Sigmoid",
-                         "Sign",        "Sin",
-                         "Sinh",        "Softmax",
-                         "Softplus",    "Softsign",
-                         "Sqrt",        "Tan",
-                         "Tanh",        "ThresholdedRelu",
-                         "Trilu",       "Identity",
-                         "BitwiseNot",  "ParametricSoftplus",
-                         "Affine",      "ImageScaler",
-                         "ScaledTanh",  "FastGelu",
+  for (const char* op : {"Abs",
+                         "Acos",
+                         "Acosh",
+                         "Asin",
+                         "Asinh",
+                         "Atan",
+                         "Atanh",
+                         "Ceil",
+                         "Celu",
+                         "Clip",
+                         "Cos",
+                         "Cosh",
+                         "CumSum",
+                         "Elu",
+                         "Erf",
+                         "Exp",
+                         "Floor",
+                         "Gelu",
+                         "HardSigmoid",
+                         "HardSwish",
+                         "LeakyRelu",
+                         "Log",
+                         "Mish",
+                         "Neg",
+                         "Not",
+                         "Reciprocal",
+                         "Relu",
+                         "ReverseSequence",
+                         "Round",
+                         "Selu",
+                         "Shrink",
+                         "Sigmoid",
+                         "Sign",
+                         "Sin",
+                         "Sinh",
+                         "Softplus",
+                         "Softsign",
+                         "Sqrt",
+                         "Tan",
+                         "Tanh",
+                         "ThresholdedRelu",
+                         "Trilu",
+                         "Identity",
+                         "BitwiseNot",
+                         "ParametricSoftplus",
+                         "Affine",
+                         "ImageScaler",
+                         "ScaledTanh",
+                         "FastGelu",
                          "QuickGelu"}) {
     table[op] = same_as_input;
   }
@@ -88,6 +125,7 @@ void add_elementwise_rules(RuleTable& table) {
                          "BitwiseOr", "BitwiseXor"}) {
     table[op] = broadcast_two;
   }
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) table[op] = along_axis;
   for (const char* op : {"Min", "Max", "Sum", "Mean"}) table[op] = broadcast_all_inputs;
   for (const char* op :
        {"And", "Or", "Xor", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}) {

@@ -4,17 +4,21 @@
 
 namespace assay {
 
+Shape gathered_shape(const InferContext& context, const Shape& data, const Shape& indices) {
+  const std::size_t axis = context.axis(context.node().int_or("axis", 0), data.rank());
+  std::vector<Dim> dims = dims_of(data);
+  const auto at = dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  dims.insert(at, indices.begin(), indices.end());
+  return Shape(dims);
+}
+
 namespace {
 
 void gather(InferContext& context) {
   const Shape* data = context.shape_of_rank_at_least(0, 1);
   const Shape* indices = context.shape(1);
   if (data == nullptr || indices == nullptr) return context.set(0, context.element(0));
-  const std::size_t axis = context.axis(context.node().int_or("axis", 0), data->rank());
-  std::vector<Dim> dims = dims_of(*data);
-  const auto at = dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  dims.insert(at, indices->begin(), indices->end());
-  context.set(0, context.element(0), Shape(dims));
+  context.set(0, context.element(0), gathered_shape(context, *data, *indices));
 }
 
 void gather_elements(InferContext& context) {

@@ -88,19 +88,25 @@ bool is_used(const InferContext& context, std::size_t input) {
   return shape == nullptr || shape->elements() != 0;
 }
 
-void resize(InferContext& context) {
-  const Shape* input = context.shape(0);
-  const std::size_t scales_at = context.opset() < 11 ? 1 : 2;
-  if (input == nullptr) return context.set(0, context.element(0));
-  if (context.opset() >= 11 && is_used(context, 3)) {
+}  // namespace
+
+Shape resized_shape(const InferContext& context, const Shape& input) {
+  const std::size_t scales_at = context.opset() < 11 && context.node().is("Resize") ? 1 : 2;
+  if (scales_at == 2 && is_used(context, 3)) {
     const auto sizes = context.ints(3);
-    return context.set(0, context.element(0),
-                       sizes ? by_sizes(context, *input, *sizes) : unknown_shape(input->rank()));
+    return sizes ? by_sizes(context, input, *sizes) : unknown_shape(input.rank());
   }
   if (!is_used(context, scales_at)) context.fail("has neither scales nor sizes");
   const auto scales = context.numbers(scales_at);
+  return scales ? by_scales(context, input, *scales) : unknown_shape(input.rank());
+}
+
+namespace {
+
+void resize(InferContext& context) {
+  const Shape* input = context.shape(0);
   context.set(0, context.element(0),
-              scales ? by_scales(context, *input, *scales) : unknown_shape(input->rank()));
+              input != nullptr ? std::optional(resized_shape(context, *input)) : std::nullopt);
 }
 
 void upsample(InferContext& context) {

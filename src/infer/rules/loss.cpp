@@ -4,9 +4,7 @@
 
 namespace assay {
 
-namespace {
-
-// Scores are (N, C, d…), targets (N, d…): without a reduction the loss is as large as the targets.
+// Without a reduction the loss is as large as the targets.
 std::optional<Shape> loss_shape(const InferContext& context) {
   const bool is_reduced = context.node().string_or("reduction", "mean") != "none";
   const Shape* target = context.shape(1);
@@ -17,8 +15,11 @@ std::optional<Shape> loss_shape(const InferContext& context) {
   for (std::size_t i = 0; target != nullptr && scores != nullptr && i < target->rank(); ++i) {
     equal_dims(context, (*scores)[i == 0 ? 0 : i + 1], (*target)[i], "scores and targets differ");
   }
+  if (scores != nullptr) check_shape(context, 2, Shape{(*scores)[1]});
   return is_reduced ? std::optional(Shape{}) : maybe(target);
 }
+
+namespace {
 
 void likelihood_loss(InferContext& context) {
   context.set(0, context.element(0), loss_shape(context));
@@ -37,6 +38,17 @@ void optimizer_step(InferContext& context) {
     context.fail("{} inputs do not come in {} equal groups", context.input_count(), Groups);
   }
   const std::size_t tensors = (context.input_count() - 2) / Groups;
+  for (const std::size_t input : {0u, 1u}) {
+    const Shape* one = context.shape(input);
+    if (one != nullptr && one->is_known() && one->elements() != 1)
+      context.fail("input {} is {}, must be one number", input, one->to_string());
+  }
+  if (context.output_count() > (Groups - 1) * tensors)
+    context.fail("has {} outputs for {} tensors", context.output_count(), tensors);
+  for (std::size_t i = 2 + tensors; i < context.input_count(); ++i) {
+    const Shape* parameter = context.shape(2 + (i - 2) % tensors);
+    if (parameter != nullptr) check_shape(context, i, *parameter);
+  }
   for (std::size_t i = 0; tensors > 0 && i < context.output_count(); ++i) {
     const std::size_t group = i / tensors == 0 ? 0 : i / tensors + 1;
     context.set(i, context.type(2 + group * tensors + i % tensors));

@@ -15,8 +15,10 @@ void layer_normalization(InferContext& context) {
   const std::size_t first = context.axis(context.node().int_or("axis", -1), input->rank());
   Shape reduced = *input;
   for (std::size_t axis = first; axis < reduced.rank(); ++axis) reduced[axis] = Dim(1);
-  const Shape* scale = context.has(1) ? context.shape(1) : nullptr;
-  if (scale != nullptr) broadcast(context, *input, *scale);
+  for (const std::size_t parameter : {1u, 2u}) {
+    if (context.has(parameter) && context.shape(parameter) != nullptr)
+      check_broadcasts_to(context, *context.shape(parameter), *input, "a parameter");
+  }
   context.set(1, statistics, reduced);
   context.set(2, statistics, reduced);
 }

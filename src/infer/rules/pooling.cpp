@@ -4,17 +4,21 @@
 
 namespace assay {
 
+Shape pooled_shape(const InferContext& context, const Shape& input) {
+  if (input.rank() < 3) context.fail("needs at least one spatial axis, got {}", input.to_string());
+  const std::size_t axes = input.rank() - 2;
+  const Windows windows = windows_of(context, kernel_attribute(context, axes));
+  Shape output = input;
+  for (std::size_t i = 0; i < axes; ++i)
+    output[2 + i] = window_count(context, windows, i, input[2 + i]);
+  return output;
+}
+
 namespace {
 
 std::optional<Shape> pooled(const InferContext& context) {
-  const Shape* input = context.shape_of_rank_at_least(0, 3);
-  if (input == nullptr) return std::nullopt;
-  const std::size_t axes = input->rank() - 2;
-  const Windows windows = windows_of(context, kernel_attribute(context, axes));
-  Shape output = *input;
-  for (std::size_t i = 0; i < axes; ++i)
-    output[2 + i] = window_count(context, windows, i, (*input)[2 + i]);
-  return output;
+  const Shape* input = context.shape(0);
+  return input != nullptr ? std::optional(pooled_shape(context, *input)) : std::nullopt;
 }
 
 void pool(InferContext& context) {

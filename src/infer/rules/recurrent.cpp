@@ -16,20 +16,35 @@ Dim hidden_size(const InferContext& context) {
                     "hidden_size and the recurrence weight differ");
 }
 
-void check_weights(const InferContext& context, std::int64_t gates, const Dim& features,
-                   const Dim& hidden) {
-  const Shape* weight = context.shape_of_rank(1, 3);
-  if (weight == nullptr) return;
-  equal_dims(context, features, (*weight)[2], "input features and weight differ");
-  equal_dims(context, multiplied(context, hidden, Dim(gates)), (*weight)[1],
-             "gates times hidden size and weight differ");
+Dim direction_count(const InferContext& context) {
+  const std::string direction = context.node().string_or("direction", "forward");
+  if (direction == "bidirectional") return Dim(2);
+  if (direction != "forward" && direction != "reverse")
+    context.fail("direction '{}' is not known", direction);
+  return Dim(1);
 }
 
-template <std::int64_t Gates>
-void recurrent(InferContext& context) {
+// Weights of gates, biases, lengths, initial states and peepholes.
+void check_operands_of(const InferContext& context, std::int64_t gates, const Dim& features,
+                       const Dim& batch, const Dim& hidden, const Shape& state) {
+  const Dim directions = direction_count(context);
+  const Dim rows = multiplied(context, hidden, Dim(gates));
+  check_shape(context, 1, Shape{directions, rows, features});
+  check_shape(context, 2, Shape{directions, rows, hidden});
+  check_shape(context, 3, Shape{directions, multiplied(context, rows, Dim(2))});
+  check_shape(context, 4, Shape{batch});
+  check_shape(context, 5, state);
+  if (gates != 4) return;
+  check_shape(context, 6, state);
+  check_shape(context, 7, Shape{directions, multiplied(context, hidden, Dim(3))});
+}
+
+}  // namespace
+
+RecurrentShapes recurrent_shapes(const InferContext& context, std::int64_t gates) {
   const Shape* input = context.shape_of_rank(0, 3);
   const Dim hidden = hidden_size(context);
-  const Dim directions(context.node().string_or("direction", "forward") == "bidirectional" ? 2 : 1);
+  const Dim directions = direction_count(context);
   const bool batch_first = context.node().int_or("layout", 0) != 0;
   Dim sequence, batch, features;
   if (input != nullptr) {
@@ -37,14 +52,22 @@ void recurrent(InferContext& context) {
     batch = (*input)[batch_first ? 0 : 1];
     features = (*input)[2];
   }
-  check_weights(context, Gates, features, hidden);
-  const Shape all = batch_first ? Shape{batch, sequence, directions, hidden}
-                                : Shape{sequence, directions, batch, hidden};
-  const Shape last =
-      batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
-  context.set(0, context.element(0), all);
-  context.set(1, context.element(0), last);
-  if (Gates == 4) context.set(2, context.element(0), last);
+  RecurrentShapes shapes{.all = {sequence, directions, batch, hidden},
+                         .last = {directions, batch, hidden}};
+  if (batch_first)
+    shapes = {.all = {batch, sequence, directions, hidden}, .last = {batch, directions, hidden}};
+  check_operands_of(context, gates, features, batch, hidden, shapes.last);
+  return shapes;
+}
+
+namespace {
+
+template <std::int64_t Gates>
+void recurrent(InferContext& context) {
+  const RecurrentShapes shapes = recurrent_shapes(context, Gates);
+  context.set(0, context.element(0), shapes.all);
+  context.set(1, context.element(0), shapes.last);
+  if (Gates == 4) context.set(2, context.element(0), shapes.last);
 }
 
 }  // namespace

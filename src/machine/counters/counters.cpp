@@ -14,6 +14,8 @@
 
 namespace assay {
 
+using namespace assay::machine;
+
 namespace {
 
 struct EventFacts {
@@ -51,12 +53,6 @@ perf_event_attr attributes(CounterEvent event, bool is_leader) {
   return wanted;
 }
 
-struct OpenEvent {
-  CounterEvent event = CounterEvent::Cycles;
-  int descriptor = -1;
-  bool is_leader = true;
-};
-
 std::vector<std::string> reasons(const std::map<int, std::vector<std::string>>& failures,
                                  std::optional<int> paranoid) {
   std::vector<std::string> lines;
@@ -69,6 +65,12 @@ std::vector<std::string> reasons(const std::map<int, std::vector<std::string>>& 
 }  // namespace
 
 struct Counters::State {
+  struct OpenEvent {
+    CounterEvent event = CounterEvent::Cycles;
+    int descriptor = -1;
+    bool is_leader = true;
+  };
+
   explicit State(PerfSystem& the_system) : system(the_system) {}
 
   void open_all(std::span<const CounterEvent> events);
@@ -150,7 +152,7 @@ Counters::Counters(std::span<const CounterEvent> events, PerfSystem& system)
 }
 
 Counters::~Counters() {
-  for (const OpenEvent& one : state_->open) state_->system.close(one.descriptor);
+  for (const auto& one : state_->open) state_->system.close(one.descriptor);
 }
 
 const std::vector<CounterEvent>& Counters::available() const {
@@ -166,13 +168,13 @@ const std::vector<std::string>& Counters::why_not() const {
 }
 
 void Counters::start() {
-  for (const OpenEvent& one : state_->open) {
+  for (const auto& one : state_->open) {
     if (one.is_leader) state_->system.enable(one.descriptor, true);
   }
 }
 
 void Counters::stop() {
-  for (const OpenEvent& one : state_->open) {
+  for (const auto& one : state_->open) {
     if (one.is_leader) state_->system.enable(one.descriptor, false);
   }
 }
@@ -180,7 +182,7 @@ void Counters::stop() {
 CounterSnapshot Counters::read() const {
   CounterSnapshot snapshot;
   snapshot.reserve(state_->open.size());
-  for (const OpenEvent& one : state_->open) {
+  for (const auto& one : state_->open) {
     const auto words = state_->system.read(one.descriptor);
     snapshot.push_back({.event = one.event, .is_read = words.has_value()});
     if (!words) continue;

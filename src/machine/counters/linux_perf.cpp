@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "machine/counters/perf_system.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -64,4 +64,4 @@ PerfSystem& linux_perf() {
   return perf;
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -8,7 +8,7 @@
 
 #include "assay/counters.h"
 
-namespace assay {
+namespace assay::machine {
 
 class PerfSystem {
  public:
@@ -27,4 +27,4 @@ PerfSystem& linux_perf();
 // One line: why opening failed, and what to try.
 std::string why_no_counter(int error, std::optional<int> paranoid);
 
-}  // namespace assay
+}  // namespace assay::machine

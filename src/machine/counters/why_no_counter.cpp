@@ -5,7 +5,7 @@
 
 #include "machine/counters/perf_system.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -46,4 +46,4 @@ std::string why_no_counter(int error, std::optional<int> paranoid) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -1,6 +1,6 @@
 #include "machine/energy/accumulator.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::optional<double> EnergyAccumulator::joules() const {
   return kind_ == MeterKind::Energy ? static_cast<double>(counted_) / 1e6 : twice_area_ / 2e15;
 }
 
-}  // namespace assay
+}  // namespace assay::machine

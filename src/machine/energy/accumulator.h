@@ -8,7 +8,7 @@
 
 #include "assay/energy_meter.h"
 
-namespace assay {
+namespace assay::machine {
 
 class EnergyAccumulator {
  public:
@@ -47,4 +47,4 @@ class EnergyAccumulator {
   double twice_area_ = 0;     // microwatts times nanoseconds
 };
 
-}  // namespace assay
+}  // namespace assay::machine

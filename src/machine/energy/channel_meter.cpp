@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::machine {
 
 void ChannelList::add(MeterChannel channel, ReadChannel read_channel) {
   const MeterValue now = read_channel();
@@ -26,4 +26,4 @@ void ChannelList::finish() {
   found_.meters.push_back(std::make_unique<ChannelMeter>(std::move(info_), std::move(reads_)));
 }
 
-}  // namespace assay
+}  // namespace assay::machine

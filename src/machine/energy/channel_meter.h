@@ -5,7 +5,7 @@
 
 #include "assay/energy_meter.h"
 
-namespace assay {
+namespace assay::machine {
 
 using ReadChannel = std::function<MeterValue()>;
 
@@ -41,4 +41,4 @@ class ChannelList {
   std::vector<std::string> failures_;
 };
 
-}  // namespace assay
+}  // namespace assay::machine

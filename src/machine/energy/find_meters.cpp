@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::machine;
+
 namespace {
 
 std::optional<std::string> run_vcgencmd() {
@@ -67,7 +69,7 @@ std::string covers(const MeterInfo& info) {
   return join(counted, " + ");
 }
 
-EnergyMeters find_energy_meters(const MeterSources& sources) {
+EnergyMeters machine::find_energy_meters(const MeterSources& sources) {
   EnergyMeters found;
   for (const auto find : {find_rapl, find_ina3221, find_pmic, find_hwmon, find_nvml}) {
     find(sources, found);

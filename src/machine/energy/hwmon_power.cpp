@@ -9,12 +9,12 @@
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
 constexpr const char* kFolder = "/sys/class/hwmon";
-constexpr double kUpdateMs = 100;  // where the driver does not tell
+constexpr double kHwmonUpdateMs = 100;  // where the driver does not tell
 
 MeterScope scope_of(std::string_view chip) {
   constexpr std::array<std::string_view, 4> kAccelerators = {"amdgpu", "i915", "xe", "nouveau"};
@@ -61,11 +61,12 @@ void find_chip(const MeterSources& sources, const std::string& folder, EnergyMet
   const std::vector<Sensor> powers = labelled_sensors(*files, folder);
   if (powers.empty() || chip == "ina3221") return;  // that one is a source of its own
   const auto update = read_count(*files, folder + "/update_interval").value;
-  ChannelList list({.source = "hwmon",
-                    .kind = MeterKind::Power,
-                    .scope = scope_of(chip),
-                    .update_ms = update && *update > 0 ? static_cast<double>(*update) : kUpdateMs},
-                   found);
+  ChannelList list(
+      {.source = "hwmon",
+       .kind = MeterKind::Power,
+       .scope = scope_of(chip),
+       .update_ms = update && *update > 0 ? static_cast<double>(*update) : kHwmonUpdateMs},
+      found);
   const bool has_total = std::ranges::any_of(powers, is_total);
   for (const Sensor& power : powers) {
     list.add({.name = fmt::format("{} {}", chip, power.label),
@@ -87,4 +88,4 @@ void find_hwmon(const MeterSources& sources, EnergyMeters& found) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::machine

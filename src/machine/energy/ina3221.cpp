@@ -11,13 +11,13 @@
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
 constexpr const char* kHwmon = "/sys/class/hwmon";
 constexpr const char* kIio = "/sys/bus/iio/devices";
-constexpr double kUpdateMs = 100;               // where the driver does not tell
+constexpr double kInaUpdateMs = 100;            // where the driver does not tell
 constexpr std::int64_t kMostMilli = 1'000'000;  // volts or amperes beyond belief are damage
 
 struct Rail {
@@ -92,7 +92,7 @@ void add_meter(const std::vector<Rail>& rails, double update_ms, EnergyMeters& f
 void find_ina3221(const MeterSources& sources, EnergyMeters& found) {
   const auto files = sources.files;
   std::vector<Rail> rails;
-  double update_ms = kUpdateMs;
+  double update_ms = kInaUpdateMs;
   for (const std::string& chip : files->names(kHwmon)) {
     const std::string folder = fmt::format("{}/{}", kHwmon, chip);
     if (first_line(*files, folder + "/name") != "ina3221") continue;
@@ -109,4 +109,4 @@ void find_ina3221(const MeterSources& sources, EnergyMeters& found) {
   add_meter(rails, update_ms, found);
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -5,12 +5,12 @@
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
-constexpr double kUpdateMs = 100;
+constexpr double kNvmlUpdateMs = 100;
 constexpr double kMaxWatts = 2000;
 
 using Device = void*;
@@ -71,7 +71,7 @@ unsigned count_devices(const Nvml& nvml, EnergyMeters& found) {
 void add_gpu(std::shared_ptr<const Nvml> nvml, unsigned index, EnergyMeters& found) {
   ChannelList list({.source = "NVML",
                     .scope = MeterScope::Accelerator,
-                    .update_ms = kUpdateMs,
+                    .update_ms = kNvmlUpdateMs,
                     .max_watts = kMaxWatts},
                    found);
   list.add({.name = fmt::format("GPU {}", index)}, energy_of(std::move(nvml), index));
@@ -97,4 +97,4 @@ void find_nvml(const MeterSources& sources, EnergyMeters& found) {
   for (unsigned index = 0; index < devices; ++index) add_gpu(shared, index, found);
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -13,13 +13,13 @@
 #include "base/text.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
 constexpr const char* kModel = "/proc/device-tree/model";
-constexpr double kUpdateMs = 200;  // starting a process for every reading takes some of it
-constexpr double kMost = 1000;     // volts or amperes beyond belief are damage
+constexpr double kPmicUpdateMs = 200;  // starting a process for every reading takes some of it
+constexpr double kMost = 1000;         // volts or amperes beyond belief are damage
 constexpr const char* kWhatToTry =
     "install vcgencmd (raspi-utils) and add the user to the group video";
 
@@ -74,7 +74,7 @@ MeterInfo info_of(const PmicPowers& powers) {
   MeterInfo info = {.source = "PMIC",
                     .kind = MeterKind::Power,
                     .scope = MeterScope::Board,
-                    .update_ms = kUpdateMs};
+                    .update_ms = kPmicUpdateMs};
   for (const auto& [rail, power] : powers.microwatts) info.channels.push_back({.name = rail});
   return info;
 }
@@ -123,4 +123,4 @@ void find_pmic(const MeterSources& sources, EnergyMeters& found) {
   found.meters.push_back(std::make_unique<PmicMeter>(info_of(powers), sources.run_pmic));
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::machine {
 
 struct PmicPowers {
   std::map<std::string, std::int64_t> microwatts = {};
@@ -15,4 +15,4 @@ struct PmicPowers {
 };
 PmicPowers parse_pmic(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::machine

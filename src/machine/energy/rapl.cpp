@@ -11,7 +11,7 @@
 #include "machine/energy/channel_meter.h"
 #include "machine/energy/sources.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -53,4 +53,4 @@ void find_rapl(const MeterSources& sources, EnergyMeters& found) {
   list.finish();
 }
 
-}  // namespace assay
+}  // namespace assay::machine

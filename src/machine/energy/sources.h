@@ -7,7 +7,7 @@
 
 #include "machine/system_files.h"
 
-namespace assay {
+namespace assay::machine {
 
 // What `vcgencmd pmic_read_adc` printed; nothing where it could not be run.
 using RunPmic = std::function<std::optional<std::string>()>;
@@ -30,4 +30,4 @@ void find_nvml(const MeterSources& sources, EnergyMeters& found);
 
 EnergyMeters find_energy_meters(const MeterSources& sources);
 
-}  // namespace assay
+}  // namespace assay::machine

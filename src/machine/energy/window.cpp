@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::machine;
+
 namespace {
 
 constexpr double kLongestPeriod = 1;  // seconds between two readings

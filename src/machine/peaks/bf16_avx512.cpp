@@ -4,7 +4,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -14,8 +14,6 @@ constexpr int kProducts = 2;  // added to each
 constexpr float kStep = 0x1p-11f;
 constexpr double kSumOfRound = kSums * kLanes * kProducts * static_cast<double>(kStep);
 
-}  // namespace
-
 [[gnu::noinline]] double run_peak_bf16_avx512(std::int64_t rounds) {
   const __m512bh one = _mm512_cvtne2ps_pbh(hidden(_mm512_set1_ps(1)), hidden(_mm512_set1_ps(1)));
   const __m512 steps = hidden(_mm512_set1_ps(kStep));
@@ -23,6 +21,8 @@ constexpr double kSumOfRound = kSums * kLanes * kProducts * static_cast<double>(
   return register_sums<kSums, float>(rounds, _mm512_setzero_ps(),
                                      [=](__m512 sum) { return _mm512_dpbf16_ps(sum, one, step); });
 }
+
+}  // namespace
 
 const PeakKernel& peak_bf16_avx512() {
   static constexpr PeakKernel kKernel = {
@@ -35,5 +35,5 @@ const PeakKernel& peak_bf16_avx512() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

@@ -6,7 +6,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -16,14 +16,14 @@ constexpr int kProducts = 4;  // added to each by a product of small matrices
 constexpr float kStep = 0x1p-12f;
 constexpr double kSumOfRound = kSums * kLanes * kProducts * static_cast<double>(kStep);
 
-}  // namespace
-
 [[gnu::noinline]] double run_peak_bf16_neon(std::int64_t rounds) {
   const bfloat16x8_t one = hidden(vdupq_n_bf16(vcvth_bf16_f32(1)));
   const bfloat16x8_t step = hidden(vdupq_n_bf16(vcvth_bf16_f32(kStep)));
   return register_sums<kSums, float>(rounds, vdupq_n_f32(0),
                                      [=](float32x4_t sum) { return vbfmmlaq_f32(sum, one, step); });
 }
+
+}  // namespace
 
 const PeakKernel& peak_bf16_neon() {
   static constexpr PeakKernel kKernel = {
@@ -36,5 +36,5 @@ const PeakKernel& peak_bf16_neon() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

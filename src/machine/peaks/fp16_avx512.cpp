@@ -4,14 +4,12 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
 constexpr std::size_t kSums = 16;
 constexpr int kLanes = 32;
-
-}  // namespace
 
 [[gnu::noinline]] double run_peak_fp16_avx512(std::int64_t rounds) {
   // Sums of halves are soon no longer exact: each round adds what the next takes away.
@@ -20,6 +18,8 @@ constexpr int kLanes = 32;
   return register_sums<kSums, _Float16>(
       rounds, _mm512_setzero_ph(), [=](__m512h sum) { return _mm512_fnmadd_ph(sum, one, step); });
 }
+
+}  // namespace
 
 const PeakKernel& peak_fp16_avx512() {
   static constexpr PeakKernel kKernel = {
@@ -34,5 +34,5 @@ const PeakKernel& peak_fp16_avx512() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

@@ -6,14 +6,12 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
 constexpr std::size_t kSums = 24;
 constexpr int kLanes = 8;
-
-}  // namespace
 
 [[gnu::noinline]] double run_peak_fp16_neon(std::int64_t rounds) {
   // Sums of halves are soon no longer exact: each round takes away again what it adds.
@@ -23,6 +21,8 @@ constexpr int kLanes = 8;
     return vfmsq_f16(vfmaq_f16(sum, one, step), one, step);
   });
 }
+
+}  // namespace
 
 const PeakKernel& peak_fp16_neon() {
   static constexpr PeakKernel kKernel = {
@@ -35,5 +35,5 @@ const PeakKernel& peak_fp16_neon() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

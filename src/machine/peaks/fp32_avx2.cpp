@@ -4,7 +4,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -13,14 +13,14 @@ constexpr int kLanes = 8;
 constexpr float kStep = 0x1p-10f;
 constexpr double kSumOfRound = kSums * kLanes * static_cast<double>(kStep);
 
-}  // namespace
-
 [[gnu::noinline]] double run_peak_fp32_avx2(std::int64_t rounds) {
   const __m256 one = hidden(_mm256_set1_ps(1));
   const __m256 step = hidden(_mm256_set1_ps(kStep));
   return register_sums<kSums, float>(rounds, _mm256_setzero_ps(),
                                      [=](__m256 sum) { return _mm256_fmadd_ps(one, step, sum); });
 }
+
+}  // namespace
 
 const PeakKernel& peak_fp32_avx2() {
   static constexpr PeakKernel kKernel = {
@@ -34,5 +34,5 @@ const PeakKernel& peak_fp32_avx2() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

@@ -4,7 +4,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -13,14 +13,14 @@ constexpr int kLanes = 16;
 constexpr float kStep = 0x1p-10f;
 constexpr double kSumOfRound = kSums * kLanes * static_cast<double>(kStep);
 
-}  // namespace
-
 [[gnu::noinline]] double run_peak_fp32_avx512(std::int64_t rounds) {
   const __m512 one = hidden(_mm512_set1_ps(1));
   const __m512 step = hidden(_mm512_set1_ps(kStep));
   return register_sums<kSums, float>(rounds, _mm512_setzero_ps(),
                                      [=](__m512 sum) { return _mm512_fmadd_ps(one, step, sum); });
 }
+
+}  // namespace
 
 const PeakKernel& peak_fp32_avx512() {
   static constexpr PeakKernel kKernel = {
@@ -33,5 +33,5 @@ const PeakKernel& peak_fp32_avx512() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

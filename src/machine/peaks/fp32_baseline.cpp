@@ -7,7 +7,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -27,8 +27,6 @@ constexpr double kSumsAdded = kSums / 2.0;
 constexpr std::string_view kName = "baseline";
 #endif
 constexpr double kSumOfRound = kSumsAdded * kLanes * static_cast<double>(kStep);
-
-}  // namespace
 
 #if defined(__aarch64__)
 [[gnu::noinline]] double run_peak_fp32_baseline(std::int64_t rounds) {
@@ -61,6 +59,8 @@ constexpr double kSumOfRound = kSumsAdded * kLanes * static_cast<double>(kStep);
 }
 #endif
 
+}  // namespace
+
 const PeakKernel& peak_fp32_baseline() {
   static constexpr PeakKernel kKernel = {
       .precision = "fp32",
@@ -72,4 +72,4 @@ const PeakKernel& peak_fp32_baseline() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -4,7 +4,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -12,8 +12,6 @@ constexpr std::size_t kSums = 8;
 constexpr int kLanes = 8;     // sums in 32 bits
 constexpr int kProducts = 4;  // added to each
 constexpr double kSumOfRound = kSums * kLanes * kProducts;
-
-}  // namespace
 
 [[gnu::noinline]] double run_peak_int8_avx2(std::int64_t rounds) {
   const __m256i left = hidden(_mm256_set1_epi8(1));
@@ -24,6 +22,8 @@ constexpr double kSumOfRound = kSums * kLanes * kProducts;
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));
   });
 }
+
+}  // namespace
 
 const PeakKernel& peak_int8_avx2() {
   static constexpr PeakKernel kKernel = {
@@ -36,5 +36,5 @@ const PeakKernel& peak_int8_avx2() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

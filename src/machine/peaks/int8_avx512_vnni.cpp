@@ -4,7 +4,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -13,8 +13,6 @@ constexpr int kLanes = 16;    // sums in 32 bits
 constexpr int kProducts = 4;  // added to each
 constexpr double kSumOfRound = kSums * kLanes * kProducts;
 
-}  // namespace
-
 [[gnu::noinline]] double run_peak_int8_avx512_vnni(std::int64_t rounds) {
   const __m512i left = hidden(_mm512_set1_epi8(1));
   const __m512i right = hidden(_mm512_set1_epi8(1));
@@ -22,6 +20,8 @@ constexpr double kSumOfRound = kSums * kLanes * kProducts;
     return _mm512_dpbusd_epi32(sum, left, right);
   });
 }
+
+}  // namespace
 
 const PeakKernel& peak_int8_avx512_vnni() {
   static constexpr PeakKernel kKernel = {
@@ -34,5 +34,5 @@ const PeakKernel& peak_int8_avx512_vnni() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

@@ -5,7 +5,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -21,8 +21,6 @@ bool has_avx_vnni() {
 }
 constexpr double kSumOfRound = kSums * kLanes * kProducts;
 
-}  // namespace
-
 [[gnu::noinline]] double run_peak_int8_avx_vnni(std::int64_t rounds) {
   const __m256i left = hidden(_mm256_set1_epi8(1));
   const __m256i right = hidden(_mm256_set1_epi8(1));
@@ -30,6 +28,8 @@ constexpr double kSumOfRound = kSums * kLanes * kProducts;
     return _mm256_dpbusd_avx_epi32(sum, left, right);
   });
 }
+
+}  // namespace
 
 const PeakKernel& peak_int8_avx_vnni() {
   static constexpr PeakKernel kKernel = {
@@ -42,5 +42,5 @@ const PeakKernel& peak_int8_avx_vnni() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

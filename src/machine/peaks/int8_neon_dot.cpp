@@ -6,7 +6,7 @@
 #include "machine/peaks/peak_kernel.h"
 #include "machine/peaks/register_sums.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -15,14 +15,14 @@ constexpr int kLanes = 4;     // sums in 32 bits
 constexpr int kProducts = 4;  // added to each
 constexpr double kSumOfRound = kSums * kLanes * kProducts;
 
-}  // namespace
-
 [[gnu::noinline]] double run_peak_int8_neon_dot(std::int64_t rounds) {
   const int8x16_t left = hidden(vdupq_n_s8(1));
   const int8x16_t right = hidden(vdupq_n_s8(1));
   return register_sums<kSums, std::int32_t>(
       rounds, vdupq_n_s32(0), [=](int32x4_t sum) { return vdotq_s32(sum, left, right); });
 }
+
+}  // namespace
 
 const PeakKernel& peak_int8_neon_dot() {
   static constexpr PeakKernel kKernel = {
@@ -35,5 +35,5 @@ const PeakKernel& peak_int8_neon_dot() {
   return kKernel;
 }
 
-}  // namespace assay
+}  // namespace assay::machine
 #endif

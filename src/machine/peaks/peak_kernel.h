@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::machine {
 
 struct PeakKernel {
   std::string_view precision;           // "fp32", "fp16", "bf16" or "int8"
@@ -41,4 +41,4 @@ const PeakKernel& peak_int8_neon_dot();
 // Those that this processor can run.
 std::vector<const PeakKernel*> supported_peak_kernels();
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -1,6 +1,6 @@
 #include "machine/peaks/peak_kernel.h"
 
-namespace assay {
+namespace assay::machine {
 
 std::vector<const PeakKernel*> supported_peak_kernels() {
   const PeakKernel* all[] = {
@@ -27,4 +27,4 @@ std::vector<const PeakKernel*> supported_peak_kernels() {
   return supported;
 }
 
-}  // namespace assay
+}  // namespace assay::machine

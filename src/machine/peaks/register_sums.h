@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay {
+namespace assay::machine {
 
 #if defined(__x86_64__)
 #define ASSAY_VECTOR_REGISTER "+v"
@@ -47,4 +47,4 @@ template <std::size_t kSums, typename Lane, typename Vector, typename Add>
   return total;
 }
 
-}  // namespace assay
+}  // namespace assay::machine

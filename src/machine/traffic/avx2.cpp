@@ -3,7 +3,7 @@
 
 #include "machine/traffic/traffic_kernel.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -15,7 +15,7 @@ bool is_supported() {
 
 }  // namespace
 
-}  // namespace assay
+}  // namespace assay::machine
 
 #define ASSAY_TRAFFIC_PAST_CACHES
 #define ASSAY_TRAFFIC_TABLE traffic_avx2

@@ -4,7 +4,7 @@
 
 #include "machine/traffic/traffic_kernel.h"
 
-namespace assay {
+namespace assay::machine {
 
 namespace {
 
@@ -19,7 +19,7 @@ bool is_supported() {
 
 }  // namespace
 
-}  // namespace assay
+}  // namespace assay::machine
 
 #define ASSAY_TRAFFIC_TABLE traffic_baseline
 #define ASSAY_TRAFFIC_NAME "baseline"

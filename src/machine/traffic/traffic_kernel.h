@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace assay {
+namespace assay::machine {
 
 // Arrays of the same length; a kernel uses the first, the first two, or all.
 struct TrafficArrays {
@@ -50,4 +50,4 @@ const TrafficTable& traffic_avx512();
 // The widest that this processor can run.
 const TrafficTable& traffic_table();
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -1,6 +1,6 @@
 #include "machine/traffic/traffic_kernel.h"
 
-namespace assay {
+namespace assay::machine {
 
 const TrafficTable& traffic_table() {
 #if defined(__x86_64__)
@@ -10,4 +10,4 @@ const TrafficTable& traffic_table() {
   return traffic_baseline();
 }
 
-}  // namespace assay
+}  // namespace assay::machine

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -43,7 +43,7 @@ StepWork fused_into_producer(StepWork work) {
   return work;
 }
 
-std::string traffic_text(const RunFacts& facts, const StepGroup& group) {
+std::string activation_traffic_text(const RunFacts& facts, const StepGroup& group) {
   const StepWork work = total_work(group);
   const double time_ms = total_ms(group);
   return fmt::format("{} for {} of activations: {} GB/s, {:.0f} % of the ceiling of {}",
@@ -73,7 +73,7 @@ std::optional<Advice> unfused_elementwise(const RunFacts& facts) {
   const double left_ms = fused_ms(facts, group);
   Advice advice{.layers = layer_names(group)};
   advice.reason = fmt::format(
-      "{}, in {} that do hardly any arithmetic", traffic_text(facts, group),
+      "{}, in {} that do hardly any arithmetic", activation_traffic_text(facts, group),
       group.size() == 1 ? std::string("a step") : fmt::format("{} steps", group.size()));
   advice.action = fmt::format(
       "fold them into the layer before (constants into its weights, or a form the engine fuses): "
@@ -90,7 +90,7 @@ std::optional<Advice> memory_bound_activations(const RunFacts& facts) {
   if (group.empty()) return {};
   const double left_ms = half_precision_ms(facts, group);
   Advice advice{.layers = layer_names(group)};
-  advice.reason = traffic_text(facts, group);
+  advice.reason = activation_traffic_text(facts, group);
   advice.action = fmt::format(
       "keep activations as fp16 or bf16, half of the bytes: {} would be left; or make them smaller "
       "before these layers (stride, fewer channels)",
@@ -99,4 +99,4 @@ std::optional<Advice> memory_bound_activations(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

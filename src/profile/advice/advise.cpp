@@ -6,13 +6,15 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 struct Rule {
   const char* name;
   std::optional<Advice> (*speak)(const RunFacts& facts);
   bool needs_ceilings = true;
-  Engine engine = Engine::OneDnn;  // whose runs it is about
+  bool about_reference = false;  // about runs of the reference engine instead of all others
 };
 
 constexpr std::array kRules = {
@@ -27,14 +29,14 @@ constexpr std::array kRules = {
     Rule{"lower-precision", lower_precision},
     Rule{"fell-back", fell_back, false},
     // How the plain kernels fare says nothing of the model: all else is left unsaid.
-    Rule{"reference-engine", reference_engine, false, Engine::Reference},
+    Rule{"reference-engine", reference_engine, false, true},
     Rule{"overhead", overhead},
     Rule{"layout-changes", layout_changes, false},
     Rule{"start-up", start_up, false},
 };
 
-bool applies(const Rule& rule, const Profile& profile) {
-  return rule.engine == profile.program.engine && (!rule.needs_ceilings || profile.roofline);
+bool applies(const Rule& rule, const Profile& profile, bool is_reference) {
+  return rule.about_reference == is_reference && (!rule.needs_ceilings || profile.roofline);
 }
 
 bool is_worth_it(const Advice& advice, double run_ms) {
@@ -53,8 +55,9 @@ std::vector<Advice> advise(const Profile& profile) {
   std::vector<Advice> all;
   if (profile.typical_run_ms <= 0) return all;
   const RunFacts facts(profile);
+  const bool is_reference = find_engine(profile.program.engine).is_reference;
   for (const Rule& rule : kRules) {
-    if (!applies(rule, profile)) continue;
+    if (!applies(rule, profile, is_reference)) continue;
     auto advice = rule.speak(facts);
     if (!advice || !is_worth_it(*advice, profile.typical_run_ms)) continue;
     advice->rule = rule.name;

@@ -7,7 +7,7 @@
 #include "profile/advice/lanes.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::optional<Advice> winograd_not_allowed(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

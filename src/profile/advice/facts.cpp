@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "profile/judge.h"
 
-namespace assay {
+namespace assay::profile {
 
 // Far below its ceiling, something else holds a step back as well, and stays.
 bool StepFacts::is_near_ceiling() const {
@@ -104,4 +104,4 @@ bool is_depthwise(const StepFacts& step) {
   return step.layer->cost.form.starts_with("depthwise");
 }
 
-}  // namespace assay
+}  // namespace assay::profile

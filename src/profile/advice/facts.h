@@ -8,7 +8,7 @@
 
 #include "assay/profile.h"
 
-namespace assay {
+namespace assay::profile {
 
 struct StepFacts {
   const ProfileStep* step = nullptr;
@@ -59,4 +59,4 @@ std::vector<std::string> layer_names(const StepGroup& group);  // each once
 double weight_share(const StepWork& work);
 bool is_depthwise(const StepFacts& step);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -66,9 +66,9 @@ std::optional<Advice> reference_engine(const RunFacts& facts) {
   Advice advice{.layers = layer_names(group)};
   advice.reason = fmt::format("{} in plain kernels that are written to be right, not fast",
                               facts.time_text(total_ms(group)));
-  advice.action = fmt::format("`engine` onednn: {}", left_text(facts, group));
+  advice.action = fmt::format("`engine` {}: {}", default_engine(), left_text(facts, group));
   advice.gain_ms = total_ms(group) - least_ms(facts, group);
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

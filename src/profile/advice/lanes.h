@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace assay {
+namespace assay::profile {
 
 // Nothing where the set has no vectors that we know of.
 inline std::optional<std::int64_t> vector_lanes(std::string_view instruction_set) {
@@ -15,4 +15,4 @@ inline std::optional<std::int64_t> vector_lanes(std::string_view instruction_set
   return {};
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -26,9 +26,9 @@ std::string tiny_text(const RunFacts& facts, const StepGroup& group) {
 }
 
 std::string threads_text(const Profile& profile) {
-  if (profile.program.threads < 2) return "";
+  if (profile.program.cpu.threads < 2) return "";
   return fmt::format("; {} threads are started for each, so try `threads` 1 as well",
-                     profile.program.threads);
+                     profile.program.cpu.threads);
 }
 
 }  // namespace
@@ -54,4 +54,4 @@ std::optional<Advice> overhead(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

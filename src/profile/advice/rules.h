@@ -6,7 +6,7 @@
 
 #include "profile/advice/facts.h"
 
-namespace assay {
+namespace assay::profile {
 
 // weights.cpp
 std::optional<Advice> memory_bound_weights(const RunFacts& facts);
@@ -32,4 +32,4 @@ std::optional<Advice> layout_changes(const RunFacts& facts);
 // start_up.cpp
 std::optional<Advice> start_up(const RunFacts& facts);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -8,7 +8,7 @@
 #include "profile/advice/lanes.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -181,4 +181,4 @@ std::optional<Advice> odd_channels(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

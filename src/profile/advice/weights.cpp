@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "profile/advice/rules.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -33,7 +33,7 @@ std::string bandwidth_text(const RunFacts& facts, const std::string& level) {
   return level;
 }
 
-std::string traffic_text(const RunFacts& facts, const StepGroup& group) {
+std::string weight_traffic_text(const RunFacts& facts, const StepGroup& group) {
   const StepWork work = total_work(group);
   const double time_ms = total_ms(group);
   return fmt::format(
@@ -76,7 +76,7 @@ std::optional<Advice> memory_bound_weights(const RunFacts& facts) {
   const double quarter_ms = time_with_weights(facts, group, 0.25);
   const double half_ms = time_with_weights(facts, group, 0.5);
   Advice advice{.layers = layer_names(group)};
-  advice.reason = traffic_text(facts, group);
+  advice.reason = weight_traffic_text(facts, group);
   advice.action = fmt::format(
       "store the weights as int8, a quarter of the bytes: {} would be left; as fp16 or bf16, half "
       "of them: {}. Pruned weights save what they are of the bytes",
@@ -111,4 +111,4 @@ std::optional<Advice> small_batch(const RunFacts& facts) {
   return advice;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

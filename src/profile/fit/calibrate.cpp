@@ -13,7 +13,14 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
+
+// Times are taken as the command line takes them.
+CpuOptions pinned(int threads) {
+  return {.threads = threads, .pin_threads = true};
+}
 
 // Reports its own part of a longer way.
 class PartOfProgress : public Progress {
@@ -69,7 +76,7 @@ bool was_disturbed(const Measurement& measured) {
 MeasuredNetwork measured_network(const CalibrationNetwork& one, int threads, Progress* progress) {
   const Graph graph = one.make();
   RunOptions run;
-  run.program.threads = threads;
+  run.program.cpu = pinned(threads);
   MeasuredNetwork network{.is_held_out = one.is_held_out,
                           .name = one.name,
                           .family = one.family,
@@ -154,7 +161,7 @@ Calibration calibrate(const Machine& machine, int threads,
                       const std::vector<CalibrationNetwork>& networks, Progress* progress) {
   auto roofline = roofline_of(machine, threads);
   if (!roofline) fail_running("this machine has no measured ceilings to calibrate against");
-  roofline->step_overhead_ms = step_overhead_ms({.threads = threads});
+  roofline->step_overhead_ms = step_overhead_ms({.cpu = pinned(threads)});
   Calibration calibration{.measured_at = utc_now(),
                           .ceilings_of = machine.measured_at,
                           .threads = threads,

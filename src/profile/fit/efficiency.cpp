@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -95,4 +95,4 @@ double bound_ms(const std::vector<Portion>& portions, const Roofline& roofline) 
   return sum;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -6,7 +6,7 @@
 #include "assay/fit.h"
 #include "profile/fit/portions.h"
 
-namespace assay {
+namespace assay::profile {
 
 class Efficiency {
  public:
@@ -30,4 +30,4 @@ double estimated_ms(const std::vector<Portion>& portions, const Roofline& roofli
                     const Efficiency& efficiency);
 double bound_ms(const std::vector<Portion>& portions, const Roofline& roofline);
 
-}  // namespace assay
+}  // namespace assay::profile

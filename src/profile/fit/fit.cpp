@@ -13,6 +13,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();

@@ -8,7 +8,7 @@
 #include "profile/operators.h"
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::vector<Portion> portions_of(Inferred model, double width_factor) {
   return portions;
 }
 
-}  // namespace assay
+}  // namespace assay::profile

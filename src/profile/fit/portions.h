@@ -8,7 +8,7 @@
 #include "assay/roofline.h"
 #include "profile/prepared.h"
 
-namespace assay {
+namespace assay::profile {
 
 struct Portion {
   std::string name;                // its main node's
@@ -21,4 +21,4 @@ struct Portion {
 // `width` is what a stored or computed number takes in bytes, for one of 4.
 std::vector<Portion> portions_of(Inferred model, double width_factor = 1.0);
 
-}  // namespace assay
+}  // namespace assay::profile

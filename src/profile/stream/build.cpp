@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 void check_size(const char* what, std::int64_t number, const char* parameter) {
@@ -31,11 +33,11 @@ std::string spec_of(std::int64_t features, std::int64_t batch,
 
 Roofline measured_roofline(const HardwareProfileOptions& options, Progress* progress) {
   ProgramOptions program = options.run.program;
-  if (program.threads == 0) program.threads = static_cast<int>(available_processors().size());
+  int& threads = program.cpu.threads;
+  if (threads == 0) threads = static_cast<int>(available_processors().size());
   const double overhead_ms = step_overhead_ms(program);  // refuses threads that cannot be had
-  const Machine machine =
-      options.machine ? *options.machine : quickly_measured(program.threads, progress);
-  auto roofline = roofline_of(machine, program.threads);
+  const Machine machine = options.machine ? *options.machine : quickly_measured(threads, progress);
+  auto roofline = roofline_of(machine, threads);
   if (!roofline) {
     fail_running(
         "this machine's ceilings hold no fp32 peak or no bandwidth of memory: a stream cannot be "

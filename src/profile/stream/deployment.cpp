@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 std::unique_ptr<Program> compiled_with_batch(const Graph& model, std::int64_t batch,

@@ -4,7 +4,7 @@
 
 #include "profile/stream/sentences.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -77,4 +77,4 @@ bool joins_its_own_operator(const std::string& layer, const std::string& into) {
   return layer.starts_with(into);
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -6,7 +6,7 @@
 #include "profile/operators.h"
 #include "profile/prepared.h"
 
-namespace assay {
+namespace assay::profile {
 
 HardwareProfile estimate_stream(Prepared prepared, double interval_ms, const Roofline& roofline,
                                 const MayJoin& may_join);
@@ -14,4 +14,4 @@ HardwareProfile estimate_stream(Prepared prepared, double interval_ms, const Roo
 // The rule of the streaming model, whose operators stay apart.
 bool joins_its_own_operator(const std::string& layer, const std::string& into);
 
-}  // namespace assay
+}  // namespace assay::profile

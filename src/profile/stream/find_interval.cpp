@@ -16,8 +16,8 @@ constexpr double kStep = 1.5;          // from an interval to the next, before b
 constexpr double kProbes = 12;         // that the budget should do for
 constexpr double kForBisecting = 0.6;  // of the budget; the rest confirms
 constexpr double kMayMiss = 0.01;      // of the items, where there is a deadline
-constexpr double kFewestItems = 20;    // in a probe
-constexpr double kMostItems = 20'000;
+constexpr double kFewestProbeItems = 20;  // in a probe
+constexpr double kMostProbeItems = 20'000;
 
 // A probe is a small part of the whole: its own progress is not told.
 class Quietly : public Progress {
@@ -71,7 +71,7 @@ class Search {
   bool probe(double interval_ms, double times_as_long = 1) {
     const double seconds = times_as_long * options_.budget_seconds / kProbes;
     const double items =
-        std::clamp(std::floor(seconds * 1000 / interval_ms), kFewestItems, kMostItems);
+        std::clamp(std::floor(seconds * 1000 / interval_ms), kFewestProbeItems, kMostProbeItems);
     const StreamOptions stream{.interval_ms = interval_ms,
                                .deadline_ms = options_.deadline_ms,
                                .items = static_cast<std::size_t>(items),

@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 constexpr double kNanosecondsPerMs = 1e6;

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -195,4 +195,4 @@ std::string bottleneck_sentence(const HardwareProfile& profile) {
   return text + pace_text(profile);
 }
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -4,7 +4,7 @@
 
 #include "assay/stream.h"
 
-namespace assay {
+namespace assay::profile {
 
 // Distinct bytes that one run touches: stored tensors and the planned arena.
 double run_bytes(const HardwareProfile& profile);
@@ -13,4 +13,4 @@ std::string precision_note(const HardwareProfile& profile);
 std::string cache_sentence(const HardwareProfile& profile);
 std::string bottleneck_sentence(const HardwareProfile& profile);
 
-}  // namespace assay
+}  // namespace assay::profile

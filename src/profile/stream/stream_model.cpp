@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 StreamedModel stream_model(Graph model, const RunOptions& run,
                            const std::optional<StreamOptions>& stream,
                            const std::optional<IntervalSearchOptions>& search, Progress* progress) {

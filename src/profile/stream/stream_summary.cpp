@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 constexpr std::size_t kFewestItems = 10;  // to say whether a stream keeps up
@@ -98,7 +100,7 @@ std::string_view name(StreamVerdict verdict) {
   return "UNDECIDED";
 }
 
-StreamMeasurement summarized(StreamTaken taken, double deadline_ms) {
+StreamMeasurement profile::summarized(StreamTaken taken, double deadline_ms) {
   StreamMeasurement measured{.interval_ms = taken.interval_ms, .deadline_ms = deadline_ms};
   measured.arrived = taken.arrived;
   measured.unserved = taken.arrived - taken.items.size();

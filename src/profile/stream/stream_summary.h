@@ -3,7 +3,7 @@
 
 #include "assay/stream_timing.h"
 
-namespace assay {
+namespace assay::profile {
 
 struct StreamTaken {
   double interval_ms = 0;
@@ -15,4 +15,4 @@ struct StreamTaken {
 
 StreamMeasurement summarized(StreamTaken taken, double deadline_ms);
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 // The most that is in memory while a step of the forward pass runs.

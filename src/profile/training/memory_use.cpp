@@ -4,6 +4,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 MemoryUse use_of_state(StateSlot::Kind kind) {

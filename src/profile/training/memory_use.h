@@ -5,7 +5,7 @@
 
 #include "assay/training_profile.h"
 
-namespace assay {
+namespace assay::profile {
 
 // A stretch of memory as a plan or a program tells it.
 struct HeldBytes {
@@ -29,4 +29,4 @@ class MemoryUses {
   std::vector<MemoryUse> by_value_;  // as far as the value alone tells
 };
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 std::int64_t bytes_of(const Tensor& tensor) {
@@ -27,8 +29,8 @@ std::vector<HeldBytes> held_by(const MemoryPlan& plan) {
 
 }  // namespace
 
-PlannedTraining planned(const TrainingStep& step, const MemoryPlan& plan, std::int64_t batch,
-                        OptimizerKind optimizer) {
+PlannedTraining profile::planned(const TrainingStep& step, const MemoryPlan& plan,
+                                 std::int64_t batch, OptimizerKind optimizer) {
   PlannedTraining result{.batch = batch, .optimizer = optimizer, .step_bytes = plan.arena_bytes};
   for (const StateSlot& slot : step.state) {
     if (slot.kind == StateSlot::Kind::Parameter) result.parameter_bytes += bytes_of(slot.initial);

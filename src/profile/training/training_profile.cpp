@@ -15,6 +15,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 namespace {
 
 constexpr std::array kPhases = {Phase::Forward, Phase::Recompute, Phase::Backward, Phase::Update};

@@ -17,19 +17,20 @@ namespace assay {
 
 namespace {
 
-constexpr double kMargin = 30;
+constexpr double kRooflineMargin = 30;
 constexpr Point kPlot{92, 84};
 constexpr Size kPlotSize{470, 360};
 constexpr double kLegendLeft = kPlot.x + kPlotSize.width + 28;
 constexpr double kLegendWidth = 250;
-constexpr Size kPicture{kLegendLeft + kLegendWidth + kMargin, kPlot.y + kPlotSize.height + 74};
+constexpr Size kPicture{kLegendLeft + kLegendWidth + kRooflineMargin,
+                        kPlot.y + kPlotSize.height + 74};
 constexpr std::size_t kLetteredPoints = 14;
 constexpr double kLargestRadius = 17;  // of a layer that takes all the time
 constexpr double kSmallestRadius = 2.6;
 constexpr double kRoomForALetter = 7;
 
-const TextStyle kTitle{.size = 15, .is_bold = true, .colour = palette::kInk};
-const TextStyle kSubtitle{.size = 10, .colour = palette::kQuietInk};
+const TextStyle kRooflineTitle{.size = 15, .is_bold = true, .colour = palette::kInk};
+const TextStyle kRooflineSubtitle{.size = 10, .colour = palette::kQuietInk};
 const TextStyle kTickText{.size = 8.5, .colour = palette::kQuietInk, .anchor = Anchor::Middle};
 const TextStyle kAxisText{.size = 9.5, .colour = palette::kInk, .anchor = Anchor::Middle};
 const TextStyle kRoofText{.size = 8.5, .colour = palette::kInk, .anchor = Anchor::Middle};
@@ -43,7 +44,7 @@ constexpr Colour kColours[] = {palette::kBlue,  palette::kOrange,    palette::kP
                                palette::kGreen, palette::kVermilion, palette::kSky};
 constexpr std::size_t kColouredBounds = std::size(kColours);
 
-Colour colour_of(const std::string& bound, const std::vector<std::string>& bounds) {
+Colour bound_colour(const std::string& bound, const std::vector<std::string>& bounds) {
   const auto at = static_cast<std::size_t>(std::ranges::find(bounds, bound) - bounds.begin());
   return at < kColouredBounds ? kColours[at] : palette::kFrame;
 }
@@ -68,9 +69,9 @@ TextStyle anchored(TextStyle style, Anchor anchor) {
   return style;
 }
 
-class Picture {
+class RooflinePicture {
  public:
-  Picture(Canvas& canvas, const RooflineChart& chart)
+  RooflinePicture(Canvas& canvas, const RooflineChart& chart)
       : canvas_(canvas),
         chart_(chart),
         layout_(layout_of(chart)),
@@ -122,13 +123,15 @@ class Picture {
   std::vector<std::string> unlabelled_roofs_;
 };
 
-void Picture::draw_headings() {
-  const double width = kPicture.width - 2 * kMargin;
-  canvas_.text({kMargin, kMargin + 12}, fitted(chart_.title, width, kTitle), kTitle);
-  canvas_.text({kMargin, kMargin + 30}, fitted(chart_.machine, width, kSubtitle), kSubtitle);
+void RooflinePicture::draw_headings() {
+  const double width = kPicture.width - 2 * kRooflineMargin;
+  canvas_.text({kRooflineMargin, kRooflineMargin + 12}, fitted(chart_.title, width, kRooflineTitle),
+               kRooflineTitle);
+  canvas_.text({kRooflineMargin, kRooflineMargin + 30},
+               fitted(chart_.machine, width, kRooflineSubtitle), kRooflineSubtitle);
 }
 
-void Picture::draw_intensity_axis() {
+void RooflinePicture::draw_intensity_axis() {
   const double bottom = kPlot.y + kPlotSize.height;
   for (const Tick& tick : ticks_of(layout_.intensity, 10)) {
     const double x = at(tick.number, layout_.gflops.low).x;
@@ -140,7 +143,7 @@ void Picture::draw_intensity_axis() {
                kAxisText);
 }
 
-void Picture::draw_gflops_axis() {
+void RooflinePicture::draw_gflops_axis() {
   for (const Tick& tick : ticks_of(layout_.gflops, 10)) {
     const double y = at(layout_.intensity.low, tick.number).y;
     if (!tick.text.empty()) {
@@ -151,10 +154,10 @@ void Picture::draw_gflops_axis() {
   }
   TextStyle upright = kAxisText;
   upright.turned = 90;
-  canvas_.text({kMargin + 8, kPlot.y + kPlotSize.height / 2}, "GFLOP/s", upright);
+  canvas_.text({kRooflineMargin + 8, kPlot.y + kPlotSize.height / 2}, "GFLOP/s", upright);
 }
 
-void Picture::draw_axes() {
+void RooflinePicture::draw_axes() {
   draw_intensity_axis();
   draw_gflops_axis();
   const double bottom = kPlot.y + kPlotSize.height;
@@ -162,24 +165,24 @@ void Picture::draw_axes() {
   canvas_.line({kPlot.x, bottom}, {kPlot.x + kPlotSize.width, bottom}, {palette::kFrame, 1});
 }
 
-void Picture::draw_roofs() {
+void RooflinePicture::draw_roofs() {
   for (const Roof& roof : layout_.roofs) {
     canvas_.line(start(roof), end(roof), {palette::kQuietInk, 1.3});
     places_.occupy(along(start(roof), end(roof), 2));
   }
 }
 
-void Picture::draw_points() {
+void RooflinePicture::draw_points() {
   for (const RooflinePoint& point : layout_.points) {
-    const Colour colour = colour_of(point.bound, bounds_);
+    const Colour colour = bound_colour(point.bound, bounds_);
     canvas_.circle(at(point), radius_of(point), see_through(colour, 0.55),
                    {see_through(palette::kInk, 0.45), 0.6}, hint_of(point));
   }
 }
 
 // Beside the point, with a line to it where that is some way off.
-bool Picture::label_point(const RooflinePoint& point, const std::string& text,
-                          const LabelPlaces& places) {
+bool RooflinePicture::label_point(const RooflinePoint& point, const std::string& text,
+                                  const LabelPlaces& places) {
   const Size size{text_width(text, kLetterText) + 1, kLetterText.size * 0.8};
   const Point centre = at(point);
   const double radius = radius_of(point);
@@ -203,14 +206,14 @@ bool Picture::label_point(const RooflinePoint& point, const std::string& text,
   return false;
 }
 
-void Picture::take(const Quad& quad) {
+void RooflinePicture::take(const Quad& quad) {
   places_.occupy(quad);
   letters_.occupy(quad);
 }
 
 // Large points first get their letters inside. In a crowd a letter may lie on other points, never
 // on another letter.
-void Picture::label_points() {
+void RooflinePicture::label_points() {
   const std::size_t count = std::min(layout_.points.size(), kLetteredPoints);
   for (const RooflinePoint& point : layout_.points) {
     places_.occupy(around(at(point), radius_of(point)));
@@ -229,7 +232,7 @@ void Picture::label_points() {
 }
 
 // Above its line, else below it: a level one from the right, a rising one from the left.
-bool Picture::label_roof(const Roof& roof) {
+bool RooflinePicture::label_roof(const Roof& roof) {
   const std::string text = fitted(roof.label, kPlotSize.width / 2, kRoofText);
   const Size size{text_width(text, kRoofText) + 4, kRoofText.size + 1.5};
   const double lift = 2.3;  // of the letters' feet within that space
@@ -253,18 +256,18 @@ bool Picture::label_roof(const Roof& roof) {
   return false;
 }
 
-void Picture::label_roofs() {
+void RooflinePicture::label_roofs() {
   for (const Roof& roof : layout_.roofs) {
     if (!label_roof(roof)) unlabelled_roofs_.push_back(roof.label);
   }
 }
 
-void Picture::legend_of_bounds(double& baseline) {
+void RooflinePicture::legend_of_bounds(double& baseline) {
   for (const std::string& bound : bounds_ | std::views::take(kColouredBounds)) {
     const auto count = std::ranges::count(layout_.points, bound, &RooflinePoint::bound);
     if (count == 0) continue;
     canvas_.circle({kLegendLeft + 5, baseline - 3}, 4.5,
-                   see_through(colour_of(bound, bounds_), 0.55),
+                   see_through(bound_colour(bound, bounds_), 0.55),
                    {see_through(palette::kInk, 0.45), 0.6}, bound);
     const std::string text =
         fmt::format("{} ({})", bound.empty() ? "bound not known" : bound, count);
@@ -277,7 +280,7 @@ void Picture::legend_of_bounds(double& baseline) {
   baseline += 24;
 }
 
-void Picture::legend_of_points(double& baseline) {
+void RooflinePicture::legend_of_points(double& baseline) {
   if (layout_.points.empty()) return;
   const double right = kLegendLeft + kLegendWidth;
   canvas_.text({kLegendLeft, baseline}, "Most time", kLegendHead);
@@ -305,12 +308,12 @@ void Picture::legend_of_points(double& baseline) {
   baseline += 10;
 }
 
-void Picture::legend_of_roofs(double& baseline) {
+void RooflinePicture::legend_of_roofs(double& baseline) {
   if (unlabelled_roofs_.empty()) return;
   canvas_.text({kLegendLeft, baseline}, "Lines without a label", kLegendHead);
   for (std::size_t i = 0; i < unlabelled_roofs_.size(); ++i) {
     baseline += 14;
-    if (baseline + 14 > kPicture.height - kMargin) {
+    if (baseline + 14 > kPicture.height - kRooflineMargin) {
       const std::size_t others = unlabelled_roofs_.size() - i;
       canvas_.text({kLegendLeft, baseline}, fmt::format("and {} more", others), kNote);
       return;
@@ -320,12 +323,12 @@ void Picture::legend_of_roofs(double& baseline) {
   }
 }
 
-void Picture::draw_legend() {
+void RooflinePicture::draw_legend() {
   double baseline = kPlot.y + 8;
   legend_of_bounds(baseline);
   legend_of_points(baseline);
   legend_of_roofs(baseline);
-  canvas_.text({kPlot.x, kPicture.height - kMargin + 6},
+  canvas_.text({kPlot.x, kPicture.height - kRooflineMargin + 6},
                fitted(layout_.note, kPlotSize.width, kNote), kNote);
 }
 
@@ -333,13 +336,13 @@ void Picture::draw_legend() {
 
 std::string roofline_png(const RooflineChart& chart) {
   const auto canvas = png_canvas(kPicture);
-  Picture(*canvas, chart).draw();
+  RooflinePicture(*canvas, chart).draw();
   return canvas->finish();
 }
 
 std::string roofline_svg(const RooflineChart& chart) {
   const auto canvas = svg_canvas(kPicture, chart.title);
-  Picture(*canvas, chart).draw();
+  RooflinePicture(*canvas, chart).draw();
   return canvas->finish();
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kAxisColumns = 8;  // "  1000 ┤"
 constexpr std::size_t kLegendRows = 12;
 
 // The nearest of the terminal's 256 colours to those of the pictures.
-std::string colour_of(const std::string& bound, const std::vector<std::string>& bounds) {
+std::string bound_colour_name(const std::string& bound, const std::vector<std::string>& bounds) {
   static const std::vector<std::string> colours = {"38;5;32", "38;5;214", "38;5;176",
                                                    "38;5;36", "38;5;166", "38;5;117"};
   const auto at = static_cast<std::size_t>(std::ranges::find(bounds, bound) - bounds.begin());
@@ -37,7 +37,9 @@ class TextPlot {
   std::string render(bool use_colour) const;
   // The letter that lies where this point would have been drawn, or nothing if it is drawn.
   std::string hidden_behind(std::size_t index) const { return hidden_behind_[index]; }
-  std::string colour(const RooflinePoint& point) const { return colour_of(point.bound, bounds_); }
+  std::string colour(const RooflinePoint& point) const {
+    return bound_colour_name(point.bound, bounds_);
+  }
   const std::vector<std::string>& unlabelled_roofs() const { return unlabelled_roofs_; }
 
  private:

@@ -21,8 +21,8 @@ constexpr double kRight = 168;  // room for the legend
 constexpr double kTop = 62;
 constexpr double kBottom = 44;
 
-const TextStyle kTitle{.size = 14, .is_bold = true, .colour = palette::kInk};
-const TextStyle kSubtitle{.size = 9, .colour = palette::kQuietInk};
+const TextStyle kMemoryTitle{.size = 14, .is_bold = true, .colour = palette::kInk};
+const TextStyle kMemorySubtitle{.size = 9, .colour = palette::kQuietInk};
 const TextStyle kLabel{.size = 8.5, .colour = palette::kQuietInk};
 const TextStyle kLabelEnd{.size = 8.5, .colour = palette::kQuietInk, .anchor = Anchor::End};
 const TextStyle kLabelMiddle{.size = 8.5, .colour = palette::kInk, .anchor = Anchor::Middle};
@@ -51,9 +51,10 @@ Colour colour_of(MemoryUse use) {
   return palette::kSky;
 }
 
-class Picture {
+class MemoryPicture {
  public:
-  Picture(const TrainingProfile& profile, Canvas& canvas) : profile_(profile), canvas_(canvas) {
+  MemoryPicture(const TrainingProfile& profile, Canvas& canvas)
+      : profile_(profile), canvas_(canvas) {
     for (const BytesByUse& bytes : profile.memory.by_step) most_ = std::max(most_, total(bytes));
     for (const ProfileStep& step : profile.step.steps) duration_ += step.time_ms;
   }
@@ -79,12 +80,12 @@ class Picture {
   void draw_headings() {
     canvas_.text({20, 26},
                  fmt::format("{}: memory over one training step", profile_.step.model.name),
-                 kTitle);
+                 kMemoryTitle);
     canvas_.text(
         {20, 42},
         fmt::format("batch {}, {}, {}; {} at most", profile_.step.batch, name(profile_.loss),
                     name(profile_.optimizer.kind), binary_text(most_)),
-        kSubtitle);
+        kMemorySubtitle);
   }
 
   // Lines at round numbers of bytes, four or so of them.
@@ -167,7 +168,7 @@ class Picture {
 
 std::string drawn(const TrainingProfile& profile, std::unique_ptr<Canvas> canvas) {
   canvas->rectangle({0, 0}, kSize, {255, 255, 255});
-  Picture(profile, *canvas).draw();
+  MemoryPicture(profile, *canvas).draw();
   return canvas->finish();
 }
 

@@ -6,12 +6,13 @@
 
 namespace assay {
 
-BackwardPass::BackwardPass(const Inferred& model)
+GradientBuilder::GradientBuilder(const Inferred& model)
     : model_(model), graph_(model.graph), given_(model.graph.value_count()) {}
 
-std::vector<ValueId> BackwardPass::emit(std::string op, std::vector<ValueId> inputs,
-                                        std::vector<Attribute> attributes, std::string_view domain,
-                                        const std::vector<bool>& has_output) {
+std::vector<ValueId> GradientBuilder::emit(std::string op, std::vector<ValueId> inputs,
+                                           std::vector<Attribute> attributes,
+                                           std::string_view domain,
+                                           const std::vector<bool>& has_output) {
   const std::string name = fmt::format("{}/gradient/{}.{}", prefix_, op, emitted_++);
   Node node{.name = name,
             .op = std::move(op),
@@ -31,7 +32,7 @@ std::vector<ValueId> BackwardPass::emit(std::string op, std::vector<ValueId> inp
   return results;
 }
 
-ValueId BackwardPass::constant(Tensor tensor) {
+ValueId GradientBuilder::constant(Tensor tensor) {
   const ValueId value =
       graph_.add_value(fmt::format("{}/gradient/constant.{}", prefix_, emitted_++),
                        tensor_type(tensor.type(), Shape(tensor.dims())));
@@ -39,11 +40,11 @@ ValueId BackwardPass::constant(Tensor tensor) {
   return value;
 }
 
-void BackwardPass::give(ValueId value, ValueId gradient) {
+void GradientBuilder::give(ValueId value, ValueId gradient) {
   given_[value.number].push_back(gradient);
 }
 
-ValueId BackwardPass::total(ValueId value) {
+ValueId GradientBuilder::total(ValueId value) {
   auto& given = given_[value.number];
   if (given.empty()) return {};
   ValueId sum = given.front();
@@ -55,7 +56,7 @@ ValueId BackwardPass::total(ValueId value) {
 
 Dims GradientContext::dims(ValueId value) const {
   if (!type(value).has_known_shape()) {
-    fail("the shape of '{}' is not known", pass_.model().graph.value(value).name);
+    fail("the shape of '{}' is not known", builder_.model().graph.value(value).name);
   }
   return type(value).shape->values();
 }
@@ -67,7 +68,7 @@ std::size_t GradientContext::axis(std::int64_t given, std::size_t rank) const {
 }
 
 const Tensor* GradientContext::known(std::size_t input) const {
-  return has(input) ? pass_.model().known_value(in(input)) : nullptr;
+  return has(input) ? builder_.model().known_value(in(input)) : nullptr;
 }
 
 Dims GradientContext::known_ints(std::size_t input) const {
@@ -77,13 +78,14 @@ Dims GradientContext::known_ints(std::size_t input) const {
 }
 
 ValueId GradientContext::gradient(std::size_t output) {
-  const ValueId total = pass_.total(out(output));
+  if (!node_.has_output(output)) fail("its output {} is left out", output);
+  const ValueId total = builder_.total(out(output));
   return total.is_valid() ? total : expanded(number(0), dims(out(output)));
 }
 
 ValueId GradientContext::node(std::string op, std::vector<ValueId> inputs,
                               std::vector<Attribute> attributes) {
-  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), "", {true})[0];
+  return builder_.emit(std::move(op), std::move(inputs), std::move(attributes), "", {true})[0];
 }
 
 ValueId GradientContext::own(std::string op, std::vector<ValueId> inputs,
@@ -94,8 +96,8 @@ ValueId GradientContext::own(std::string op, std::vector<ValueId> inputs,
 std::vector<ValueId> GradientContext::own_with_outputs(std::string op, std::vector<ValueId> inputs,
                                                        std::size_t outputs,
                                                        std::vector<Attribute> attributes) {
-  return pass_.emit(std::move(op), std::move(inputs), std::move(attributes), kOwnDomain,
-                    std::vector<bool>(outputs, true));
+  return builder_.emit(std::move(op), std::move(inputs), std::move(attributes), kOwnDomain,
+                       std::vector<bool>(outputs, true));
 }
 
 void GradientContext::give_from_own(std::string op, std::vector<ValueId> inputs,
@@ -103,19 +105,19 @@ void GradientContext::give_from_own(std::string op, std::vector<ValueId> inputs,
                                     std::vector<Attribute> attributes) {
   std::vector<bool> are_wanted;
   for (const std::size_t input : receivers) are_wanted.push_back(wants(input));
-  const auto gradients =
-      pass_.emit(std::move(op), std::move(inputs), std::move(attributes), kOwnDomain, are_wanted);
+  const auto gradients = builder_.emit(std::move(op), std::move(inputs), std::move(attributes),
+                                       kOwnDomain, are_wanted);
   for (std::size_t i = 0; i < receivers.size(); ++i) {
     if (are_wanted[i]) give(receivers[i], gradients[i]);
   }
 }
 
 ValueId GradientContext::number(double number) {
-  return pass_.constant(store_real(type(out()).element, {}, {number}));
+  return builder_.constant(store_real(type(out()).element, {}, {number}));
 }
 
 ValueId GradientContext::ints(const Dims& numbers) {
-  return pass_.constant(Tensor::of_int64({static_cast<std::int64_t>(numbers.size())}, numbers));
+  return builder_.constant(Tensor::of_int64({static_cast<std::int64_t>(numbers.size())}, numbers));
 }
 
 ValueId GradientContext::sum(ValueId value, const Dims& axes, bool keeps_axes) {

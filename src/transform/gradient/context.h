@@ -16,9 +16,9 @@
 namespace assay {
 
 // The graph that grows while gradients are collected.
-class BackwardPass {
+class GradientBuilder {
  public:
-  explicit BackwardPass(const Inferred& model);
+  explicit GradientBuilder(const Inferred& model);
 
   Graph& graph() { return graph_; }
   const Inferred& model() const { return model_; }
@@ -52,16 +52,16 @@ class BackwardPass {
 
 class GradientContext {
  public:
-  GradientContext(BackwardPass& pass, const Node& node, const std::vector<bool>& wants)
-      : pass_(pass), node_(node), wants_(wants) {}
+  GradientContext(GradientBuilder& builder, const Node& node, const std::vector<bool>& wants)
+      : builder_(builder), node_(node), wants_(wants) {}
 
   const Node& node() const { return node_; }
-  std::int64_t opset() const { return pass_.opset(); }
+  std::int64_t opset() const { return builder_.opset(); }
   ValueId in(std::size_t input) const { return node_.inputs[input]; }
   ValueId out(std::size_t output = 0) const { return node_.outputs[output]; }
   bool has(std::size_t input) const { return node_.has_input(input); }
   bool wants(std::size_t input) const { return has(input) && wants_[node_.inputs[input].number]; }
-  const ValueType& type(ValueId value) const { return pass_.model().graph.value(value).type; }
+  const ValueType& type(ValueId value) const { return builder_.model().graph.value(value).type; }
   Dims dims(ValueId value) const;
   Dims input_dims(std::size_t input) const { return dims(in(input)); }
   Dims output_dims() const { return dims(out()); }
@@ -71,11 +71,11 @@ class GradientContext {
 
   // Of an output; invalid where nobody reads it.
   ValueId gradient_if_any(std::size_t output) {
-    return node_.has_output(output) ? pass_.total(out(output)) : ValueId{};
+    return node_.has_output(output) ? builder_.total(out(output)) : ValueId{};
   }
   // Of an output; zeros where nobody reads it.
   ValueId gradient(std::size_t output = 0);
-  void give(std::size_t input, ValueId gradient) { pass_.give(in(input), gradient); }
+  void give(std::size_t input, ValueId gradient) { builder_.give(in(input), gradient); }
 
   // --- nodes
   ValueId node(std::string op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {});
@@ -121,7 +121,7 @@ class GradientContext {
   }
 
  private:
-  BackwardPass& pass_;
+  GradientBuilder& builder_;
   const Node node_;  // a copy: the graph's nodes move while it grows
   const std::vector<bool>& wants_;
 };

@@ -114,22 +114,22 @@ Differentiated differentiate(const Inferred& model, ValueId loss, std::span<cons
   const auto depends = dependent_values(graph, by);
   const auto on_the_way = nodes_on_the_way(graph, loss, depends);
   check_rules(graph, on_the_way);
-  BackwardPass pass(model);
-  pass.begin(graph.producer(loss), graph.value(loss).name);
+  GradientBuilder builder(model);
+  builder.begin(graph.producer(loss), graph.value(loss).name);
   const ValueType& type = graph.value(loss).type;
-  pass.give(loss, pass.constant(store_real(type.element, type.shape->values(), {1.0})));
+  builder.give(loss, builder.constant(store_real(type.element, type.shape->values(), {1.0})));
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     if (!on_the_way[i]) continue;
     const NodeId id{static_cast<std::uint32_t>(i)};
     const Node& node = graph.node(id);
-    pass.begin(id, graph.display_name(id));
-    GradientContext context(pass, node, depends);
+    builder.begin(id, graph.display_name(id));
+    GradientContext context(builder, node, depends);
     find_gradient_rule(node)(context);
   }
   Differentiated result{.forward_nodes = graph.node_count()};
-  for (const ValueId value : by) result.gradients.push_back({value, pass.total(value)});
-  result.gradient_of = pass.gradient_of();
-  result.graph = std::move(pass.graph());
+  for (const ValueId value : by) result.gradients.push_back({value, builder.total(value)});
+  result.gradient_of = builder.gradient_of();
+  result.graph = std::move(builder.graph());
   return result;
 }
 

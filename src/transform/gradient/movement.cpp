@@ -20,7 +20,7 @@ void transpose(GradientContext& context) {
   order = context.node().ints_or("perm", order);
   Dims back(rank);
   for (std::size_t i = 0; i < rank; ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    back[context.axis(order[i], rank)] = static_cast<std::int64_t>(i);
   context.give(0, context.transposed(context.gradient(), std::move(back)));
 }
 

@@ -1,0 +1,14 @@
+#include "execute/cpu/buffers.h"
+
+namespace assay::cpu {
+
+BufferId Buffers::add(std::int64_t bytes) {
+  return add_fixed(bytes, nullptr);
+}
+
+BufferId Buffers::add_fixed(std::int64_t bytes, std::byte* address) {
+  all_.push_back({.bytes = bytes, .fixed = address});
+  return BufferId{static_cast<std::uint32_t>(all_.size() - 1)};
+}
+
+}  // namespace assay::cpu

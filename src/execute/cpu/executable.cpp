@@ -1,0 +1,226 @@
+#include "execute/cpu/executable.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "assay/memory.h"
+#include "base/checked.h"
+#include "base/fail.h"
+#include "base/free_memory.h"
+#include "execute/cpu/onednn/library_memory.h"
+#include "execute/cpu/onednn/tuner.h"
+#include "execute/cpu/tensor_floats.h"
+#include "execute/inputs.h"
+#include "memory/arena.h"
+#include "transform/simplify.h"
+
+namespace assay::cpu {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+// Which steps each buffer of the arena is needed for.
+struct BufferUse {
+  std::vector<Block> blocks;            // of the arena's buffers
+  std::vector<std::uint32_t> block_of;  // by buffer; kNone: a weight, or never touched
+};
+
+class UseFinder {
+ public:
+  UseFinder(const std::vector<BufferInfo>& buffers, std::size_t steps)
+      : buffers_(buffers), last_step_(steps == 0 ? 0 : steps - 1) {
+    use_.block_of.assign(buffers.size(), BufferId::kNone);
+  }
+
+  void touch(BufferId id, std::size_t step) {
+    if (!id.is_valid() || buffers_[id.number].fixed != nullptr) return;
+    std::uint32_t& block = use_.block_of[id.number];
+    if (block == BufferId::kNone) {
+      block = static_cast<std::uint32_t>(use_.blocks.size());
+      const std::int64_t bytes = buffers_[id.number].bytes;
+      use_.blocks.push_back(
+          {std::max<std::int64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment, step,
+           step});
+    }
+    Block& found = use_.blocks[block];
+    found.first = std::min(found.first, step);
+    found.last = std::max(found.last, step);
+  }
+  // Inputs stay for the next run, outputs until they are read.
+  void keep(BufferId id) {
+    touch(id, 0);
+    touch(id, last_step_);
+  }
+  BufferUse take() { return std::move(use_); }
+
+ private:
+  const std::vector<BufferInfo>& buffers_;
+  std::size_t last_step_ = 0;
+  BufferUse use_;
+};
+
+}  // namespace
+
+Executable::Executable(Inferred model, const LoweringOptions& options, Progress* progress)
+    : weights_(options.program.optimize_for) {
+  memory_.planned_weight_bytes = execute::stored_bytes(model.graph);
+  memory_.planned_arena_bytes = plan_memory(model).arena_bytes;
+  check_memory_for(saturating_add(memory_.planned_weight_bytes, memory_.planned_arena_bytes),
+                   std::string_view("running this model"));
+  rewritten_ = simplify(std::move(model));
+  lower(options, progress);
+}
+
+void Executable::lower(const LoweringOptions& options, Progress* progress) {
+  const bool has_to_fit = options.program.optimize_for == OptimizeFor::Memory;
+  const ForgetPrimitives forget_primitives(has_to_fit);
+  Tuner tuner({.model_bytes = memory_.planned_weight_bytes,
+               .threads = options.threads,
+               .measures = !has_to_fit,
+               .file = options.program.tuning_file});
+  Lowering lowering(rewritten_, options, weights_, tuner);
+  lowering.run(progress);
+  tuner.save();
+  if (has_to_fit) give_back_code_pages();
+  lowering.weights().prepare();
+  if (has_to_fit) give_back_code_pages();
+  find_inputs_and_outputs(lowering);
+  bind(lowering, plan_arena(lowering));
+  memory_.weight_bytes = weights_.bytes() + lowering.weights().bytes_used_as_stored() +
+                         lowering.inner_memory().weight_bytes;
+  memory_.arena_bytes += lowering.inner_memory().arena_bytes;
+  dynamic_ = lowering.dynamic_values();
+}
+
+void Executable::find_inputs_and_outputs(Lowering& lowering) {
+  for (const ValueId id : execute::given_inputs(graph())) {
+    Input input{.id = id, .placement = {}};
+    if (!lowering.is_dynamic(id)) input.placement = lowering.native(id);
+    inputs_.push_back(std::move(input));
+  }
+  for (const ValueId id : execute::state_inputs(graph())) state_.push_back({lowering.native(id)});
+  for (const ValueId id : execute::taken_outputs(graph())) {
+    Output output{.id = id, .placement = {}, .constant = lowering.constant(id)};
+    if (output.constant == nullptr && !lowering.is_dynamic(id))
+      output.placement = lowering.row_major(id);
+    outputs_.push_back(std::move(output));
+  }
+}
+
+std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
+  const std::vector<BufferInfo>& buffers = lowering.buffers().all();
+  const auto& steps = lowering.steps();
+  UseFinder finder(buffers, steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const BufferId id : steps[i].touched) finder.touch(id, i);
+  }
+  for (const Input& input : inputs_) {
+    if (input.placement) finder.keep(input.placement->buffer);
+  }
+  for (const Output& output : outputs_) {
+    if (output.placement) finder.keep(output.placement->buffer);
+  }
+  for (const State& state : state_) finder.keep(state.placement.buffer);
+  const BufferUse use = finder.take();
+  const auto by_step = bytes_by_step(use.blocks, std::max<std::size_t>(steps.size(), 1));
+  const Packing packing = pack(use.blocks, by_step);
+  arena_ = MemoryBlock(static_cast<std::size_t>(packing.bytes), "activations");
+  memory_.arena_bytes = packing.bytes;
+  std::vector<std::byte*> addresses(buffers.size(), nullptr);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const std::uint32_t block = use.block_of[i];
+    addresses[i] = buffers[i].fixed;
+    if (block == BufferId::kNone) continue;
+    addresses[i] = arena_.data() + packing.offsets[block];
+    buffers_.push_back({.value = buffers[i].values.empty() ? ValueId{} : buffers[i].values.front(),
+                        .bytes = use.blocks[block].bytes,
+                        .offset = packing.offsets[block],
+                        .first_step = use.blocks[block].first,
+                        .last_step = use.blocks[block].last});
+  }
+  return addresses;
+}
+
+void Executable::bind(Lowering& lowering, std::vector<std::byte*> starts) {
+  const Addresses addresses(std::move(starts));
+  for (PlannedStep& step : lowering.steps()) {
+    runners_.push_back(step.bind(addresses));
+    infos_.push_back(std::move(step.info));
+  }
+  for (Input& input : inputs_) {
+    if (input.placement) input.address = addresses.bytes(*input.placement);
+  }
+  for (State& state : state_) state.address = addresses.bytes(state.placement);
+  for (Output& output : outputs_) {
+    if (output.placement) output.address = addresses.bytes(*output.placement);
+  }
+}
+
+void Executable::set_inputs(std::span<const Tensor> given) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!inputs_[i].placement) {
+      (*dynamic_)[inputs_[i].id.number] = given[i];
+    } else if (given[i].byte_size() > 0) {
+      std::memcpy(inputs_[i].address, given[i].bytes().data(), given[i].byte_size());
+    }
+  }
+}
+
+namespace {
+
+// Between a tensor of a caller and a placement, whatever its layout.
+void copy_in(const Tensor& tensor, const Placement& placement, std::byte* to) {
+  if (tensor.byte_size() == 0) return;
+  if (!placement.blocked) {
+    std::memcpy(to, tensor.bytes().data(), tensor.byte_size());
+    return;
+  }
+  with_floats(tensor, [&](const float* values) {
+    reorder(plain_desc(placement.blocked->dims()), const_cast<float*>(values), *placement.blocked,
+            to);
+  });
+}
+
+Tensor copied_out(const Placement& placement, std::byte* from) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(placement.bytes()));
+  if (placement.blocked) {
+    reorder(*placement.blocked, from, plain_desc(placement.blocked->dims()), bytes.data());
+  } else if (!bytes.empty()) {
+    std::memcpy(bytes.data(), from, bytes.size());
+  }
+  return Tensor(placement.type, placement.dims, heap_storage(std::move(bytes)));
+}
+
+}  // namespace
+
+void Executable::set_state(std::span<const Tensor> state) {
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    copy_in(state[i], state_[i].placement, state_[i].address);
+  }
+}
+
+std::vector<Tensor> Executable::state_values() const {
+  std::vector<Tensor> values;
+  for (const State& state : state_) values.push_back(copied_out(state.placement, state.address));
+  return values;
+}
+
+std::vector<Tensor> Executable::results() const {
+  std::vector<Tensor> tensors;
+  for (const Output& output : outputs_) {
+    if (output.constant != nullptr) {
+      tensors.push_back(*output.constant);
+    } else if (output.placement) {
+      tensors.push_back(copied_out(*output.placement, output.address));
+    } else {
+      const Tensor* tensor = (*dynamic_)[output.id.number].tensor();
+      if (tensor == nullptr)
+        fail_bad_input("output '{}' is no tensor", graph().value(output.id).name);
+      tensors.push_back(*tensor);
+    }
+  }
+  return tensors;
+}
+
+}  // namespace assay::cpu

@@ -1,0 +1,318 @@
+#include "execute/cpu/kernels/recurrent.h"
+
+#include "execute/cpu/kernels/row_products.h"
+#include "execute/cpu/onednn/sgemm.h"
+#include "execute/threads.h"
+
+namespace assay::cpu {
+
+namespace {
+
+constexpr auto kUnits = static_cast<std::size_t>(kPanelUnits);
+
+// Columns of the recurrent weights that lie together: as the panel product wants them, or a whole
+// panel of units.
+std::int64_t packed_columns(const RecurrentSizes& sizes) {
+  return are_worth_panels(sizes.batch) ? static_cast<std::int64_t>(simd().panel_width)
+                                       : sizes.panel_width();
+}
+
+// Where the parts of packed weights begin. Rows of a panel lie together: gate by gate, 32 units
+// each; those of units that there are not are zero.
+template <typename Float>
+struct PackedParts {
+  PackedParts(const RecurrentSizes& sizes, Float* packed)
+      : input(packed),
+        recurrent(input + sizes.gate_row() * sizes.inputs),
+        input_bias(recurrent + sizes.gate_row() * sizes.hidden),
+        recurrent_bias(input_bias + sizes.gate_row()) {}
+
+  Float* input;           // [gate_row, inputs]
+  Float* recurrent;       // [gate_row / packed_columns][hidden][packed_columns]
+  Float* input_bias;      // [gate_row]; holds both biases wherever they just add up
+  Float* recurrent_bias;  // [gate_row]
+};
+
+// Rows of one gate in one panel: where they come from in ONNX's matrices, and where they go.
+struct GateRows {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t count = 0;
+  bool adds_biases_at_once = true;
+};
+
+// A GRU that multiplies by its reset gate in between keeps the biases of its last gate apart.
+GateRows gate_rows(const RecurrentSizes& sizes, std::int64_t panel, std::int64_t gate) {
+  return {.from = gate * sizes.hidden + panel * kPanelUnits,
+          .to = panel * sizes.panel_width() + gate * kPanelUnits,
+          .count = sizes.units_in(panel),
+          .adds_biases_at_once = !(sizes.linear_before_reset && gate == 2)};
+}
+
+void pack_recurrent(const RecurrentSizes& sizes, const GateRows& rows, const float* from,
+                    float* to) {
+  const std::int64_t width = packed_columns(sizes);
+  for (std::int64_t row = 0; row < rows.count;) {
+    const std::int64_t column = (rows.to + row) % width;
+    const std::int64_t count = std::min(rows.count - row, width - column);
+    simd().transpose(
+        from + (rows.from + row) * sizes.hidden, static_cast<std::size_t>(sizes.hidden),
+        to + (rows.to + row - column) * sizes.hidden + column, static_cast<std::size_t>(width),
+        static_cast<std::size_t>(count), static_cast<std::size_t>(sizes.hidden));
+    row += count;
+  }
+}
+
+void pack_bias(const RecurrentSizes& sizes, const GateRows& rows, const float* bias,
+               const PackedParts<float>& packed) {
+  const float* of_input = bias + rows.from;
+  const float* of_recurrent = of_input + sizes.weight_rows();
+  float* together = packed.input_bias + rows.to;
+  std::copy_n(of_input, rows.count, together);
+  if (!rows.adds_biases_at_once) {
+    std::copy_n(of_recurrent, rows.count, packed.recurrent_bias + rows.to);
+    return;
+  }
+  simd().binary(BinaryOp::Add, together, of_recurrent, together,
+                static_cast<std::size_t>(rows.count));
+}
+
+void pack_gate(const RecurrentSizes& sizes, const GateRows& rows, const PlainWeights& weights,
+               const PackedParts<float>& packed) {
+  std::copy_n(weights.input + rows.from * sizes.inputs, rows.count * sizes.inputs,
+              packed.input + rows.to * sizes.inputs);
+  pack_recurrent(sizes, rows, weights.recurrent, packed.recurrent);
+  if (weights.bias != nullptr) pack_bias(sizes, rows, weights.bias, packed);
+}
+
+// The state and workspace of one run, and the work of one panel at one time.
+class Run {
+ public:
+  Run(const RecurrentSizes& sizes, const RecurrentBuffers& buffers)
+      : s_(sizes), b_(buffers), w_(sizes, buffers.weights) {}
+
+  void prepare() {
+    const std::int64_t first = s_.time_of(0);
+    load_state(s_, b_.initial_hidden, before(first));
+    if (s_.is_lstm()) load_state(s_, b_.initial_cell, cell(s_.before(first)));
+    for (std::int64_t row = 0; row < s_.rows(); ++row) {
+      std::copy_n(w_.input_bias, s_.gate_row(), b_.gates + row * s_.gate_row());
+    }
+    sgemm({s_.rows(), s_.gate_row(), s_.inputs}, {b_.source, s_.inputs},
+          {w_.input, s_.inputs, /*is_transposed=*/true}, b_.gates, s_.gate_row(), 1, 1);
+  }
+
+  void lstm_panel(std::int64_t time, std::int64_t panel) {
+    add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, s_.panel_width());
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      float* gates = gates_at(time, panel) + row * s_.gate_row();
+      const float* forget = gates + 2 * kPanelUnits;
+      float* candidate = gates + 3 * kPanelUnits;
+      const float* old_cell = cell(s_.before(time)) + unit_at(row, panel);
+      float* new_cell = cell(s_.after(time)) + unit_at(row, panel);
+      float* hidden = after(time) + unit_at(row, panel);
+      float added[kUnits];
+      const SimdKernels& k = simd();
+      k.unary(UnaryOp::Sigmoid, 0, 0, gates, gates, 3 * kUnits);
+      k.unary(UnaryOp::Tanh, 0, 0, candidate, candidate, kUnits);
+      k.binary(BinaryOp::Mul, forget, old_cell, new_cell, kUnits);
+      k.binary(BinaryOp::Mul, gates, candidate, added, kUnits);
+      k.binary(BinaryOp::Add, new_cell, added, new_cell, kUnits);
+      k.unary(UnaryOp::Tanh, 0, 0, new_cell, hidden, kUnits);
+      k.binary(BinaryOp::Mul, hidden, gates + kPanelUnits, hidden, kUnits);
+    }
+    write_output(time, panel);
+  }
+
+  // z and r, and what r acts on: with linear_before_reset the product h · R + bias, else the state,
+  // for which the candidates of all panels wait.
+  void gru_gates(std::int64_t time, std::int64_t panel) {
+    add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, 2 * kPanelUnits);
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      float* gates = gates_at(time, panel) + row * s_.gate_row();
+      simd().unary(UnaryOp::Sigmoid, 0, 0, gates, gates, 2 * kUnits);
+    }
+    if (s_.linear_before_reset) {
+      multiply_before_reset(time, panel);
+    } else {
+      reset_state(time, panel);
+    }
+  }
+
+  void gru_state(std::int64_t time, std::int64_t panel) {
+    float* candidates = gates_at(time, panel) + 2 * kPanelUnits;
+    if (s_.linear_before_reset) {
+      add_reset_product(time, panel);
+    } else {
+      add_recurrent(candidates, s_.gate_row(), cell(time), panel, 2 * kPanelUnits, kPanelUnits);
+    }
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      float* candidate = candidates + row * s_.gate_row();
+      const float* update = candidate - 2 * kPanelUnits;
+      const SimdKernels& k = simd();
+      k.unary(UnaryOp::Tanh, 0, 0, candidate, candidate, kUnits);
+      // (1 - z) · candidate + z · h = candidate + z · (h - candidate)
+      float* hidden = after(time) + unit_at(row, panel);
+      k.binary(BinaryOp::Sub, before(time) + unit_at(row, panel), candidate, hidden, kUnits);
+      k.binary(BinaryOp::Mul, hidden, update, hidden, kUnits);
+      k.binary(BinaryOp::Add, hidden, candidate, hidden, kUnits);
+    }
+    write_output(time, panel);
+  }
+
+  void finish() {
+    const std::int64_t last = s_.time_of(s_.steps - 1);
+    if (b_.last_hidden != nullptr) store_state(s_, after(last), b_.last_hidden);
+    if (b_.last_cell != nullptr) store_state(s_, cell(s_.after(last)), b_.last_cell);
+  }
+
+ private:
+  float* hidden(std::int64_t place) const {
+    return b_.hidden + place % s_.hidden_places() * s_.state_floats();
+  }
+  float* cell(std::int64_t place) const {
+    return b_.cell + place % s_.cell_places() * s_.state_floats();
+  }
+  float* before(std::int64_t time) const { return hidden(s_.before(time)); }
+  float* after(std::int64_t time) const { return hidden(s_.after(time)); }
+
+  std::int64_t unit_at(std::int64_t row, std::int64_t panel) const {
+    return s_.unit_at(row, panel);
+  }
+  float* gates_at(std::int64_t time, std::int64_t panel) const {
+    return b_.gates + s_.gates_at(time, 0, panel);
+  }
+
+  // out[row] += state[row] · R for `columns` columns of the panel from `first` on.
+  void add_recurrent(float* out, std::int64_t out_stride, const float* from, std::int64_t panel,
+                     std::int64_t first, std::int64_t columns) const {
+    if (are_worth_panels(s_.batch)) {
+      const float* panels = w_.recurrent + (panel * s_.panel_width() + first) * s_.hidden;
+      add_panel_products({from, s_.batch, s_.padded()}, panels, s_.hidden, s_.hidden, columns, out,
+                         out_stride);
+      return;
+    }
+    const float* weights = w_.recurrent + panel * s_.hidden * s_.panel_width() + first;
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      simd().add_vector_matrix(from + row * s_.padded(), static_cast<std::size_t>(s_.hidden),
+                               weights, static_cast<std::size_t>(s_.panel_width()),
+                               out + row * out_stride, static_cast<std::size_t>(columns));
+    }
+  }
+
+  void multiply_before_reset(std::int64_t time, std::int64_t panel) const {
+    const float* bias = w_.recurrent_bias + panel * s_.panel_width() + 2 * kPanelUnits;
+    float* products = cell(time) + unit_at(0, panel);
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      std::copy_n(bias, kPanelUnits, products + row * s_.padded());
+    }
+    add_recurrent(products, s_.padded(), before(time), panel, 2 * kPanelUnits, kPanelUnits);
+  }
+
+  void reset_state(std::int64_t time, std::int64_t panel) const {
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      const float* reset = gates_at(time, panel) + row * s_.gate_row() + kPanelUnits;
+      const std::int64_t at = unit_at(row, panel);
+      simd().binary(BinaryOp::Mul, reset, before(time) + at, cell(time) + at, kUnits);
+    }
+  }
+
+  // candidate += r ∘ product
+  void add_reset_product(std::int64_t time, std::int64_t panel) const {
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      const float* reset = gates_at(time, panel) + row * s_.gate_row() + kPanelUnits;
+      float* candidate = gates_at(time, panel) + row * s_.gate_row() + 2 * kPanelUnits;
+      float product[kUnits];
+      simd().binary(BinaryOp::Mul, cell(time) + unit_at(row, panel), reset, product, kUnits);
+      simd().binary(BinaryOp::Add, candidate, product, candidate, kUnits);
+    }
+  }
+
+  void write_output(std::int64_t time, std::int64_t panel) const {
+    if (b_.output == nullptr) return;
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      std::copy_n(after(time) + unit_at(row, panel), s_.units_in(panel),
+                  b_.output + time * b_.output_step + row * s_.hidden + panel * kPanelUnits);
+    }
+  }
+
+  const RecurrentSizes& s_;
+  const RecurrentBuffers& b_;
+  const PackedParts<const float> w_;
+};
+
+// There and back again: what a step used last, the next uses first, while the cache still holds it.
+template <typename Work>
+void for_each_panel(std::int64_t step, std::int64_t first, std::int64_t last, Work work) {
+  for (std::int64_t i = first; i < last; ++i) work(step % 2 == 0 ? i : first + last - 1 - i);
+}
+
+// Every thread keeps its panels from step to step, so that their weights stay in its cache; all
+// wait for each other after each step.
+void run_panels(const RecurrentSizes& sizes, Run& run, std::int64_t first, std::int64_t last) {
+  for (std::int64_t step = 0; step < sizes.steps; ++step) {
+    const std::int64_t time = sizes.time_of(step);
+    if (sizes.is_lstm()) {
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.lstm_panel(time, panel); });
+    } else if (sizes.linear_before_reset) {
+      for_each_panel(step, first, last, [&](std::int64_t panel) {
+        run.gru_gates(time, panel);
+        run.gru_state(time, panel);
+      });
+    } else {
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_gates(time, panel); });
+#pragma omp barrier
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.gru_state(time, panel); });
+    }
+#pragma omp barrier
+  }
+}
+
+}  // namespace
+
+PlainWeights direction_of(const RecurrentSizes& sizes, std::int64_t direction,
+                          const PlainWeights& all) {
+  const std::int64_t row = direction * sizes.weight_rows();
+  return {all.input + row * sizes.inputs, all.recurrent + row * sizes.hidden,
+          all.bias == nullptr ? nullptr : all.bias + 2 * row};
+}
+
+void pack_weights(const RecurrentSizes& sizes, const PlainWeights& weights, float* packed,
+                  int threads) {
+  const PackedParts<float> parts(sizes, packed);
+  const bool has_padding = sizes.padded() != sizes.hidden;
+  float* first_zero = has_padding ? packed : parts.input_bias;
+  std::fill(first_zero, packed + sizes.packed_floats(), 0.0f);
+  execute::in_parallel(threads, sizes.panels(), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t panel = first; panel < last; ++panel) {
+      for (std::int64_t gate = 0; gate < sizes.gates; ++gate) {
+        pack_gate(sizes, gate_rows(sizes, panel, gate), weights, parts);
+      }
+    }
+  });
+}
+
+void load_state(const RecurrentSizes& sizes, const float* from, float* to) {
+  std::fill_n(to, sizes.state_floats(), 0.0f);
+  if (from == nullptr) return;
+  for (std::int64_t row = 0; row < sizes.batch; ++row) {
+    std::copy_n(from + row * sizes.hidden, sizes.hidden, to + row * sizes.padded());
+  }
+}
+
+void store_state(const RecurrentSizes& sizes, const float* from, float* to) {
+  for (std::int64_t row = 0; row < sizes.batch; ++row) {
+    std::copy_n(from + row * sizes.padded(), sizes.hidden, to + row * sizes.hidden);
+  }
+}
+
+void run_recurrent(const RecurrentSizes& sizes, const RecurrentBuffers& buffers, int threads) {
+  Run run(sizes, buffers);
+  run.prepare();
+  with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last) {
+    run_panels(sizes, run, first, last);
+  });
+  run.finish();
+}
+
+}  // namespace assay::cpu

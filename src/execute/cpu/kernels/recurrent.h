@@ -1,0 +1,108 @@
+// LSTM and GRU with weights packed for one token at a time: the units are dealt out in panels, each
+// thread owns whole panels, and a panel's weights are read in one sweep.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace assay::cpu {
+
+constexpr std::int64_t kPanelUnits = 32;
+
+// One direction of a layer.
+struct RecurrentSizes {
+  std::int64_t steps = 0;
+  std::int64_t batch = 0;
+  std::int64_t inputs = 0;
+  std::int64_t hidden = 0;
+  std::int64_t gates = 4;  // 4: LSTM, in ONNX's order i o f c; 3: GRU, z r h
+  bool is_reverse = false;
+  bool linear_before_reset = false;  // of a GRU
+  bool keeps_all_steps = false;      // for the backward pass
+
+  bool is_lstm() const { return gates == 4; }
+  bool resets_state() const { return gates == 3 && !linear_before_reset; }
+  std::int64_t panels() const { return (hidden + kPanelUnits - 1) / kPanelUnits; }
+  std::int64_t padded() const { return panels() * kPanelUnits; }
+  std::int64_t panel_width() const { return gates * kPanelUnits; }
+  std::int64_t gate_row() const { return panels() * panel_width(); }
+  std::int64_t rows() const { return steps * batch; }
+  std::int64_t weight_rows() const { return gates * hidden; }  // of ONNX's matrices
+  std::int64_t units_in(std::int64_t panel) const {
+    return std::min(kPanelUnits, hidden - panel * kPanelUnits);
+  }
+  // Where a panel begins among one time's states, and among all gates.
+  std::int64_t unit_at(std::int64_t row, std::int64_t panel) const {
+    return row * padded() + panel * kPanelUnits;
+  }
+  std::int64_t gates_at(std::int64_t time, std::int64_t row, std::int64_t panel) const {
+    return (time * batch + row) * gate_row() + panel * panel_width();
+  }
+
+  std::int64_t time_of(std::int64_t step) const { return is_reverse ? steps - 1 - step : step; }
+  // States lie in the order of time. Those that nobody needs later take turns in two places, or in
+  // one where a step may write over what it reads.
+  std::int64_t state_floats() const { return batch * padded(); }
+  std::int64_t before(std::int64_t time) const { return is_reverse ? time + 1 : time; }
+  std::int64_t after(std::int64_t time) const { return is_reverse ? time : time + 1; }
+  std::int64_t hidden_places() const { return keeps_all_steps ? steps + 1 : 2; }
+  std::int64_t cell_places() const { return keeps_all_steps ? steps + (is_lstm() ? 1 : 0) : 1; }
+
+  std::int64_t packed_floats() const { return gate_row() * (inputs + hidden + 2); }
+};
+
+// One direction's weights as ONNX stores them: W [gates·hidden, inputs], R [gates·hidden, hidden]
+// and B [2·gates·hidden], which may be null.
+struct PlainWeights {
+  const float* input = nullptr;
+  const float* recurrent = nullptr;
+  const float* bias = nullptr;
+};
+
+// The part of one direction in those of all.
+PlainWeights direction_of(const RecurrentSizes& sizes, std::int64_t direction,
+                          const PlainWeights& all);
+
+// Writes `packed_floats()` that a run reads.
+void pack_weights(const RecurrentSizes& sizes, const PlainWeights& weights, float* packed,
+                  int threads);
+
+struct RecurrentBuffers {
+  const float* source = nullptr;          // [steps, batch, inputs]
+  const float* weights = nullptr;         // packed
+  const float* initial_hidden = nullptr;  // [batch, hidden], or null: zeros
+  const float* initial_cell = nullptr;
+  float* gates = nullptr;   // [steps·batch, gate_row]; after a run they went through activations
+  float* hidden = nullptr;  // [hidden_places][batch, padded]
+  // [cell_places][batch, padded]. Of a GRU: the state behind the reset gate, or with
+  // linear_before_reset what comes out of the recurrent weights before it.
+  float* cell = nullptr;
+  float* output = nullptr;  // [steps, directions, batch, hidden], this direction's; may be null
+  std::int64_t output_step = 0;  // floats from one step's output to the next
+  float* last_hidden = nullptr;  // [batch, hidden]; may be null
+  float* last_cell = nullptr;
+};
+
+void run_recurrent(const RecurrentSizes& sizes, const RecurrentBuffers& buffers, int threads);
+
+// Between [batch, hidden], or null for zeros, and [batch, padded].
+void load_state(const RecurrentSizes& sizes, const float* from, float* to);
+void store_state(const RecurrentSizes& sizes, const float* from, float* to);
+
+// Calls `work(first, last)` for each thread's own panels. Threads that wait for each other inside
+// meet at a barrier of OpenMP's.
+template <typename Work>
+void with_own_panels(const RecurrentSizes& sizes, int threads, const Work& work) {
+  const auto team = static_cast<int>(std::min<std::int64_t>(threads, sizes.panels()));
+  if (team <= 1) return work(std::int64_t{0}, sizes.panels());
+#pragma omp parallel num_threads(team)
+  {
+    const std::int64_t thread = omp_get_thread_num();
+    const std::int64_t count = omp_get_num_threads();
+    work(sizes.panels() * thread / count, sizes.panels() * (thread + 1) / count);
+  }
+}
+
+}  // namespace assay::cpu

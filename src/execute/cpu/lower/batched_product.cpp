@@ -1,0 +1,216 @@
+// Products of two activations: one small product for each matrix of the batch, read and written
+// through strides, so that attention needs no transposed copies.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "execute/cpu/lowering.h"
+#include "execute/cpu/onednn/sgemm.h"
+#include "execute/threads.h"
+#include "kernels/shape_math.h"
+
+namespace assay::cpu {
+
+namespace {
+
+// A matrix in memory as a BLAS sees it: rows `stride` apart, or columns if transposed.
+struct MatrixView {
+  bool is_transposed = false;
+  std::int64_t stride = 0;
+};
+
+std::optional<MatrixView> matrix_view(const Placement& placement) {
+  const std::size_t rank = placement.dims.size();
+  const std::int64_t rows = placement.dims[rank - 2];
+  const std::int64_t columns = placement.dims[rank - 1];
+  const std::int64_t row_stride = placement.strides[rank - 2];
+  const std::int64_t column_stride = placement.strides[rank - 1];
+  if (column_stride == 1 || columns == 1) {
+    return MatrixView{false, rows == 1 ? columns : row_stride};
+  }
+  if (row_stride == 1 || rows == 1) return MatrixView{true, columns == 1 ? rows : column_stride};
+  return {};
+}
+
+// With at least two axes: a vector on the left is a row, on the right a column.
+Placement as_matrix(Placement placement, bool is_left) {
+  if (placement.dims.size() > 1) return placement;
+  const bool in_front = is_left;
+  placement.dims.insert(in_front ? placement.dims.begin() : placement.dims.end(), 1);
+  placement.strides.insert(in_front ? placement.strides.begin() : placement.strides.end(), 1);
+  return placement;
+}
+
+Placement readable_matrix(Lowering& lowering, ValueId value, bool is_left, bool is_transposed) {
+  Placement placement = as_matrix(lowering.strided(value), is_left);
+  if (!matrix_view(placement)) placement = as_matrix(lowering.row_major(value), is_left);
+  if (is_transposed) {
+    std::swap(placement.dims[placement.dims.size() - 1], placement.dims[placement.dims.size() - 2]);
+    std::swap(placement.strides[placement.dims.size() - 1],
+              placement.strides[placement.dims.size() - 2]);
+  }
+  return placement;
+}
+
+Dims batch_of(const Dims& dims) {
+  return Dims(dims.begin(), dims.end() - 2);
+}
+
+// Offsets of each matrix of the batch, repeated where it is broadcast.
+std::vector<std::int64_t> batch_offsets(const Placement& placement, const Dims& batch) {
+  const std::size_t own = placement.dims.size() - 2;
+  std::vector<std::int64_t> strides(batch.size(), 0);
+  for (std::size_t i = 0; i < own; ++i) {
+    const std::size_t axis = batch.size() - own + i;
+    if (placement.dims[i] != 1) strides[axis] = placement.strides[i];
+  }
+  std::vector<std::int64_t> offsets;
+  for_each_index(batch, [&](std::span<const std::int64_t> index, std::size_t) {
+    offsets.push_back(offset_of(index, strides));
+  });
+  return offsets;
+}
+
+// A Transpose that alone reads the result is written at once, its order as strides of the result.
+struct ResultPlace {
+  Placement placement;  // with the product's own axes in order
+  ValueId value;
+  std::vector<NodeId> nodes;
+};
+
+ResultPlace result_placement(Lowering& lowering, NodeId id, std::size_t rank) {
+  const ValueId value = lowering.node(id).outputs[0];
+  const NodeId reader = lowering.only_reader(value);
+  if (reader.is_valid() && lowering.node(reader).is("Transpose") && !lowering.is_covered(reader) &&
+      lowering.dims(value).size() == rank) {
+    const auto order = lowering.node(reader).ints_or("perm", {});
+    const bool keeps_rows_whole =
+        order.size() == rank && order.back() == static_cast<std::int64_t>(rank) - 1;
+    if (keeps_rows_whole) {
+      const ValueId transposed = lowering.node(reader).outputs[0];
+      const Placement whole = lowering.new_row_major(transposed);
+      lowering.set_placement(transposed, whole);
+      lowering.cover(reader);
+      Placement seen = whole;
+      for (std::size_t i = 0; i < rank; ++i) {
+        const auto axis = static_cast<std::size_t>(order[i]);
+        seen.dims[axis] = whole.dims[i];
+        seen.strides[axis] = whole.strides[i];
+      }
+      return {seen, transposed, {id, reader}};
+    }
+  }
+  const Placement placement = lowering.new_row_major(value);
+  lowering.set_placement(value, placement);
+  return {placement, value, {id}};
+}
+
+struct Sizes {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  float alpha = 1;
+};
+
+// Rows of one product are shared out too, where the batch alone would leave threads idle.
+constexpr std::int64_t kRowsWorthSharing = 64;
+
+struct Task {
+  std::int64_t matrix = 0;
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+};
+
+std::vector<Task> tasks_for(std::size_t matrices, const Sizes& sizes, int threads) {
+  const auto count = static_cast<std::int64_t>(matrices);
+  std::int64_t parts = 1;
+  if (count % threads != 0 || count < threads) {
+    parts = std::clamp<std::int64_t>(sizes.m / kRowsWorthSharing, 1, threads);
+  }
+  std::vector<Task> tasks;
+  for (std::int64_t matrix = 0; matrix < count; ++matrix) {
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t first = sizes.m * part / parts;
+      tasks.push_back({matrix, first, sizes.m * (part + 1) / parts - first});
+    }
+  }
+  return tasks;
+}
+
+struct Operand {
+  MatrixView view;
+  std::vector<std::int64_t> offsets;
+
+  std::int64_t offset(std::int64_t matrix, std::int64_t row) const {
+    return offsets[static_cast<std::size_t>(matrix)] + row * (view.is_transposed ? 1 : view.stride);
+  }
+};
+
+void add_batched_step(Lowering& lowering, const StepDraft& draft, const Sizes& sizes,
+                      const Placement& left, const Placement& right, const Placement& result,
+                      const Dims& batch) {
+  const Operand a{*matrix_view(left), batch_offsets(left, batch)};
+  const Operand b{*matrix_view(right), batch_offsets(right, batch)};
+  const Operand c{*matrix_view(result), batch_offsets(result, batch)};
+  const auto tasks = tasks_for(c.offsets.size(), sizes, lowering.threads());
+  const int threads = lowering.threads();
+  lowering.add_step(draft, [=](const Addresses& at) -> Runner {
+    const float* from_a = at.floats(left);
+    const float* from_b = at.floats(right);
+    float* to = at.floats(result);
+    return [=] {
+      execute::in_parallel(
+          threads, static_cast<std::int64_t>(tasks.size()),
+          [&](std::int64_t first, std::int64_t last) {
+            for (std::int64_t i = first; i < last; ++i) {
+              const Task& task = tasks[static_cast<std::size_t>(i)];
+              sgemm({task.rows, sizes.n, sizes.k},
+                    {from_a + a.offset(task.matrix, task.first_row), a.view.stride,
+                     a.view.is_transposed},
+                    {from_b + b.offset(task.matrix, 0), b.view.stride, b.view.is_transposed},
+                    to + c.offset(task.matrix, task.first_row), c.view.stride, sizes.alpha);
+            }
+          });
+    };
+  });
+}
+
+}  // namespace
+
+bool lower_batched_product(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (node.op == "Gemm" && node.has_input(2)) return false;
+  if (!lowering.is_float(node.inputs[0]) || !lowering.is_float(node.inputs[1])) return false;
+  if (node.int_or("transBatchA", 0) != 0 || node.int_or("transBatchB", 0) != 0) return false;
+  const auto elements = checked_product(lowering.dims(node.outputs[0])).value_or(0);
+  if (elements == 0 || lowering.dims(node.inputs[0]).empty() ||
+      lowering.dims(node.inputs[1]).empty())
+    return false;
+  const Placement left =
+      readable_matrix(lowering, node.inputs[0], true, node.int_or("transA", 0) != 0);
+  const Placement right =
+      readable_matrix(lowering, node.inputs[1], false, node.int_or("transB", 0) != 0);
+  const auto batch = broadcast_dims(batch_of(left.dims), batch_of(right.dims));
+  Sizes sizes{.m = left.dims[left.dims.size() - 2],
+              .n = right.dims.back(),
+              .k = left.dims.back(),
+              .alpha = node.float_or("alpha", 1.0f)};
+  if (!batch || sizes.k == 0 || right.dims[right.dims.size() - 2] != sizes.k) return false;
+  ResultPlace result = result_placement(lowering, id, batch->size() + 2);
+  Placement written = result.placement;
+  if (written.dims.size() != batch->size() + 2) {
+    written.dims = *batch;
+    written.dims.insert(written.dims.end(), {sizes.m, sizes.n});
+    written.strides = row_major_strides(written.dims);
+  }
+  const std::int64_t macs = saturating_multiply(elements, sizes.k);
+  add_batched_step(lowering,
+                   {.nodes = result.nodes,
+                    .algorithm = "gemm by matrix",
+                    .executed_flops = saturating_multiply(2, macs),
+                    .reads = {left, right},
+                    .writes = {result.placement}},
+                   sizes, left, right, written, *batch);
+  return true;
+}
+
+}  // namespace assay::cpu

@@ -1,0 +1,201 @@
+// Conv and ConvTranspose: direct, Winograd or matrix product, whichever is fastest for the layer,
+// in layouts that stay blocked from layer to layer.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "execute/cpu/lower/fused_ops.h"
+#include "execute/cpu/lower/own_choices.h"
+#include "execute/cpu/onednn/tuner.h"
+#include "execute/cpu/steps.h"
+#include "execute/cpu/tensor_floats.h"
+
+namespace assay::cpu {
+
+namespace {
+
+ConvolutionKind kind_of(const ConvolutionLayer& layer) {
+  if (layer.is_transposed) return ConvolutionKind::Transposed;
+  return layer.weights_change() ? ConvolutionKind::Trained : ConvolutionKind::Direct;
+}
+
+std::string key_of(const ConvolutionLayer& layer, const Convolution& what, const FusedOps& fused) {
+  std::string key = layer.is_transposed ? "deconv" : layer.weights_change() ? "trained" : "conv";
+  key += key_of(layer, what);
+  for (const PostOp& op : fused.post_ops) {
+    key += " " + std::to_string(static_cast<int>(op.kind)) + "." +
+           std::to_string(static_cast<int>(op.algorithm));
+  }
+  return key;
+}
+
+Convolution described(const ConvolutionLayer& layer, const FusedOps& fused, const Desc& source,
+                      const Desc& result) {
+  Convolution what = described(layer, source, result);
+  what.post_ops = post_ops_for(fused, result);
+  return what;
+}
+
+// Layouts that the result may have: any, or where something is added to it, one that the addend has
+// or could be brought into.
+std::vector<Desc> result_layouts(Lowering& lowering, const ConvolutionLayer& layer,
+                                 const FusedOps& fused) {
+  if (!fused.addend) return {any_desc(layer.output)};
+  std::vector<Desc> layouts = lowering.layouts(*fused.addend);
+  if (layer.output.size() != 4) return layouts;
+  const Desc blocks = image_desc(layer.output, 16);
+  if (std::ranges::find(layouts, blocks) == layouts.end()) layouts.push_back(blocks);
+  return layouts;
+}
+
+Placement weight_placement(Lowering& lowering, const ConvolutionLayer& layer,
+                           const Choice& choice) {
+  if (layer.weights_change()) {
+    const ValueId value = lowering.node(layer.id).inputs[1];
+    return layer.is_transposed ? lowering.row_major(value)
+                               : lowering.in_layout(value, choice.weights);
+  }
+  if (choice.own == nullptr) {
+    return lowering.weights().reordered(*layer.weight, stored_weights(layer), choice.weights);
+  }
+  const auto pack = [own = choice.own](const Tensor& weights, std::byte* packed) {
+    with_floats(weights, [&](const float* values) {
+      own->pack_weights(values, reinterpret_cast<float*>(packed));
+    });
+  };
+  return lowering.weights().prepared(*layer.weight, choice.implementation, bytes_of(choice.weights),
+                                     pack);
+}
+
+Placement bias_placement(Lowering& lowering, const ConvolutionLayer& layer, const Choice& choice) {
+  if (layer.bias == nullptr) return lowering.row_major(lowering.node(layer.id).inputs[2]);
+  return lowering.weights().reordered(*layer.bias, plain_desc(layer.bias->dims()), choice.bias);
+}
+
+void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, const FusedOps& fused,
+                          const Choice& choice) {
+  const Placement source = lowering.in_layout(lowering.node(layer.id).inputs[0], choice.source);
+  const Placement weights = weight_placement(lowering, layer, choice);
+  std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
+                                     {argument::kWeights, choice.weights, weights}};
+  StepDraft draft{.nodes = {layer.id}, .reads = {source, weights}};
+  if (layer.has_bias) {
+    const Placement bias = bias_placement(lowering, layer, choice);
+    arguments.push_back({argument::kBias, choice.bias, bias});
+    draft.reads.push_back(bias);
+  }
+  std::optional<Placement> addend;
+  if (fused.addend) {
+    addend = lowering.in_layout(*fused.addend, choice.result);
+    draft.reads.push_back(*addend);
+    add_addend_argument(fused, choice.result, *addend, arguments);
+  }
+  const Placement result =
+      fused.in_place ? *addend : lowering.new_placement(choice.result, layer.output);
+  arguments.push_back({argument::kResult, choice.result, result});
+  draft.writes.push_back(result);
+  add_scratchpad(lowering, choice.scratchpad, draft, arguments);
+  draft.nodes.insert(draft.nodes.end(), fused.nodes.begin(), fused.nodes.end());
+  draft.algorithm = choice.implementation;
+  draft.executed_flops = saturating_add(executed_flops(layer, choice), fused.flops);
+  lowering.add_step(draft, choice.own != nullptr
+                               ? own_binder(choice, arguments, addend)
+                               : primitive_binder(choice.primitive, std::move(arguments)));
+  lowering.set_placement(fused.result, result);
+}
+
+// Changes of layout that a choice asks for, because a value is not there yet as it wants it.
+Reorders reorders_for(Lowering& lowering, const ConvolutionLayer& layer, const FusedOps& fused,
+                      const Choice& choice) {
+  Reorders reorders;
+  const auto ask = [&](ValueId value, const Desc& wanted) {
+    if (!lowering.has_layout(value, wanted)) {
+      reorders.emplace_back(desc_of(lowering.native(value)), wanted);
+    }
+  };
+  ask(lowering.node(layer.id).inputs[0], choice.source);
+  if (fused.addend) ask(*fused.addend, choice.result);
+  return reorders;
+}
+
+// A result in the blocks of 8 or 16 channels that the images are in, if they are.
+std::optional<Desc> result_like(const Desc& source, const ConvolutionLayer& layer) {
+  if (layer.input.size() != 4) return {};
+  for (const std::int64_t block : {16, 8}) {
+    if (source == image_desc(layer.input, block)) return image_desc(layer.output, block);
+  }
+  return {};
+}
+
+// oneDNN's, for images in the layout it likes best; if they are in another, for that too.
+std::vector<Choice> choices_of_onednn(Lowering& lowering, const ConvolutionLayer& layer,
+                                      const FusedOps& fused) {
+  constexpr std::size_t kMost = 3;  // what comes later was never seen to win
+  std::vector<Choice> all;
+  const auto add_for = [&](const Desc& source, const Desc& result) {
+    const auto what = described(layer, fused, source, result);
+    for (Choice& choice : convolutions(what, kind_of(layer), kMost)) {
+      all.push_back(std::move(choice));
+    }
+  };
+  for (const Desc& layout : result_layouts(lowering, layer, fused)) {
+    add_for(any_desc(layer.input), layout);
+  }
+  const ValueId images = lowering.node(layer.id).inputs[0];
+  const auto takes_them = [&](const Choice& choice) {
+    return lowering.has_layout(images, choice.source);
+  };
+  if (std::ranges::any_of(all, takes_them)) return all;
+  const Desc source = desc_of(lowering.native(images));
+  if (const auto result = result_like(source, layer)) add_for(source, *result);
+  return all;
+}
+
+std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
+                                const FusedOps& fused) {
+  std::vector<Choice> all = choices_of_onednn(lowering, layer, fused);
+  auto own = layer.weights_change() ? trained_choices(lowering, layer, &fused, kind_of(layer), all)
+                                    : own_choices(lowering, layer, fused, all);
+  std::ranges::move(own, std::back_inserter(all));
+  if (!std::ranges::all_of(all, is_slow_convolution)) std::erase_if(all, is_slow_convolution);
+  if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(all);
+  return all;
+}
+
+bool lower_convolution(Lowering& lowering, NodeId id) {
+  const auto layer = convolution_layer_of(lowering, id);
+  if (!layer) return false;
+  // Asked before neighbours are fused: a layer nobody can run fast leaves them alone.
+  const ValueId value = lowering.node(id).outputs[0];
+  FusedOps fused = no_fused_ops(value);
+  const Convolution bare =
+      described(*layer, fused, any_desc(layer->input), any_desc(layer->output));
+  if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
+  fused = find_fused_ops(lowering, id, value,
+                         layer->is_transposed ? Additions::NotTaken : Additions::Taken);
+  auto choices = all_choices(lowering, *layer, fused);
+  if (choices.empty()) {
+    fused = no_fused_ops(value);
+    choices = all_choices(lowering, *layer, fused);
+  }
+  if (choices.empty())
+    fail_running("Conv '{}': oneDNN refuses what it offered", lowering.node(id).name);
+  for (const NodeId node : fused.nodes) lowering.cover(node);
+  std::vector<Reorders> reorders;
+  for (const Choice& choice : choices) {
+    reorders.push_back(reorders_for(lowering, *layer, fused, choice));
+  }
+  const std::size_t chosen =
+      lowering.tuner().fastest(key_of(*layer, bare, fused), choices, reorders);
+  add_convolution_step(lowering, *layer, fused, choices[chosen]);
+  return true;
+}
+
+}  // namespace
+
+void add_convolution_lowering(LowerTable& table) {
+  table["Conv"] = lower_convolution;
+  table["ConvTranspose"] = lower_convolution;
+}
+
+}  // namespace assay::cpu

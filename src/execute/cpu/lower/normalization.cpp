@@ -1,0 +1,97 @@
+// Row by row: LayerNormalization, Softmax, LogSoftmax.
+#include "base/checked.h"
+#include "execute/cpu/simd/simd.h"
+#include "execute/cpu/steps.h"
+#include "execute/threads.h"
+
+namespace assay::cpu {
+
+namespace {
+
+template <typename RowFunction>
+void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t flops_per_element,
+                  const std::vector<Placement>& more_reads, RowFunction function) {
+  const Node& node = lowering.node(id);
+  const Placement source = lowering.row_major(node.inputs[0]);
+  const bool in_place = lowering.may_overwrite(node.inputs[0], id) && source.offset == 0 &&
+                        source.buffer == lowering.native(node.inputs[0]).buffer;
+  Placement result = row_major_placement(source.buffer, DataType::Float32, source.dims);
+  if (!in_place) result = lowering.new_row_major(node.outputs[0]);
+  const std::int64_t elements = rows.count * rows.width;
+  const int threads = threads_for(lowering, rows);
+  StepDraft draft{.nodes = {id},
+                  .algorithm = "row by row",
+                  .executed_flops = saturating_multiply(elements, flops_per_element),
+                  .reads = {source},
+                  .writes = {result}};
+  draft.reads.insert(draft.reads.end(), more_reads.begin(), more_reads.end());
+  lowering.add_step(draft, [=](const Addresses& at) -> Runner {
+    const float* from = at.floats(source);
+    float* to = at.floats(result);
+    const auto one_row = function(at);
+    return [=] {
+      execute::in_parallel(threads, rows.count, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t row = first; row < last; ++row) {
+          one_row(from + row * rows.width, to + row * rows.width,
+                  static_cast<std::size_t>(rows.width));
+        }
+      });
+    };
+  });
+  lowering.set_placement(node.outputs[0], result);
+}
+
+bool is_row_op(const Lowering& lowering, const Node& node) {
+  return lowering.is_float(node.inputs[0]) && lowering.is_float(node.outputs[0]) &&
+         checked_product(lowering.dims(node.inputs[0])).value_or(0) > 0;
+}
+
+bool lower_layer_norm(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (!is_row_op(lowering, node) || node.has_output(1) || node.has_output(2)) return false;
+  const Dims dims = lowering.dims(node.inputs[0]);
+  const auto axis = axis_of(node.int_or("axis", -1), dims.size());
+  if (!axis || !node.has_input(1) || !lowering.is_float(node.inputs[1])) return false;
+  const Rows rows = rows_from(dims, *axis);
+  const auto fits = [&](std::size_t input) {
+    return lowering.is_float(node.inputs[input]) &&
+           checked_product(lowering.dims(node.inputs[input])).value_or(0) == rows.width;
+  };
+  if (!fits(1) || (node.has_input(2) && !fits(2))) return false;
+  std::vector<Placement> vectors = {lowering.row_major(node.inputs[1])};
+  if (node.has_input(2)) vectors.push_back(lowering.row_major(node.inputs[2]));
+  const float epsilon = node.float_or("epsilon", 1e-5f);
+  add_row_step(lowering, id, rows, 7, vectors, [=](const Addresses& at) {
+    const LayerNormArguments norm{at.floats(vectors[0]),
+                                  vectors.size() > 1 ? at.floats(vectors[1]) : nullptr, epsilon};
+    return
+        [norm](const float* in, float* out, std::size_t n) { simd().layer_norm(norm, in, out, n); };
+  });
+  return true;
+}
+
+bool lower_softmax(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (!is_row_op(lowering, node)) return false;
+  const Dims dims = lowering.dims(node.inputs[0]);
+  const bool flattens = lowering.graph().opset() < 13;
+  const auto axis = axis_of(node.int_or("axis", flattens ? 1 : -1), dims.size());
+  if (!axis || (!flattens && *axis + 1 != dims.size())) return false;
+  const bool is_log = node.op == "LogSoftmax";
+  add_row_step(lowering, id, rows_from(dims, *axis), 4, {}, [is_log](const Addresses&) {
+    return [is_log](const float* in, float* out, std::size_t n) {
+      (is_log ? simd().log_softmax : simd().softmax)(in, out, n);
+    };
+  });
+  return true;
+}
+
+}  // namespace
+
+void add_normalization_lowering(LowerTable& table) {
+  table["LayerNormalization"] = lower_layer_norm;
+  table["Softmax"] = lower_softmax;
+  table["LogSoftmax"] = lower_softmax;
+}
+
+}  // namespace assay::cpu

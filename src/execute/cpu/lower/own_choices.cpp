@@ -1,0 +1,200 @@
+#include "execute/cpu/lower/own_choices.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "execute/cpu/kernels/patch_product.h"
+#include "execute/cpu/kernels/row_winograd.h"
+#include "execute/cpu/kernels/trained_winograd.h"
+#include "execute/cpu/kernels/winograd.h"
+
+namespace assay::cpu {
+
+namespace {
+
+bool may_use_winograd(const Lowering& lowering, const ConvolutionLayer& layer) {
+  if (layer.is_transposed || layer.groups != 1) return false;
+  if (lowering.options().program.optimize_for == OptimizeFor::Memory) return false;
+  const auto is_three_by_three = [](const WindowAxis& axis) {
+    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+  };
+  return layer.grid.rank == 2 && is_three_by_three(layer.grid.axes[1]) &&
+         is_three_by_three(layer.grid.axes[2]);
+}
+
+// Transformed weights that are this much larger have to come from memory each time: unless a whole
+// batch uses them, such a choice was never seen to win, and even trying it would take more memory
+// than the model.
+bool is_wasteful(const ConvolutionLayer& layer, const Choice& choice,
+                 const std::vector<Choice>& others) {
+  constexpr std::size_t kModest = std::size_t{32} << 20;
+  constexpr std::int64_t kManyPixels = 512;
+  const std::size_t bytes = bytes_of(choice.weights) + bytes_of(choice.scratchpad);
+  return bytes > kModest && !others.empty() && bytes > 4 * bytes_of(others.front().weights) &&
+         saturating_multiply(layer.input[0], layer.grid.output_elements()) < kManyPixels;
+}
+
+// An addition, then an activation that is a clamp; or one of them, or none.
+std::optional<Epilogue> epilogue_of(const FusedOps& fused) {
+  Epilogue epilogue;
+  bool is_clamped = false;
+  for (const PostOp& op : fused.post_ops) {
+    if (is_clamped) return {};
+    if (op.kind != PostOp::Kind::Eltwise) {
+      epilogue.adds = true;
+      continue;
+    }
+    is_clamped = true;
+    if (op.algorithm == Algorithm::eltwise_relu && op.alpha == 0) {
+      epilogue.low = 0;
+    } else if (op.algorithm == Algorithm::eltwise_clip) {
+      epilogue.low = op.alpha;
+      epilogue.high = op.beta;
+    } else {
+      return {};
+    }
+  }
+  return epilogue;
+}
+
+// All pixels of the results together: above this, oneDNN's convolutions have enough to work on.
+constexpr std::int64_t kFewPixels = 256;
+
+bool has_few_pixels(const ConvolutionLayer& layer) {
+  return saturating_multiply(layer.input[0], layer.grid.output_elements()) <= kFewPixels;
+}
+
+bool may_use_patches(const ConvolutionLayer& layer) {
+  return !layer.is_transposed && layer.groups == 1 && has_few_pixels(layer);
+}
+
+Desc channels_last(const Dims& dims) {
+  Dims strides(dims.size());
+  std::int64_t step = dims[1];
+  for (std::size_t axis = dims.size() - 1; axis >= 2; --axis) {
+    strides[axis] = step;
+    step *= dims[axis];
+  }
+  strides[1] = 1;
+  strides[0] = step;
+  return strided_desc(dims, strides);
+}
+
+Choice own_choice(const ConvolutionLayer& layer, std::string name,
+                  std::shared_ptr<const OwnConvolution> own) {
+  const auto floats = [](std::size_t count) {
+    return plain_desc({static_cast<std::int64_t>(count)});
+  };
+  Choice choice;
+  choice.implementation = std::move(name);
+  choice.source = channels_last(layer.input);
+  choice.result = channels_last(layer.output);
+  choice.weights = floats(own->weight_floats());
+  choice.scratchpad = floats(own->workspace_floats());
+  if (layer.has_bias) choice.bias = plain_desc({layer.output[1]});
+  choice.own = std::move(own);
+  return choice;
+}
+
+// Blocks of channels, as oneDNN lays out images and weights on this processor.
+struct BlockedLayouts {
+  std::size_t block = 0;
+  Desc images;
+  Desc results;
+  Desc weights;
+};
+
+std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
+                                              const std::vector<Choice>& others) {
+  for (const std::int64_t block : {16, 8}) {
+    const BlockedLayouts layouts{static_cast<std::size_t>(block), image_desc(layer.input, block),
+                                 image_desc(layer.output, block),
+                                 blocked_weights_desc(described_weights(layer), block)};
+    const bool is_full = layer.input[1] % block == 0 && layer.output[1] % block == 0;
+    const bool is_usual = std::ranges::any_of(
+        others, [&](const Choice& choice) { return choice.source == layouts.images; });
+    if (is_full && is_usual) return layouts;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
+                                const FusedOps& fused, const std::vector<Choice>& others) {
+  const auto epilogue = epilogue_of(fused);
+  if (lowering.options().ieee_strict || !epilogue) return {};
+  std::vector<Choice> choices;
+  if (may_use_winograd(lowering, layer)) {
+    for (const std::size_t tile : {4u, 2u}) {
+      choices.push_back(
+          own_choice(layer, fmt::format("winograd {0}x{0}", tile),
+                     std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
+                                                layer.output[1], *epilogue, lowering.threads())));
+    }
+  }
+  if (may_use_winograd(lowering, layer) && has_few_pixels(layer)) {
+    choices.push_back(
+        own_choice(layer, "winograd 1x2",
+                   std::make_shared<RowWinograd>(layer.grid, layer.input[0], layer.input[1],
+                                                 layer.output[1], *epilogue, lowering.threads())));
+  }
+  if (may_use_patches(layer)) {
+    choices.push_back(
+        own_choice(layer, "im2col gemm",
+                   std::make_shared<PatchProduct>(layer.grid, layer.input[0], layer.input[1],
+                                                  layer.output[1], *epilogue, lowering.threads())));
+  }
+  std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(layer, choice, others); });
+  return choices;
+}
+
+std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionLayer& layer,
+                                    const FusedOps* fused, ConvolutionKind kind,
+                                    const std::vector<Choice>& others) {
+  const std::optional<Epilogue> epilogue = fused == nullptr ? Epilogue{} : epilogue_of(*fused);
+  if (lowering.options().ieee_strict || !epilogue || !may_use_winograd(lowering, layer)) return {};
+  const auto layouts = blocked_layouts(layer, others);
+  if (!layouts) return {};
+  const bool is_back = kind == ConvolutionKind::InputGradient;
+  std::vector<Choice> choices;
+  for (const std::size_t tile : {4u, 2u}) {
+    Choice choice = own_choice(
+        layer, fmt::format("winograd {0}x{0}", tile),
+        std::make_shared<TrainedWinograd>(
+            is_back ? TrainedWinograd::Direction::Backward : TrainedWinograd::Direction::Forward,
+            tile, layer.grid, layer.input[0], layer.input[1], layer.output[1], layouts->block,
+            *epilogue, lowering.threads(), simd_for(layouts->block)));
+    choice.source = layouts->images;
+    choice.result = layouts->results;
+    choice.weights = layouts->weights;
+    if (is_back) {
+      choice.indices = {.source = argument::kResult, .result = argument::kSource};
+      choice.bias = {};
+    }
+    choices.push_back(std::move(choice));
+  }
+  std::erase_if(choices, [&](const Choice& choice) { return is_wasteful(layer, choice, others); });
+  return choices;
+}
+
+Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
+                  const std::optional<Placement>& addend) {
+  return [own = choice.own, arguments, addend](const Addresses& at) -> Runner {
+    ConvolutionOperands operands;
+    for (const Argument& argument : arguments) {
+      float* floats = at.floats(argument.placement);
+      if (argument.index == argument::kSource) operands.source = floats;
+      if (argument.index == argument::kWeights) operands.weights = floats;
+      if (argument.index == argument::kBias) operands.bias = floats;
+      if (argument.index == argument::kResult) operands.result = floats;
+      if (argument.index == argument::kScratchpad) operands.workspace = floats;
+    }
+    if (addend) operands.addend = at.floats(*addend);
+    return [own, operands] { own->run(operands); };
+  };
+}
+
+}  // namespace assay::cpu

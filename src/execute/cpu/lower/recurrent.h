@@ -1,0 +1,51 @@
+// What the lowerings of LSTM and GRU share with those of their gradients, which have the op's own
+// inputs and attributes.
+#pragma once
+
+#include "execute/cpu/kernels/recurrent.h"
+#include "execute/cpu/lowering.h"
+
+namespace assay::cpu {
+
+struct RecurrentLayer {
+  RecurrentSizes sizes = {};  // of the first direction
+  std::int64_t directions = 1;
+
+  RecurrentSizes direction(std::int64_t index) const;
+  std::size_t own_inputs() const { return sizes.is_lstm() ? 8 : 6; }
+};
+
+// Nothing where the node is not of the form that is fast here.
+std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node);
+
+// Results of the op that somebody reads.
+struct RecurrentOutputs {
+  std::optional<Placement> all = {};
+  std::optional<Placement> last_hidden = {};
+  std::optional<Placement> last_cell = {};
+};
+
+// A step for each direction.
+RecurrentTraces add_forward_steps(Lowering& lowering, NodeId id, const RecurrentLayer& layer,
+                                  const RecurrentOutputs& outputs);
+
+Placement workspace_floats(Lowering& lowering, std::int64_t count);
+
+// Where the input lives, if there is such an input.
+std::optional<Placement> given_placement(Lowering& lowering, const Node& node, std::size_t input);
+
+// Where a direction's part of a value begins; null for no value.
+float* part_at(const Addresses& at, const std::optional<Placement>& placement, std::int64_t offset);
+
+// W, R and B of all directions, where they are stored.
+struct RecurrentWeightPlacements {
+  Placement input;
+  Placement recurrent;
+  std::optional<Placement> bias;
+};
+void add_weights(const RecurrentWeightPlacements& placements, StepDraft& draft);
+RecurrentWeightPlacements weight_placements(Lowering& lowering, const Node& node);
+PlainWeights weights_of(const RecurrentSizes& sizes, std::int64_t direction,
+                        const RecurrentWeightPlacements& placements, const Addresses& at);
+
+}  // namespace assay::cpu

@@ -1,0 +1,281 @@
+#include "execute/cpu/lowering.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "execute/cpu/names.h"
+#include "execute/inputs.h"
+#include "execute/precision.h"
+
+namespace assay::cpu {
+
+namespace {
+
+LowerTable all_lowerings() {
+  LowerTable table;
+  add_convolution_lowering(table);
+  add_convolution_gradient_lowering(table);
+  add_pooling_lowering(table);
+  add_optimizer_lowering(table);
+  add_batch_norm_gradient_lowering(table);
+  add_pooling_gradient_lowering(table);
+  add_row_gradient_lowering(table);
+  add_loss_lowering(table);
+  add_product_lowering(table);
+  add_elementwise_lowering(table);
+  add_view_lowering(table);
+  add_movement_lowering(table);
+  add_gather_lowering(table);
+  add_normalization_lowering(table);
+  add_resize_lowering(table);
+  add_reduction_lowering(table);
+  add_recurrent_lowering(table);
+  add_recurrent_gradient_lowering(table);
+  add_branch_lowering(table);
+  return table;
+}
+
+LowerFunction find_lowering(const Node& node) {
+  static const LowerTable table = all_lowerings();
+  const auto found = table.find(node.is_standard() ? node.op : node.domain + "." + node.op);
+  return found == table.end() ? nullptr : found->second;
+}
+
+void check_cancelled(Progress* progress) {
+  if (progress != nullptr && progress->cancelled()) {
+    throw Error(ErrorKind::Cancelled, "compiling was interrupted");
+  }
+}
+
+std::int64_t total_bytes(const std::vector<Placement>& placements) {
+  std::int64_t sum = 0;
+  for (const Placement& placement : placements) sum = saturating_add(sum, placement.bytes());
+  return sum;
+}
+
+}  // namespace
+
+std::byte* Addresses::bytes(const Placement& placement) const {
+  std::byte* start = starts_[placement.buffer.number];
+  return start + placement.offset * bits(placement.type) / 8;
+}
+
+Lowering::Lowering(const Rewritten& source, const LoweringOptions& options, WeightPool& weights,
+                   Tuner& tuner)
+    : source_(source),
+      options_(options),
+      tuner_(tuner),
+      values_(source.model),
+      weights_(weights, buffers_, options.program.optimize_for),
+      placements_(source.model.graph.value_count()),
+      covered_(source.model.graph.node_count(), false),
+      dynamic_(std::make_shared<std::vector<reference::RuntimeValue>>(
+          source.model.graph.value_count())) {}
+
+void Lowering::run(Progress* progress) {
+  place_inputs();
+  for (std::uint32_t i = 0; i < graph().node_count(); ++i) {
+    check_cancelled(progress);
+    if (progress != nullptr) {
+      progress->report(static_cast<double>(i) / static_cast<double>(graph().node_count()),
+                       "compiling");
+    }
+    if (!covered_[i]) lower(NodeId{i});
+  }
+  hand_state_on();
+  // Callers read outputs row by row.
+  for (const ValueId output : execute::taken_outputs(graph())) {
+    if (!is_dynamic(output)) row_major(output);
+  }
+}
+
+// Where new state was not written over the old, it is copied there in the end.
+void Lowering::hand_state_on() {
+  for (const auto& [input, output] : graph().carried()) {
+    const Placement to = native(input);
+    const Placement from = to.blocked ? in_layout(output, *to.blocked) : row_major(output);
+    if (from.buffer != to.buffer) add_reorder(output, from, to);
+  }
+}
+
+void Lowering::place_inputs() {
+  for (const ValueId input : execute::given_inputs(graph())) {
+    if (!is_dynamic(input)) set_placement(input, new_row_major(input));
+  }
+}
+
+void Lowering::lower(NodeId id) {
+  cover(id);
+  const Node& what = node(id);
+  const auto is_static = [&](ValueId value) { return !value.is_valid() || !is_dynamic(value); };
+  const bool all_static =
+      std::ranges::all_of(what.inputs, is_static) && std::ranges::all_of(what.outputs, is_static);
+  const LowerFunction lowering = all_static ? find_lowering(what) : nullptr;
+  if (lowering == nullptr || !lowering(*this, id)) lower_by_reference(*this, id);
+}
+
+bool Lowering::is_available(ValueId id) const {
+  return constant(id) != nullptr || placements(id).native.has_value() || is_state(id);
+}
+
+bool Lowering::may_overwrite(ValueId id, NodeId reader) const {
+  if (constant(id) != nullptr || !placements(id).native) return false;
+  std::vector<BufferId> taken = {placements(id).native->buffer};
+  for (const Placement& other : placements(id).others) taken.push_back(other.buffer);
+  const auto is_done = [&](ValueId value) {
+    const bool is_input = std::ranges::find(graph().inputs(), value) != graph().inputs().end();
+    if (values_.is_visible(value) || is_input) return false;
+    return std::ranges::all_of(readers(value),
+                               [&](NodeId one) { return one == reader || is_covered(one); });
+  };
+  return std::ranges::all_of(taken, [&](BufferId buffer) {
+    return !buffers_.is_fixed(buffer) && std::ranges::all_of(buffers_[buffer].values, is_done);
+  });
+}
+
+bool Lowering::may_replace(ValueId id, NodeId reader) const {
+  return is_state(id) && std::ranges::all_of(readers(id), [&](NodeId one) {
+           return one == reader || is_covered(one);
+         });
+}
+
+Placement Lowering::new_row_major(ValueId id) {
+  Placement placement = row_major_placement({}, graph().value(id).type.element, dims(id));
+  placement.buffer = new_buffer(placement.bytes());
+  return placement;
+}
+
+Placement Lowering::new_placement(const Desc& desc, const Dims& dims) {
+  return placement_for(new_buffer(static_cast<std::int64_t>(bytes_of(desc))), desc, dims);
+}
+
+void Lowering::set_placement(ValueId id, Placement placement) {
+  buffers_.add_value(placement.buffer, id);
+  placements(id).native = std::move(placement);
+}
+
+Placement Lowering::place_constant(ValueId id, const Tensor& tensor) {
+  if (tensor.type() == DataType::String || bits(tensor.type()) < 8) {
+    fail_bad_input("constant '{}': {} cannot be laid out for the fast engine",
+                   graph().value(id).name, name(tensor.type()));
+  }
+  return weights_.stored(tensor);
+}
+
+Placement Lowering::native(ValueId id) {
+  if (is_open_state(id)) set_placement(id, new_row_major(id));
+  std::optional<Placement>& found = placements(id).native;
+  if (found) return *found;
+  const Tensor* tensor = constant(id);
+  if (tensor == nullptr) fail_running("value '{}' was not computed", graph().value(id).name);
+  found = place_constant(id, *tensor);
+  return *found;
+}
+
+Placement Lowering::strided(ValueId id) {
+  const Placement placement = native(id);
+  return placement.blocked ? row_major(id) : placement;
+}
+
+// The value's buffer is recorded, so that no view of it is overwritten.
+Placement Lowering::copied_to(ValueId id, const Placement& from, const Placement& to) {
+  add_reorder(id, from, to);
+  placements(id).others.push_back(to);
+  buffers_.add_value(to.buffer, id);
+  return to;
+}
+
+Placement Lowering::row_major(ValueId id) {
+  const Placement from = native(id);
+  if (from.is_row_major()) return from;
+  for (const Placement& other : placements(id).others) {
+    if (other.is_row_major()) return other;
+  }
+  return copied_to(id, from, new_row_major(id));
+}
+
+const Placement* Lowering::placement_like(ValueId id, const Placement& wanted) {
+  const auto fits = [&](const Placement& placement) {
+    return wanted.blocked ? placement.blocked && *placement.blocked == *wanted.blocked
+                          : placement.is_row_major();
+  };
+  native(id);
+  const ValuePlacements& all = placements(id);
+  if (fits(*all.native)) return &*all.native;
+  const auto found = std::ranges::find_if(all.others, fits);
+  return found == all.others.end() ? nullptr : &*found;
+}
+
+bool Lowering::has_layout(ValueId id, const Desc& desc) {
+  if (is_open_state(id)) return true;
+  return placement_like(id, placement_for({}, desc, dims(id))) != nullptr;
+}
+
+std::vector<Desc> Lowering::layouts(ValueId id) {
+  const Placement first = native(id);
+  std::vector<Desc> all;
+  if (first.blocked || first.is_row_major()) all.push_back(desc_of(first));
+  for (const Placement& other : placements(id).others) all.push_back(desc_of(other));
+  if (all.empty()) all.push_back(plain_desc(dims(id)));
+  return all;
+}
+
+Placement Lowering::in_layout(ValueId id, const Desc& desc) {
+  Placement to = placement_for({}, desc, dims(id));
+  if (is_open_state(id)) {
+    to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
+    set_placement(id, to);
+  }
+  if (const Placement* found = placement_like(id, to)) return *found;
+  if (!to.blocked) return row_major(id);
+  const bool is_seen_alike = desc.dims() == dims(id);
+  const Placement from = is_seen_alike || native(id).blocked ? native(id) : row_major(id);
+  to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
+  return copied_to(id, from, to);
+}
+
+void Lowering::add_inner_memory(const ProgramMemory& memory) {
+  inner_memory_.weight_bytes += memory.weight_bytes;
+  inner_memory_.arena_bytes += memory.arena_bytes;
+}
+
+std::vector<NodeId> Lowering::origins_of(const std::vector<NodeId>& nodes) const {
+  std::vector<NodeId> origins;
+  for (const NodeId id : nodes) {
+    const auto& own = source_.origins[id.number];
+    origins.insert(origins.end(), own.begin(), own.end());
+  }
+  std::ranges::sort(origins);
+  return origins;
+}
+
+std::int64_t Lowering::weight_bytes(std::vector<Placement> reads) const {
+  std::erase_if(reads,
+                [&](const Placement& placement) { return !buffers_.is_fixed(placement.buffer); });
+  return total_bytes(reads);
+}
+
+void Lowering::add_step(const StepDraft& draft, Binder bind) {
+  PlannedStep step;
+  step.info.name = graph().display_name(draft.nodes.front());
+  step.info.op = node(draft.nodes.front()).op;
+  step.info.layers = origins_of(draft.nodes);
+  step.info.algorithm = draft.algorithm;
+  step.info.precision = execute::precision_of(graph(), node(draft.nodes.front()));
+  step.info.device = kDevice;
+  step.info.executed_flops = draft.executed_flops;
+  step.info.bytes_read = total_bytes(draft.reads);
+  step.info.weight_bytes = weight_bytes(draft.reads);
+  step.info.bytes_written = total_bytes(draft.writes);
+  step.info.fell_back = draft.fell_back;
+  step.bind = std::move(bind);
+  for (const auto* placements : {&draft.reads, &draft.writes}) {
+    for (const Placement& placement : *placements) step.touched.push_back(placement.buffer);
+  }
+  step.touched.insert(step.touched.end(), draft.workspace.begin(), draft.workspace.end());
+  steps_.push_back(std::move(step));
+}
+
+}  // namespace assay::cpu

@@ -1,0 +1,279 @@
+// Loops over floats that oneDNN has no fast primitive for, written once over vectors of any width
+// and compiled once for each instruction set. `simd()` chooses by what this processor has.
+//
+// Pointers may be unaligned. An output may be the very input, element for element; it may not
+// overlap it otherwise. NaN and infinity flow as IEEE 754 says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace assay::cpu {
+
+enum class UnaryOp : std::uint8_t {
+  Copy,
+  Relu,
+  LeakyRelu,  // alpha
+  Clip,       // alpha, beta
+  Sigmoid,
+  Tanh,
+  Exp,
+  Log,
+  Sqrt,
+  Neg,
+  Abs,
+  Reciprocal,
+  Erf,
+  GeluErf,
+  GeluTanh,
+  HardSigmoid,  // alpha, beta
+  HardSwish,
+  Swish,
+  Elu,  // alpha
+  Softplus,
+  Softsign,
+  Square,
+  Cube,
+  Floor,
+  Ceil,
+  Affine,  // alpha·x + beta
+};
+
+enum class BinaryOp : std::uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Max,
+  Min,
+  PRelu,
+  WherePositive,  // b where a > 0, else 0
+};
+
+enum class ReduceOp : std::uint8_t { Sum, Max, Min, SumSquare, SumAbs };
+
+struct LayerNormArguments {
+  const float* gamma = nullptr;
+  const float* beta = nullptr;  // may be null
+  float epsilon = 0;
+};
+
+// How the channels of images lie: `block` of them side by side at every pixel; all counted in
+// floats.
+struct ChannelLayout {
+  std::size_t block = 0;
+  std::size_t pixel = 0;  // from a pixel to the next
+  std::size_t plane = 0;  // from a block's first pixel to that of the next block
+  std::size_t image = 0;
+};
+
+// A 3×3 convolution of stride 1, in tiles of tile×tile results. Blocks of channels, if they are
+// not all of them, hold whole vectors.
+struct WinogradShape {
+  std::size_t tile = 4;                             // 2 or 4
+  std::size_t height = 0, width = 0, channels = 0;  // of an input image
+  std::size_t rows = 0, columns = 0, outputs = 0;   // of a result
+  std::ptrdiff_t pad_top = 0, pad_left = 0;
+  std::size_t tiles_down = 0, tiles_across = 0;
+  ChannelLayout in, out;
+
+  std::size_t planes() const { return (tile + 2) * (tile + 2); }
+};
+
+// What happens to a result before it is written: bias and addend are added, then it is clamped. A
+// kernel is planned for one whose operands are not known yet.
+struct Epilogue {
+  bool adds = false;  // there will be an addend
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+  const float* bias = nullptr;    // may be null
+  const float* addend = nullptr;  // as the results lie; may be null, or the results themselves
+};
+
+// What a core should have in its own cache by the end of what it does now. It is only fetched,
+// never read: it may lie behind the last there is.
+struct Upcoming {
+  const float* begin = nullptr;
+  std::size_t floats = 0;
+};
+
+// What an optimizer does to every parameter, with everything that is the same for all of them
+// worked out beforehand.
+struct OptimizerStep {
+  std::size_t states = 0;  // 0: plain descent, 1: momentum, 2: Adam
+  float rate = 0;          // Adam: divided by the share of the first moment
+  float decay = 0;         // part of the gradient
+  float shrink = 1;        // of the parameter itself
+  float kept = 0;          // of the first state
+  float kept_square = 0;   // of the second
+  float inverse_root = 1;  // of the share of the second
+  float epsilon = 0;
+};
+
+// The part of a window that lies inside a plane of pixels; each pixel holds `block` channels.
+struct PoolWindow {
+  std::size_t first = 0;  // pixel
+  std::size_t rows = 0, columns = 0;
+};
+struct PoolGradientShape {
+  std::size_t height = 0, width = 0, block = 0;
+  std::size_t row_step = 1, column_step = 1;  // dilations
+  std::size_t windows = 0;
+  const PoolWindow* taps = nullptr;
+  bool are_squares = false;    // of 2×2, side by side, covering all pixels
+  bool positive_only = false;  // also the gradient of a ReLU whose results the pixels are
+};
+
+// What a Dropout does to element i: kept and scaled if mixed(stream + i) is not less than `least`,
+// else zero (kernels/dropout.h).
+struct DropoutDraw {
+  std::uint64_t stream = 0;
+  std::uint64_t least = 0;
+  double scale = 1;
+};
+
+struct LayerNormGradient {
+  const float* gamma = nullptr;
+  float epsilon = 0;
+  float* scale_sums = nullptr;  // added to, row by row
+  float* bias_sums = nullptr;
+};
+
+// Rows of `width` floats, a `stride` apart; a batch norm has numbers of its own for each column.
+struct NormRows {
+  std::size_t count = 0;
+  std::size_t stride = 0;
+  std::size_t width = 0;
+};
+
+// (x - mean) · factor + shift
+struct NormVectors {
+  const float* mean = nullptr;
+  const float* factor = nullptr;
+  const float* shift = nullptr;
+};
+
+// factor · (gradient - even - (x - mean) · along)
+struct NormGradient {
+  NormVectors norm;
+  const float* even = nullptr;
+  const float* along = nullptr;
+  bool positive_only = false;  // also the gradient of a ReLU behind the norm
+};
+
+// Units of one sequence of an LSTM, one time step of the backward pass. Gates have gone through
+// their activations, in the order input, output, forget, candidate; `deltas` are the gradients of
+// what went in. Gates lie `gate_stride` floats apart, deltas `delta_stride`.
+struct LstmUnitsBackward {
+  const float* gates = nullptr;
+  std::size_t gate_stride = 0;
+  const float* old_cell = nullptr;
+  const float* cell = nullptr;
+  const float* output_gradient = nullptr;  // of the step's own result; may be null
+  float* hidden_gradient = nullptr;        // by later steps; becomes zero
+  float* cell_gradient = nullptr;          // becomes that of the old cell state
+  float* deltas = nullptr;
+  std::size_t delta_stride = 0;
+};
+
+// The same of a GRU, whose gates are update, reset and candidate. Where the reset acts behind the
+// recurrent weights, `recurrent` is what comes out of them, the third delta is that for the
+// recurrent weights, and a fourth that for the input weights.
+struct GruUnitsBackward {
+  const float* gates = nullptr;
+  std::size_t gate_stride = 0;
+  const float* old_hidden = nullptr;
+  const float* recurrent = nullptr;        // null: the reset acts on the old state
+  const float* output_gradient = nullptr;  // may be null
+  float* hidden_gradient = nullptr;        // becomes what reaches the old state past all weights
+  float* deltas = nullptr;
+  std::size_t delta_stride = 0;
+};
+
+struct SimdKernels {
+  const char* name = "";
+  std::size_t panel_width = 0;  // floats
+  std::size_t panels_for(std::size_t columns) const {
+    return (columns + panel_width - 1) / panel_width;
+  }
+  void (*unary)(UnaryOp op, float alpha, float beta, const float* in, float* out, std::size_t n);
+  void (*binary)(BinaryOp op, const float* a, const float* b, float* out, std::size_t n);
+  void (*binary_number)(BinaryOp op, const float* a, float b, float* out, std::size_t n);
+  void (*number_binary)(BinaryOp op, float a, const float* b, float* out, std::size_t n);
+  // out = mask ≠ 0 ? a : b
+  void (*select)(const float* mask, const float* a, const float* b, float* out, std::size_t n);
+  // `in` begins with element `first`. Rounded once, as the plain kernel does it.
+  void (*dropout)(const DropoutDraw& draw, std::uint64_t first, const float* in, float* out,
+                  std::size_t n);
+  float (*reduce)(ReduceOp op, const float* in, std::size_t n);
+  void (*softmax)(const float* in, float* out, std::size_t n);
+  void (*log_softmax)(const float* in, float* out, std::size_t n);
+  void (*layer_norm)(const LayerNormArguments& norm, const float* in, float* out, std::size_t n);
+  // out[j] += Σ_k x[k]·matrix[k·stride + j] for j < n
+  void (*add_vector_matrix)(const float* x, std::size_t k, const float* matrix, std::size_t stride,
+                            float* out, std::size_t n);
+  // Parameters and states are written over; those that an optimizer does not have are null.
+  void (*optimizer_step)(const OptimizerStep& step, float* parameters, const float* gradients,
+                         float* first, float* second, std::size_t n);
+  // Each window's gradient goes to its greatest element; `results` need not be zero before.
+  void (*pool_gradient)(const PoolGradientShape& shape, const float* images, const float* gradients,
+                        float* results);
+  void (*softmax_gradient)(const float* results, const float* gradients, float* out, std::size_t n);
+  void (*layer_norm_gradient)(const LayerNormGradient& norm, const float* in,
+                              const float* gradients, float* out, std::size_t n);
+  void (*gelu_gradient)(bool by_tanh, const float* in, const float* gradients, float* out,
+                        std::size_t n);
+  // Adds each column to the sums.
+  void (*column_sums)(const NormRows& rows, const float* in, double* sums);
+  // Adds each column's distances from its pivot, and their squares, to the sums.
+  void (*norm_sums)(const NormRows& rows, const float* pivots, const float* in, double* sums,
+                    double* squares);
+  void (*normalise)(const NormRows& rows, const NormVectors& norm, const float* in, float* out);
+  // Adds each column's gradients, and their products with the distance from the mean.
+  void (*norm_gradient_sums)(const NormRows& rows, const NormGradient& norm, const float* in,
+                             const float* gradients, double* sums, double* products);
+  void (*norm_gradient)(const NormRows& rows, const NormGradient& norm, const float* in,
+                        const float* gradients, float* out);
+  void (*lstm_backward)(const LstmUnitsBackward& units, std::size_t n);
+  // Without `recurrent` this leaves out the reset gate, whose gradient comes by way of that of the
+  // state it acts on: gru_reset_backward adds what passes it to the hidden gradient.
+  void (*gru_backward)(const GruUnitsBackward& units, std::size_t n);
+  void (*gru_reset_backward)(const GruUnitsBackward& units, const float* reset_state_gradient,
+                             std::size_t n);
+  // out[c·out_stride + r] = in[r·stride + c] for r < rows, c < columns
+  void (*transpose)(const float* in, std::size_t stride, float* out, std::size_t out_stride,
+                    std::size_t rows, std::size_t columns);
+  // products[r·products_stride + j] = Σ_k rows[r·stride + k]·panel[k·panel_width + j] for
+  // j < panel_width
+  void (*panel_product)(const float* rows, std::size_t count, std::size_t stride,
+                        const float* panel, std::size_t depth, float* products,
+                        std::size_t products_stride, const Upcoming& upcoming);
+  // The same, added to what `products` holds.
+  void (*add_panel_product)(const float* rows, std::size_t count, std::size_t stride,
+                            const float* panel, std::size_t depth, float* products,
+                            std::size_t products_stride, const Upcoming& upcoming);
+  void (*finish)(const Epilogue& epilogue, const float* in, float* out, std::size_t n);
+  // Tiles first..last of the batch; `transformed` is where plane 0 of the first of them goes, a row
+  // of `channels` for each tile.
+  void (*winograd_input)(const WinogradShape& shape, const float* images, std::size_t first,
+                         std::size_t last, float* transformed, std::size_t plane_stride);
+  // The reverse, from rows of at least `outputs` rounded up to panels.
+  void (*winograd_output)(const WinogradShape& shape, const float* products,
+                          std::size_t plane_stride, std::size_t row_stride, std::size_t first,
+                          std::size_t last, const Epilogue& epilogue, float* results);
+  // Filters of `n` outputs side by side, whose taps lie `tap_stride` apart.
+  void (*winograd_filter)(std::size_t tile, const float* taps, std::size_t tap_stride,
+                          float* transformed, std::size_t plane_stride, std::size_t n);
+};
+
+const SimdKernels& simd();
+// The widest whose vectors a row of `floats` fills.
+const SimdKernels& simd_for(std::size_t floats);
+
+// One for each file of this folder that is compiled for the present architecture.
+const SimdKernels& simd_baseline();
+const SimdKernels& simd_avx2();
+const SimdKernels& simd_avx512();
+
+}  // namespace assay::cpu

@@ -1,0 +1,183 @@
+// What every registered engine promises, whatever it runs on: each is put through the same tests.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "assay/builder.h"
+#include "assay/error.h"
+#include "assay/layers.h"
+#include "assay/program.h"
+#include "assay/zoo.h"
+#include "execute/compare_engines.h"
+
+namespace assay {
+namespace {
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// sum ← sum + x, and y = 2·sum of before.
+Graph running_sum() {
+  GraphBuilder builder("sums");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{3});
+  const ValueId sum = builder.input("sum", DataType::Float32, Shape{3});
+  const ValueId next = builder.node("Add", "next", {sum, x});
+  builder.output(builder.node("Add", "twice", {sum, sum}), "y");
+  builder.output(next, "new_sum");
+  Graph graph = builder.finish();
+  graph.carry({sum, next});
+  return graph;
+}
+
+class EngineContract : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const auto all = engines();
+    const auto own = std::ranges::find(all, GetParam(), &EngineInfo::name);
+    ASSERT_NE(own, all.end());
+    info_ = *own;
+    if (!info_.available) GTEST_SKIP() << info_.why_not;
+  }
+
+  std::unique_ptr<Program> compiled(Graph graph) const {
+    return compile(infer_shapes(std::move(graph)), {.engine = GetParam()});
+  }
+  std::unique_ptr<Program> with_inputs(const std::string& zoo) const {
+    auto program = compiled(zoo_model(zoo));
+    program->set_inputs(random_inputs(program->inputs(), 1));
+    return program;
+  }
+
+  EngineInfo info_;
+};
+
+TEST_P(EngineContract, TellsItsName) {
+  EXPECT_EQ(compiled(zoo_model("mlp"))->engine(), GetParam());
+}
+
+TEST_P(EngineContract, GivesWhatThePlainKernelsGive) {
+  for (const char* zoo : {"mlp", "small_cnn_gap"}) {
+    const auto program = with_inputs(zoo);
+    program->run();
+    const auto plain = compile(infer_shapes(zoo_model(zoo)), {.engine = "reference"});
+    plain->set_inputs(random_inputs(plain->inputs(), 1));
+    plain->run();
+    const Difference difference = compare_results(program->results(), plain->results());
+    EXPECT_TRUE(difference.same_shapes);
+    EXPECT_LE(difference.largest, 1e-4) << zoo;
+  }
+}
+
+TEST_P(EngineContract, RunsAgainWithOtherInputs) {
+  const auto program = with_inputs("mlp");
+  program->run();
+  const auto first = program->results();
+  program->set_inputs(random_inputs(program->inputs(), 2));
+  program->run();
+  EXPECT_GT(compare_results(program->results(), first).largest, 0);
+  program->set_inputs(random_inputs(program->inputs(), 1));
+  program->run();
+  EXPECT_EQ(compare_results(program->results(), first).largest, 0);
+}
+
+TEST_P(EngineContract, RefusesInputsThatDoNotFitAndNamesThem) {
+  const auto program = compiled(zoo_model("mlp"));
+  const std::string name = program->inputs()[0].name;
+  const std::string message = message_of([&] {
+    program->set_inputs(std::vector{Tensor::of_float({1, 3}, {1, 2, 3})});
+  });
+  EXPECT_NE(message.find("input '" + name + "'"), std::string::npos) << message;
+  EXPECT_NE(message_of([&] { program->set_inputs({}); }).find("takes 1 inputs"), std::string::npos);
+}
+
+TEST_P(EngineContract, WantsInputsAndStateBeforeARunAndARunBeforeResults) {
+  const auto program = compiled(running_sum());
+  EXPECT_NE(message_of([&] { program->run(); }).find("set the inputs"), std::string::npos);
+  program->set_inputs(std::vector{Tensor::of_float({3}, {1, 2, 3})});
+  EXPECT_NE(message_of([&] { program->run(); }).find("set the state"), std::string::npos);
+  EXPECT_NE(message_of([&] { program->state_values(); }).find("set the state"), std::string::npos);
+  program->set_state(std::vector{Tensor::of_float({3}, {0, 0, 10})});
+  EXPECT_NE(message_of([&] { program->results(); }).find("run the program"), std::string::npos);
+}
+
+TEST_P(EngineContract, CarriesStateFromRunToRun) {
+  const auto program = compiled(running_sum());
+  ASSERT_EQ(program->inputs().size(), 1u);
+  ASSERT_EQ(program->state().size(), 1u);
+  ASSERT_EQ(program->outputs().size(), 1u);
+  program->set_inputs(std::vector{Tensor::of_float({3}, {1, 2, 3})});
+  program->set_state(std::vector{Tensor::of_float({3}, {0, 0, 10})});
+  program->run();
+  program->run();
+  EXPECT_EQ(program->results()[0].to_vector<float>(), (std::vector<float>{2, 4, 26}));
+  EXPECT_EQ(program->state_values()[0].to_vector<float>(), (std::vector<float>{2, 4, 16}));
+}
+
+TEST_P(EngineContract, TimesStepsOnlyWhenAskedAndNeverLongerThanTheRun) {
+  const auto program = with_inputs("small_cnn");
+  program->run();
+  EXPECT_EQ(program->run_nanoseconds(), 0);
+  program->observe_steps(true);
+  program->run();
+  const auto times = program->step_nanoseconds();
+  ASSERT_EQ(times.size(), program->steps().size());
+  const std::int64_t sum = std::accumulate(times.begin(), times.end(), std::int64_t{0});
+  EXPECT_GT(sum, 0);
+  EXPECT_LE(sum, program->run_nanoseconds());
+  program->reset_step_times();
+  EXPECT_EQ(program->run_nanoseconds(), 0);
+  EXPECT_TRUE(
+      std::ranges::all_of(program->step_nanoseconds(), [](auto time) { return time == 0; }));
+}
+
+TEST_P(EngineContract, CallsTheListenerAfterEachStepInOrder) {
+  const auto program = with_inputs("mlp");
+  std::vector<std::size_t> seen;
+  program->on_step([&](std::size_t step) { seen.push_back(step); });
+  program->run();
+  EXPECT_TRUE(seen.empty());  // nobody observes
+  program->observe_steps(true);
+  program->run();
+  std::vector<std::size_t> all(program->steps().size());
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(seen, all);
+}
+
+TEST_P(EngineContract, EveryStepTellsPrecisionAndDevice) {
+  const auto program = compiled(zoo_model("small_cnn"));
+  for (const StepInfo& step : program->steps()) {
+    EXPECT_EQ(step.precision, "fp32") << step.name;
+    EXPECT_EQ(step.device, info_.device) << step.name;
+  }
+}
+
+cpu_set_t processors_of_this_thread() {
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  EXPECT_EQ(sched_getaffinity(0, sizeof processors, &processors), 0);
+  return processors;
+}
+
+TEST_P(EngineContract, LeavesTheCallersProcessorsAloneUnlessAsked) {
+  const cpu_set_t before = processors_of_this_thread();
+  const auto program = with_inputs("mlp");
+  const cpu_set_t compiled = processors_of_this_thread();
+  EXPECT_TRUE(CPU_EQUAL(&before, &compiled));
+  program->run();
+  const cpu_set_t after = processors_of_this_thread();
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, EngineContract, testing::ValuesIn(engine_names()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace assay
