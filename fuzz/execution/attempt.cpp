@@ -17,6 +17,8 @@ namespace assay::fuzz {
 
 namespace {
 
+const std::string kReference = "reference";
+
 // Models that are honestly large are not run: they would only be slow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
 constexpr std::int64_t kMostFlops = std::int64_t{1} << 24;
