@@ -78,8 +78,6 @@ std::vector<Tensor> drawn_inputs(const Program& program, bool may_be_extreme,
   return tensors;
 }
 
-constexpr const char* kReference = "reference";
-
 // Trying out algorithms takes long: it is left out most of the time.
 ProgramOptions options_for(const std::string& engine, RandomNumbers& random) {
   const bool tries_algorithms = random.below(16) == 0;
