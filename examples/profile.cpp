@@ -12,7 +12,7 @@ assay::ProfileOptions short_measurement() {
   assay::ProfileOptions options;
   options.timing.min_seconds = 0.05;
   options.timing.max_seconds = 0.5;
-  options.run.program.threads = 1;
+  options.run.program.cpu.threads = 1;
   return options;
 }
 

@@ -14,7 +14,7 @@ int main(int count, char** words) {
         "synthetic", {.training_samples = 640, .validation_samples = 100, .seed = 7});
     assay::TrainOptions options;
     options.epochs = 2;
-    options.program.threads = 1;
+    options.program.cpu.threads = 1;
     const assay::TrainResult result =
         assay::train_model(assay::zoo_model("small_cnn"), data.training, &data.validation, options);
     for (const assay::EpochResult& epoch : result.epochs) {

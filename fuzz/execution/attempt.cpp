@@ -17,6 +17,8 @@ namespace assay::fuzz {
 
 namespace {
 
+const std::string kReference = "reference";
+
 // Models that are honestly large are not run: they would only be slow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
 constexpr std::int64_t kMostFlops = std::int64_t{1} << 24;
@@ -77,12 +79,11 @@ std::vector<Tensor> drawn_inputs(const Program& program, bool may_be_extreme,
 }
 
 // Trying out algorithms takes long: it is left out most of the time.
-ProgramOptions options_for(Engine engine, RandomNumbers& random) {
+ProgramOptions options_for(const std::string& engine, RandomNumbers& random) {
   const bool tries_algorithms = random.below(16) == 0;
   return {.engine = engine,
           .optimize_for = tries_algorithms ? OptimizeFor::Latency : OptimizeFor::Memory,
-          .threads = random.below(8) == 0 ? 2 : 1,
-          .pin_threads = false};
+          .cpu = {.threads = random.below(8) == 0 ? 2 : 1}};
 }
 
 void run_twice(Program& program, bool may_be_extreme, RandomNumbers& random) {
@@ -93,7 +94,7 @@ void run_twice(Program& program, bool may_be_extreme, RandomNumbers& random) {
   program.results();
 }
 
-void run_on(Engine engine, const Inferred& model, RandomNumbers& random) {
+void run_on(const std::string& engine, const Inferred& model, RandomNumbers& random) {
   const auto program = compile(model, options_for(engine, random));
   run_twice(*program, model.unresolved.empty(), random);
 }
@@ -113,7 +114,7 @@ void run_gradient(const Inferred& model, RandomNumbers& random) {
   for (const ValueGradient& one : both.gradients) {
     if (one.gradient.is_valid()) both.graph.add_output(one.gradient);
   }
-  const Engine engine = random.below(4) == 0 ? Engine::Reference : Engine::OneDnn;
+  const std::string engine = random.below(4) == 0 ? kReference : default_engine();
   run_on(engine, infer_shapes(std::move(both.graph)), random);
 }
 
@@ -132,7 +133,7 @@ TrainingStepOptions step_options(RandomNumbers& random) {
 void run_training(const Inferred& model, RandomNumbers& random) {
   const auto parameters = trainable_parameters(model);
   const TrainingStep step = training_step(model, parameters, step_options(random));
-  const Engine engine = random.below(4) == 0 ? Engine::Reference : Engine::OneDnn;
+  const std::string engine = random.below(4) == 0 ? kReference : default_engine();
   const auto program = compile(infer_shapes(step.graph), options_for(engine, random));
   std::vector<Tensor> state;
   for (const StateSlot& slot : step.state) state.push_back(slot.initial);
@@ -180,9 +181,8 @@ Outcome attempt(const Graph& graph, RandomNumbers& random, std::atomic<Stage>& s
       ends_well(stage, Stage::Infer, [&] { ready = prepared(graph, stage); });
   if (!is_understood) return Outcome::Refused;
   if (is_large(ready.model, ready.costs)) return Outcome::TooLarge;
-  bool ran =
-      ends_well(stage, Stage::Reference, [&] { run_on(Engine::Reference, ready.model, random); });
-  ran |= ends_well(stage, Stage::Fast, [&] { run_on(Engine::OneDnn, ready.model, random); });
+  bool ran = ends_well(stage, Stage::Reference, [&] { run_on(kReference, ready.model, random); });
+  ran |= ends_well(stage, Stage::Fast, [&] { run_on(default_engine(), ready.model, random); });
   ends_well(stage, Stage::Gradient, [&] { run_gradient(ready.model, random); });
   ends_well(stage, Stage::Training, [&] { run_training(ready.model, random); });
   return ran ? Outcome::Ran : Outcome::Refused;

@@ -21,6 +21,7 @@ struct OneNode {
   Attributes attributes = {};
   std::size_t outputs = 1;
   std::string domain = "";
+  std::vector<DataType> types = {};  // of the inputs that are not stored; float where none is given
 };
 
 CostSheet cost_of(const OneNode& one) {
@@ -28,7 +29,8 @@ CostSheet cost_of(const OneNode& one) {
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < one.inputs.size(); ++i) {
     const std::string name = "in" + std::to_string(i);
-    inputs.push_back(i < one.first_weight ? builder.input(name, kFloat, one.inputs[i])
+    const DataType type = i < one.types.size() ? one.types[i] : kFloat;
+    inputs.push_back(i < one.first_weight ? builder.input(name, type, one.inputs[i])
                                           : builder.weight(name, one.inputs[i].values(), 1.0));
   }
   const auto outputs =
@@ -204,7 +206,8 @@ TEST(Cost, RecurrentGradientsRunTheOpOnceMoreAndHaveTwoProductsBackForEachOfIts)
 }
 
 TEST(Cost, DropoutInTrainingDrawsAndMultipliesForEveryElement) {
-  const auto sheet = cost_of({"Dropout", {{4, 8}, {}}, 2, {}, 2, std::string(kOwnDomain)});
+  const auto sheet = cost_of(
+      {"Dropout", {{4, 8}, {}}, 2, {}, 2, std::string(kOwnDomain), {kFloat, DataType::Int64}});
   EXPECT_EQ(sheet.totals.flops, 2 * 4 * 8);
 }
 
@@ -212,7 +215,7 @@ TEST(Cost, ResizeGradientGoesBackOverEveryTap) {
   const auto flops = [](const char* mode) {
     return cost_of({"ResizeGradient",
                     {{2, 3, 8, 8}, {}, {4}},
-                    1,
+                    3,
                     {{"mode", std::string(mode)},
                      {"input_dims", std::vector<std::int64_t>{2, 3, 4, 4}}},
                     1,

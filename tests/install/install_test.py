@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-BUILD, EXAMPLES = (pathlib.Path(word) for word in sys.argv[1:3])
+BUILD, EXAMPLES = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 COMPILER, LINKER_FLAGS = sys.argv[3], sys.argv[4:]
 PREFIX = BUILD / "install_test/prefix"
 COMPLETIONS = {

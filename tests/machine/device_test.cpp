@@ -89,7 +89,7 @@ TEST(FindDevice, ForgivesCaseAndNamesTheNearest) {
   EXPECT_THAT(refusal(devices, "h20"), HasSubstr("there is h200"));
   EXPECT_THAT(refusal(devices, "h300"), HasSubstr("did you mean 'h200'?"));
   EXPECT_THAT(refusal(devices, "pi-4"), HasSubstr("there are pi-4-1gb, pi-4-8gb"));
-  EXPECT_THAT(refusal(devices, "something else"), HasSubstr("'assay devices' lists them"));
+  EXPECT_THAT(refusal(devices, "something else"), HasSubstr("`built_in_devices` lists them"));
   EXPECT_THAT(refusal(devices, ""), HasSubstr("there is no device ''"));
   EXPECT_THAT(refusal({}, "h200"), HasSubstr("there is no device 'h200'"));
 }
