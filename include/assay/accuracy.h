@@ -1,4 +1,4 @@
-// How often a model that tells classes apart is right, with the doubt that so many samples leave.
+// The accuracy of a classifier on a data set, with its confidence interval.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct Advice {
 };
 
 // Best first, what is gained once at the end; nothing that gains less than a hundredth of the run.
-// A profile that was not held against ceilings gets the rules that need none.
+// A profile that was not compared with ceilings gets the rules that need none.
 std::vector<Advice> advise(const Profile& profile);
 
 }  // namespace assay

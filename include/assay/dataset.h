@@ -38,7 +38,7 @@ enum class Split { Train, Test };
 struct DatasetOptions {
   std::string folder = {};  // with the files of a known data set; empty: where Debian puts them
   Split split = Split::Train;
-  std::int64_t subset = 0;   // so many samples, drawn at random; 0: all
+  std::int64_t subset = 0;   // N samples drawn at random; 0: all
   std::uint64_t seed = 0;    // of the subset, and of synthetic samples
   std::int64_t classes = 0;  // 0: as many as is known, or one more than the largest label
   Normalisation normalisation = {};

@@ -1,4 +1,4 @@
-// Files of devices: the catalogue that is part of the program, and one's own in the same form.
+// Files of devices: the built-in catalogue, and your own in the same form.
 // docs/devices.md describes the form. A file may be anything: what is wrong with it is an Error
 // that names the file, the device and the field.
 #pragma once

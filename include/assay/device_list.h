@@ -1,4 +1,4 @@
-// A list of devices: finding one by its id, adding one's own, order from small to large.
+// A list of devices: finding one by its id, adding your own, order from small to large.
 #pragma once
 
 #include <span>

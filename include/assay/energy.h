@@ -1,6 +1,6 @@
 // Joules that work takes, from the machine's meter: what is drawn while it runs, and that less what
-// idling draws. A figure that cannot be had is missing and has a reason, never 0 J; each doubt is a
-// flag with a sentence.
+// idling draws. A figure that cannot be had is missing and has a reason, never 0 J; each problem is
+// a flag with a sentence.
 #pragma once
 
 #include <cstddef>

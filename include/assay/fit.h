@@ -1,5 +1,5 @@
-// Would a model fit another device: how long it would take there, whether it has room, what it
-// would draw. Nothing is run for it.
+// Would a model fit another device: its latency there, whether it fits in memory, its power.
+// Nothing is run there.
 //
 // The bound follows from the device's roofline and no engine can beat it. The estimate carries over
 // how near its roofline each kind of layer came on this machine: a calibration, measured once on
@@ -21,7 +21,7 @@
 
 namespace assay {
 
-// How long one portion of a network took, and the least time this machine allows it.
+// How long one fused operator of a network took, and the least time this machine allows it.
 struct EfficiencySample {
   std::string family;  // of models
   std::string op_class;
@@ -47,7 +47,7 @@ struct Calibration {
   std::string ceilings_of = "";  // when those were measured that it stands on
   int threads = 1;
   double step_overhead_ms = 0;
-  std::vector<std::string> disturbed = {};  // networks that something else ran beside
+  std::vector<std::string> disturbed = {};  // networks measured while other programs ran
   std::vector<EfficiencySample> samples = {};
   std::vector<HeldOut> held_out = {};
 

@@ -149,7 +149,7 @@ class Graph {
   void add_capture(Capture capture) { captures_.push_back(capture); }
   std::vector<Capture> take_captures() { return std::exchange(captures_, {}); }
   void reserve(std::size_t values, std::size_t nodes);
-  // What it declares, with room for as many nodes: values under their numbers, inputs, outputs,
+  // What it declares, with capacity for as many nodes: values under their numbers, inputs, outputs,
   // captures and state, but neither initializers nor nodes.
   Graph declarations() const;
 

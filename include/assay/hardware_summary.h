@@ -1,4 +1,4 @@
-// A model's layers held against one latency and one memory bandwidth: how many bytes and MACs a
+// A model's layers compared with one latency and one memory bandwidth: how many bytes and MACs a
 // second that is, how much of the bandwidth it uses, and, with a peak, on which side of the
 // roofline's knee the model lies. A first look, not the verdict: `hardware_summary_limits` says
 // what it leaves out.

@@ -1,5 +1,5 @@
-// IDX files, as MNIST and its kin come in: plain, or compressed with gzip. A file is hostile until
-// verified.
+// IDX files, as MNIST and its kin come in: plain, or compressed with gzip. Files are
+// untrusted.
 #pragma once
 
 #include <filesystem>

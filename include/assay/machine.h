@@ -32,7 +32,7 @@ struct Topology {
   std::vector<CacheLevel> caches = {};  // nearest first
 };
 
-// What may lie between a program and the machine; missing where the system does not tell.
+// What may lie between a program and the machine; missing where the system does not report it.
 struct Surroundings {
   std::optional<std::string> governor = {};    // of the processor's frequency
   std::optional<std::string> hypervisor = {};  // "kvm"; absent on bare metal as well

@@ -1,4 +1,4 @@
-// NumPy .npy files in and out. A file is hostile until verified.
+// NumPy .npy files in and out. A file is untrusted.
 #pragma once
 
 #include <filesystem>

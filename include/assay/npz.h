@@ -1,5 +1,5 @@
-// NumPy .npz files in and out, several named arrays in one ZIP file. A file is hostile until
-// verified.
+// NumPy .npz files in and out, several named arrays in one ZIP file. Files are
+// untrusted.
 #pragma once
 
 #include <filesystem>

@@ -25,7 +25,7 @@ struct ProfileOptions {
   RunOptions run = {};
   TimingOptions timing = {};
   std::optional<double> read_ms = {};      // what reading the model took, where the caller timed it
-  std::size_t traced_runs = 0;             // so many runs are kept step by step
+  std::size_t traced_runs = 0;             // the first N runs are recorded step by step
   bool count_events = false;               // cycles, instructions, misses of every step
   bool measure_energy = false;             // with the machine's meter, for a second or more
   std::optional<double> power_watts = {};  // for a proxy of the energy
@@ -49,7 +49,7 @@ struct Rates {
   std::optional<Bound> bound = {};
   std::string bound_level = "";                   // of memory: "L2"
   std::optional<double> percent_of_ceiling = {};  // the least time this machine allows / the time
-  std::optional<double> headroom_ms = {};         // to gain if it ran at its ceiling
+  std::optional<double> headroom_ms = {};         // saved if it ran at its ceiling
 };
 
 struct ProfileStep {

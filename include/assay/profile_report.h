@@ -15,7 +15,7 @@ enum class GroupBy { Layers, Steps, Ops };
 
 struct ProfileReportOptions {
   GroupBy group_by = GroupBy::Layers;
-  std::optional<std::size_t> top = {};   // so many rows; 0: all of them
+  std::optional<std::size_t> top = {};   // N rows; 0: all of them
   std::optional<std::string> sort = {};  // a name of profile_columns()
 };
 
@@ -27,7 +27,8 @@ std::string profile_table(const Profile& profile, const ProfileReportOptions& op
 std::string profile_json(const Profile& profile, const ProfileReportOptions& options = {});
 std::string profile_csv(const Profile& profile, const ProfileReportOptions& options = {});
 
-// Every layer that took time, under the ceilings it was held against; no ceilings, no chart.
+// Every layer that took time, under the ceilings it was compared with; without ceilings there is no
+// chart.
 std::optional<RooflineChart> roofline_chart(const Profile& profile);
 
 // The layers with parameters or MACs, as summarize_hardware takes them.

@@ -80,7 +80,7 @@ class Profiler {
   MemoryFigures measure_memory(const Graph& model,
                                const std::vector<std::int64_t>& input_shape) const;
 
-  // The median of exactly so many runs, ms.
+  // The median of `iterations` runs, ms.
   double measure_latency(const Graph& model, const ModelInputs& input, std::size_t warmup = 10,
                          std::size_t iterations = 100) const;
 

@@ -1,4 +1,4 @@
-// What a machine allows: the least time in which so much arithmetic and so many bytes can be done.
+// What a machine allows: the least time in which given arithmetic and bytes can be done.
 //
 // Each level of memory serves at most what fits into it, whatever the order of accesses, so that
 // bytes which come round again after a longer way than a cache holds partly come from beyond it.

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// An output held against what was expected of it.
+// An output compared with the expected one.
 struct CheckedOutput {
   std::string output;
   std::string expected_file;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,7 +59,9 @@ class Tensor {
 
   std::span<const std::byte> bytes() const;
   const std::vector<std::string>& strings() const;
-  // The elements as T, whose size must be the type's.
+  // The elements as T: float for float32, std::int64_t for int64 and so on; std::uint8_t for bool
+  // and 8-bit floats, std::uint16_t for float16 and bfloat16. Throws an Error that names both types
+  // if the tensor's is another.
   template <typename T>
   std::vector<T> to_vector() const;
   // Any integer, bool or floating type converted; for shape arithmetic, where tensors are small.
@@ -79,6 +82,8 @@ class Tensor {
   friend bool operator==(const Tensor& a, const Tensor& b);
 
  private:
+  void check_stored_as(DataType wanted) const;
+
   DataType type_ = DataType::Undefined;
   std::vector<std::int64_t> dims_;
   std::int64_t elements_ = 0;
@@ -95,8 +100,27 @@ Tensor Tensor::of(DataType type, std::vector<std::int64_t> dims, std::span<const
   return Tensor(type, std::move(dims), heap_storage(std::move(bytes)));
 }
 
+// The type whose elements are stored as T.
+template <typename T>
+constexpr DataType stored_type_of() {
+  if constexpr (std::is_same_v<T, float>) return DataType::Float32;
+  if constexpr (std::is_same_v<T, double>) return DataType::Float64;
+  if constexpr (std::is_same_v<T, std::int8_t>) return DataType::Int8;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return DataType::UInt8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return DataType::Int16;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return DataType::UInt16;
+  if constexpr (std::is_same_v<T, std::int32_t>) return DataType::Int32;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return DataType::UInt32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DataType::Int64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return DataType::UInt64;
+  return DataType::Undefined;
+}
+
 template <typename T>
 std::vector<T> Tensor::to_vector() const {
+  static_assert(stored_type_of<T>() != DataType::Undefined,
+                "no tensor stores elements of this type");
+  check_stored_as(stored_type_of<T>());
   std::vector<T> values(static_cast<std::size_t>(elements_));
   const auto source = bytes();
   if (!values.empty()) std::memcpy(values.data(), source.data(), values.size() * sizeof(T));

@@ -1,8 +1,8 @@
 // Measures how long work takes, with statistics a sceptic accepts.
 //
 // Warm-up lasts until times are steady, sampling until the 95 % interval of the median is narrow
-// enough or a budget ends. Every sample is kept; outliers are flagged, never dropped; each doubt is
-// a named warning with advice.
+// enough or a budget ends. Every sample is kept; outliers are flagged, never dropped; each problem
+// is a named warning with advice.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct TimingOptions {
   double max_seconds = 10.0;  // of sampling; at least one sample is taken whatever it costs
   std::size_t min_samples = 10;
   std::size_t max_samples = 100'000;
-  std::optional<std::size_t> fixed_warmup = {};   // exactly so many runs instead of "until steady"
-  std::optional<std::size_t> fixed_samples = {};  // exactly so many samples of one run each
+  std::optional<std::size_t> fixed_warmup = {};   // N warm-up runs instead of "until steady"
+  std::optional<std::size_t> fixed_samples = {};  // N samples of one run each
 };
 
 enum class Verdict { Valid, Noisy };

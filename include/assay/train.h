@@ -30,8 +30,8 @@ Schedule schedule_named(std::string_view name);
 struct TrainOptions {
   std::int64_t epochs = 1;
   std::int64_t batch_size = 64;
-  // A batch in so many equal parts, and the forward pass in so many pieces: less memory for the
-  // same weights, as TrainingStepOptions tells.
+  // A batch in N equal parts, and the forward pass in N segments: less memory for the same weights;
+  // see TrainingStepOptions.
   std::int64_t accumulate = 1;
   std::size_t pieces = 1;
   double learning_rate = 0.001;
@@ -40,7 +40,7 @@ struct TrainOptions {
   Schedule schedule = Schedule::Constant;
   std::uint64_t seed = 0;  // of the order of samples, and of what dropouts drop
   bool shuffle = true;     // else every epoch has the order of the data set
-  // Stops after so many epochs without a smaller loss on the validation data, and takes the weights
+  // Stops after N epochs without a smaller loss on the validation data, and takes the weights
   // of the epoch that had the smallest; 0: never.
   std::int64_t patience = 0;
   std::filesystem::path checkpoint = {};  // written after every epoch; empty: none
@@ -65,7 +65,7 @@ struct EpochResult {
 struct TrainResult {
   Graph model = {};  // as given, ready to run, with other weights and running statistics
   std::vector<EpochResult> epochs = {};  // those before a resume too
-  std::int64_t resumed_after = 0;        // so many of them were in the checkpoint
+  std::int64_t resumed_after = 0;        // how many of them were in the checkpoint
   std::int64_t best_epoch = 0;           // of the smallest validation loss; else the last
   std::int64_t model_epoch = 0;          // whose weights the model has
   bool stopped_early = false;

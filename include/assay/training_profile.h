@@ -53,13 +53,13 @@ struct PlannedTraining {
 PlannedTraining plan_training(const Graph& model, const TrainingStepOptions& options,
                               const Bindings& bindings = {});
 
-// The largest batch whose step takes no more than so many bytes; nothing where not even one sample
+// The largest batch whose step takes no more than `budget_bytes`; nothing where not even one sample
 // fits.
 std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t budget_bytes,
                                              const TrainingStepOptions& options,
                                              const Bindings& bindings = {});
 
-// The fewest pieces (see TrainingStepOptions) that bring a step below so many bytes; an Error that
+// The fewest pieces (see TrainingStepOptions) that bring a step below `budget_bytes`; an Error that
 // tells the least it can come down to where none does.
 std::size_t pieces_to_fit(const Graph& model, std::int64_t budget_bytes,
                           const TrainingStepOptions& options, const Bindings& bindings = {});
@@ -123,7 +123,7 @@ TrainingProfile profile_training(Graph graph, std::string name,
                                  const TrainingProfileOptions& options = {},
                                  Progress* progress = nullptr);
 
-// The same under the contract's keys.
+// The same under the keys of docs/profile.md.
 BackwardPass backward_pass_of(const TrainingProfile& profile);
 
 }  // namespace assay

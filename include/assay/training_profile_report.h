@@ -12,8 +12,8 @@
 namespace assay {
 
 struct TrainingReportOptions {
-  std::optional<std::size_t> top = {};        // so many layers, the slowest first; 0: all of them
-  std::vector<PlannedTraining> batches = {};  // the same step with other batches
+  std::optional<std::size_t> top = {};            // the N slowest layers; 0: all of them
+  std::vector<PlannedTraining> batches = {};      // the same step with other batches
   std::optional<std::int64_t> budget_bytes = {};  // what was asked to be fitted
   std::optional<PlannedTraining> largest = {};    // the largest batch that fits it, if any does
 };

@@ -43,10 +43,10 @@ struct TrainingStepOptions {
   Loss loss = Loss::SumOfSquares;
   Optimizer optimizer = {};
   std::uint64_t seed = 0;  // of what dropouts drop
-  // So many batches of the model's, one after the other, whose gradients are added up before the
+  // N batches of the model's, one after the other, whose gradients are added up before the
   // update: their activations are never in memory together.
   std::int64_t accumulate = 1;
-  // The forward pass in so many pieces, all but the last of which are computed a second time
+  // The forward pass in N segments, all but the last of which are computed a second time
   // instead of being kept: see recompute().
   std::size_t pieces = 1;
 };

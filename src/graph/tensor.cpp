@@ -208,6 +208,16 @@ bool Tensor::same_storage(const Tensor& other) const {
   return storage_ != nullptr && storage_ == other.storage_ && offset_ == other.offset_;
 }
 
+void Tensor::check_stored_as(DataType wanted) const {
+  const bool is_byte_code = type_ == DataType::Bool || (is_floating(type_) && bits(type_) == 8);
+  const bool is_half = type_ == DataType::Float16 || type_ == DataType::BFloat16;
+  if (type_ == wanted || (is_byte_code && wanted == DataType::UInt8) ||
+      (is_half && wanted == DataType::UInt16)) {
+    return;
+  }
+  fail_bad_input("the tensor holds {}, not {}", name(type_), name(wanted));
+}
+
 bool operator==(const Tensor& a, const Tensor& b) {
   if (a.type_ != b.type_ || a.dims_ != b.dims_) return false;
   if (a.same_storage(b)) return true;

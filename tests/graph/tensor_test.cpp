@@ -26,6 +26,28 @@ TEST(Tensor, RefusesDimensionsThatOverflow) {
   EXPECT_THROW(Tensor(DataType::Int8, {-1}, heap_storage({})), Error);
 }
 
+TEST(Tensor, GivesItsElementsInTheTypeTheyAreStoredIn) {
+  const Tensor halves =
+      Tensor::of<std::uint16_t>(DataType::Float16, {1}, std::vector<std::uint16_t>{0x3c00});
+  EXPECT_EQ(halves.to_vector<std::uint16_t>(), std::vector<std::uint16_t>{0x3c00});
+  const Tensor flags = Tensor::of<std::uint8_t>(DataType::Bool, {1}, std::vector<std::uint8_t>{1});
+  EXPECT_EQ(flags.to_vector<std::uint8_t>(), std::vector<std::uint8_t>{1});
+  EXPECT_EQ(Tensor::of_float({2}, {1, 2}).to_vector<float>(), (std::vector<float>{1, 2}));
+}
+
+TEST(Tensor, RefusesToGiveItsElementsInAnotherType) {
+  const Tensor floats = Tensor::of_float({2}, {1, 2});
+  try {
+    floats.to_vector<double>();
+    FAIL() << "16 bytes were read from 8";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the tensor holds float32, not float64");
+  }
+  EXPECT_THROW(floats.to_vector<std::int32_t>(), Error);
+  EXPECT_THROW(floats.to_vector<std::uint16_t>(), Error);
+  EXPECT_THROW(Tensor({1}, {std::string("text")}).to_vector<std::uint8_t>(), Error);
+}
+
 TEST(Tensor, AZeroDimensionMeansNoElements) {
   const Tensor tensor(DataType::Float32, {0, 5}, heap_storage({}));
   EXPECT_EQ(tensor.elements(), 0);
