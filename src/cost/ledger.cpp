@@ -60,7 +60,7 @@ class Bookkeeper {
 
   void visit(const Graph& graph, NodeId id, Travellers& carried) {
     const Node& node = graph.node(id);
-    if (holds_subgraph(node)) return enter_bodies(graph, id, carried);
+    if (graph::holds_subgraph(node)) return enter_bodies(graph, id, carried);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid()) continue;
       const auto travelling = carried[node.inputs[i].number];

@@ -1,7 +1,7 @@
 // The one way in which numbers are drawn from a seed and a position.
 #pragma once
 
-namespace assay {
+namespace assay::graph {
 
 // splitmix64's finaliser: a bijection whose output bits all depend on all input bits. `Bits` is
 // std::uint64_t, or a vector of them. Always part of its caller: code for one instruction set must
@@ -14,4 +14,4 @@ template <typename Bits>
   return x ^ (x >> 31);
 }
 
-}  // namespace assay
+}  // namespace assay::graph

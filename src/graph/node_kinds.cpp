@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace assay {
+namespace assay::graph {
 
 bool holds_subgraph(const Node& node) {
   bool found = false;
@@ -23,4 +23,4 @@ bool is_training_batch_norm(const Node& node, std::int64_t opset) {
   return node.has_output(1) && node.int_or("is_test", 0) == 0;
 }
 
-}  // namespace assay
+}  // namespace assay::graph

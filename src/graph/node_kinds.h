@@ -3,7 +3,7 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::graph {
 
 bool holds_subgraph(const Node& node);
 
@@ -13,4 +13,4 @@ bool is_random(const Node& node);
 // Whether a BatchNormalization normalises by the statistics of its batch.
 bool is_training_batch_norm(const Node& node, std::int64_t opset);
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -12,6 +12,8 @@
 
 namespace assay {
 
+using namespace assay::graph;
+
 namespace {
 
 class HeapStorage : public Storage {

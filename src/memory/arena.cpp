@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -178,4 +178,4 @@ Packing pack(std::span<const Block> blocks, std::span<const std::int64_t> by_ste
   return Search(blocks, by_step, work_limit).run();
 }
 
-}  // namespace assay
+}  // namespace assay::memory

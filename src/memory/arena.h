@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace assay {
+namespace assay::memory {
 
 struct Block {
   std::int64_t bytes = 0;
@@ -60,4 +60,4 @@ class Conflicts {
 Packing pack_in_order(std::span<const Block> blocks, const Conflicts& conflicts,
                       std::span<const std::uint32_t> order);
 
-}  // namespace assay
+}  // namespace assay::memory

@@ -9,7 +9,7 @@
 #include "graph/node_kinds.h"
 #include "memory/sharing.h"
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -72,7 +72,7 @@ class LivenessFinder {
   }
 
   bool computes_constants(const Node& node) const {
-    if (is_random(node) || holds_subgraph(node)) return false;
+    if (graph::is_random(node) || graph::holds_subgraph(node)) return false;
     return std::ranges::all_of(
         node.inputs, [&](ValueId input) { return !input.is_valid() || is_constant(input); });
   }
@@ -287,4 +287,4 @@ Liveness find_liveness(const Scope& scope, const MemoryOptions& options) {
   return LivenessFinder(scope, options).run();
 }
 
-}  // namespace assay
+}  // namespace assay::memory

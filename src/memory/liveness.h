@@ -7,7 +7,7 @@
 
 #include "assay/memory.h"
 
-namespace assay {
+namespace assay::memory {
 
 // A graph to plan: the model's own, or a body inside it.
 struct Scope {
@@ -30,4 +30,4 @@ Liveness find_liveness(const Scope& scope, const MemoryOptions& options);
 // Liveness and arena of one scope; `find_liveness` calls it for the bodies it meets.
 MemoryPlan plan_scope(const Scope& scope, const MemoryOptions& options);
 
-}  // namespace assay
+}  // namespace assay::memory

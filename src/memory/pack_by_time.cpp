@@ -7,7 +7,7 @@
 
 #include "memory/arena.h"
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -128,4 +128,4 @@ Packing pack_by_time(std::span<const Block> blocks, std::int64_t capacity) {
   return packing;
 }
 
-}  // namespace assay
+}  // namespace assay::memory

@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::memory;
+
 namespace {
 
 // Deeper than any model; below what the stack of a thread holds.
@@ -66,7 +68,7 @@ void lay_out(MemoryPlan& plan, std::size_t steps, std::int64_t work_limit) {
 
 }  // namespace
 
-MemoryPlan plan_scope(const Scope& scope, const MemoryOptions& options) {
+MemoryPlan memory::plan_scope(const Scope& scope, const MemoryOptions& options) {
   if (scope.depth > kDeepestBody) {
     fail_bad_input("graph '{}': bodies of If, Loop or Scan lie more than {} deep", scope.graph.name,
                    kDeepestBody);

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -74,4 +74,4 @@ bool accumulates(const Node& node) {
   return node.is_standard() && names.contains(node.op);
 }
 
-}  // namespace assay
+}  // namespace assay::memory

@@ -7,7 +7,7 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::memory {
 
 // True where output 0 of the node is its input 0, byte for byte. A Dropout is a view too, unless
 // its third input switches it to training: that is for the caller to ask.
@@ -21,4 +21,4 @@ std::span<const std::size_t> overwritable_inputs(const Node& node);
 // may not overwrite an operand that it also reads under another name.
 bool accumulates(const Node& node);
 
-}  // namespace assay
+}  // namespace assay::memory

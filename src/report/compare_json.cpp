@@ -4,6 +4,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 template <typename Numbers>

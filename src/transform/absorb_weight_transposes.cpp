@@ -2,7 +2,7 @@
 // becomes a FusedMatMul with transB, and no turned copy of W is ever made.
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -35,4 +35,4 @@ void absorb_weight_transposes(GraphEdit& edit) {
   drop_unread_nodes(edit);
 }
 
-}  // namespace assay
+}  // namespace assay::transform

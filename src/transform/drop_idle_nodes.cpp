@@ -2,7 +2,7 @@
 // type a value has, a Reshape to the shape it has.
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -51,4 +51,4 @@ void drop_idle_nodes(GraphEdit& edit) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

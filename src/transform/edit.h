@@ -9,7 +9,7 @@
 
 #include "assay/infer.h"
 
-namespace assay {
+namespace assay::transform {
 
 struct Rewritten {
   Inferred model;
@@ -63,4 +63,4 @@ class GraphEdit {
   std::vector<std::vector<NodeId>> origins_;  // by node
 };
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -4,11 +4,11 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::transform {
 
 // The same model as it is to be run: batch norms by their running statistics, dropouts idle. A
 // batch norm whose statistics somebody reads stays as it is, and so do bodies of If, Loop and Scan.
 // Values keep their ids.
 Graph in_inference_mode(const Graph& graph);
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::transform {
 
 std::optional<WithNumber> with_number(const GraphEdit& edit, const Node& node) {
   if (!node.has_input(0) || !node.has_input(1)) return {};
@@ -65,4 +65,4 @@ void take_over(GraphEdit& edit, NodeId last, Node replacement, const std::vector
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -6,7 +6,7 @@
 
 #include "transform/edit.h"
 
-namespace assay {
+namespace assay::transform {
 
 inline bool is_near(double number, double wanted) {
   return std::abs(number - wanted) <= 1e-3 * std::abs(wanted);
@@ -38,4 +38,4 @@ Product product_of(const GraphEdit& edit, ValueId value);
 // nobody reads any more.
 void take_over(GraphEdit& edit, NodeId last, Node replacement, const std::vector<NodeId>& pattern);
 
-}  // namespace assay
+}  // namespace assay::transform

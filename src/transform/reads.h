@@ -5,9 +5,9 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::transform {
 
 // By value: whether any node reads it, a body of one, or whoever runs the graph.
 std::vector<bool> read_values(const Graph& graph);
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -19,10 +19,10 @@ namespace {
 
 // Whether a second run gives the same result again.
 bool is_repeatable(const Node& node) {
-  if (holds_subgraph(node)) return false;
+  if (graph::holds_subgraph(node)) return false;
   if (node.domain == kOwnDomain) return true;
   if (node.is("Dropout")) return !node.has_input(2) || node.find("seed") != nullptr;
-  return !is_random(node);
+  return !graph::is_random(node);
 }
 
 // Outputs after the first are running statistics, which may be handed on only once.
@@ -92,7 +92,7 @@ class ForwardPart {
     for (std::size_t i = 0; i < nodes_; ++i) {
       const Node& node = graph_.nodes()[i];
       const bool is_constant =
-          !is_random(node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
+          !graph::is_random(node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
             return !id.is_valid() || is_constant_[id.number];
           });
       for (const ValueId output : node.outputs) {

@@ -10,6 +10,9 @@
 #include "graph/seeded.h"
 
 namespace assay {
+
+using namespace assay::graph;
+
 namespace {
 
 TEST(Tensor, RefusesAStorageThatIsTooSmall) {

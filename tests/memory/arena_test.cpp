@@ -8,6 +8,9 @@
 #include <string>
 
 namespace assay {
+
+using namespace assay::memory;
+
 namespace {
 
 std::size_t steps_of(std::span<const Block> blocks) {

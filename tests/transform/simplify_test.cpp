@@ -9,6 +9,9 @@
 #include "assay/zoo.h"
 
 namespace assay {
+
+using namespace assay::transform;
+
 namespace {
 
 Rewritten simplified(GraphBuilder& builder) {

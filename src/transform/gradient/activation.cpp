@@ -7,7 +7,7 @@
 #include "kernels/lanes.h"
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -145,7 +145,7 @@ Dims softmax_view(const GradientContext& context) {
   const auto split = dims.begin() + static_cast<std::ptrdiff_t>(axis);
   const Dims before(dims.begin(), split);
   const Dims after(split, dims.end());
-  return {product_or_zero(before), product_or_zero(after)};
+  return {kernels::product_or_zero(before), kernels::product_or_zero(after)};
 }
 
 std::int64_t softmax_axis(const GradientContext& context) {
@@ -189,4 +189,4 @@ void add_activation_gradients(GradientTable& table) {
   table["LogSoftmax"] = log_softmax;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -2,7 +2,7 @@
 #include "kernels/window_grid.h"
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -47,13 +47,13 @@ void convolution(GradientContext& context) {
 Dims transposed_pads(const GradientContext& context) {
   const Dims input = context.input_dims(0);
   const Dims weight = context.input_dims(1);
-  const KernelCall call{context.node(), {}, context.opset()};
-  const WindowGrid grid =
-      transposed_window_grid(call, std::span(input).subspan(2), std::span(weight).subspan(2));
+  const kernels::KernelCall call{context.node(), {}, context.opset()};
+  const kernels::WindowGrid grid = kernels::transposed_window_grid(
+      call, std::span(input).subspan(2), std::span(weight).subspan(2));
   const std::span own = std::span(grid.axes).last(grid.rank);
   Dims pads;
-  for (const WindowAxis& axis : own) pads.push_back(axis.pad_begin);
-  for (const WindowAxis& axis : own) pads.push_back(axis.pad_end);
+  for (const kernels::WindowAxis& axis : own) pads.push_back(axis.pad_begin);
+  for (const kernels::WindowAxis& axis : own) pads.push_back(axis.pad_end);
   return pads;
 }
 
@@ -78,4 +78,4 @@ void add_convolution_gradients(GradientTable& table) {
   table["ConvTranspose"] = transposed_convolution;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -2,7 +2,7 @@
 // elements once more, instead of keeping a mask of them.
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -44,4 +44,4 @@ void add_dropout_gradients(GradientTable& table) {
   table["assay:Dropout"] = stepwise_dropout;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

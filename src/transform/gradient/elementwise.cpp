@@ -1,7 +1,7 @@
 // Arithmetic with broadcasting, powers and roots, and choices between two values.
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -141,4 +141,4 @@ void add_elementwise_gradients(GradientTable& table) {
   table["Identity"] = pass_on;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

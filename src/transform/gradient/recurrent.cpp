@@ -1,7 +1,7 @@
 // RNN, GRU and LSTM: one op each that goes back through all steps.
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -43,4 +43,4 @@ void add_recurrent_gradients(GradientTable& table) {
   table["LSTM"] = lstm;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -4,7 +4,7 @@
 
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -105,4 +105,4 @@ void add_reduction_gradients(GradientTable& table) {
   table["ReduceMin"] = extreme;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "transform/training/parts.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -98,4 +98,4 @@ AddedLoss add_loss(Graph& graph, Loss loss) {
   return {add_sum_of_squares(graph), {}};
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -4,7 +4,7 @@
 #include "assay/training_step.h"
 #include "transform/edit.h"
 
-namespace assay {
+namespace assay::transform {
 
 // `name`, or with a number behind it where a value has that name already.
 std::string unused_name(const Graph& graph, std::string name);
@@ -43,4 +43,4 @@ struct UpdateInputs {
 };
 Update update_of(Graph& graph, const Optimizer& optimizer, const UpdateInputs& inputs);
 
-}  // namespace assay
+}  // namespace assay::transform

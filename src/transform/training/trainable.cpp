@@ -6,7 +6,7 @@
 #include "transform/simplify.h"
 #include "transform/training/parts.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -110,4 +110,4 @@ Trainable trainable(const Inferred& model, std::span<const ValueId> parameters) 
   return TrainableMaker(simple, parameters).make();
 }
 
-}  // namespace assay
+}  // namespace assay::transform
