@@ -10,7 +10,7 @@
 
 namespace assay::graph {
 
-// One number drawn by another: mixing.h says how.
+// A pseudo-random number derived from `x`: see mixing.h.
 std::uint64_t mixed_bits(std::uint64_t x);
 
 // float32, uniform in [-bound, bound), generated when first read.

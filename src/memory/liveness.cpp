@@ -77,7 +77,7 @@ class LivenessFinder {
         node.inputs, [&](ValueId input) { return !input.is_valid() || is_constant(input); });
   }
 
-  // A node whose every output is known needs not run.
+  // A node whose outputs are all known need not run.
   bool is_run(const Node& node) const {
     return std::ranges::any_of(node.outputs,
                                [&](ValueId id) { return id.is_valid() && !is_constant(id); }) ||

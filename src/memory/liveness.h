@@ -1,5 +1,5 @@
-// Who is alive when: gives every activation of a graph a buffer, shared where ops allow it, and
-// every buffer the steps it is held for.
+// Lifetimes: gives every activation of a graph a buffer, shared where ops allow it, and every
+// buffer the steps for which it is needed.
 #pragma once
 
 #include <cstdint>

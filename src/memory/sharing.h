@@ -14,7 +14,7 @@ namespace assay::memory {
 bool is_view(const Node& node);
 
 // The inputs that output 0 may overwrite while it is computed, given as many bytes: element i of
-// the output needs no element of theirs but i. The likeliest stands first.
+// the output needs no element of theirs but i. The most likely one comes first.
 std::span<const std::size_t> overwritable_inputs(const Node& node);
 
 // True for an op of any number of operands, which may be added up one after another: such an op

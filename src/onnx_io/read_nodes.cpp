@@ -61,7 +61,7 @@ bool is_graph(const AttributeFields& attribute) {
   return attribute.kind == AttributeKind::Graph || attribute.kind == AttributeKind::Graphs;
 }
 
-// Does `action`; a complaint of it gets the node's name in front.
+// Runs `action`; an error it throws is prefixed with the node's name.
 template <typename Action>
 auto naming(const NodeFields& fields, Action action) {
   try {

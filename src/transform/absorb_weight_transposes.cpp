@@ -1,5 +1,5 @@
 // A product with a transposed weight reads the weight as it is stored: MatMul(x, Transpose(W))
-// becomes a FusedMatMul with transB, and no turned copy of W is ever made.
+// becomes a FusedMatMul with transB, and no transposed copy of W is ever made.
 #include "transform/simplify.h"
 
 namespace assay::transform {

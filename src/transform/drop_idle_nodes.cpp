@@ -1,4 +1,4 @@
-// Removes nodes that hand their input on unchanged: Identity, Dropout at inference, a Cast to the
+// Removes nodes that pass their input on unchanged: Identity, Dropout at inference, a Cast to the
 // type a value has, a Reshape to the shape it has.
 #include "transform/simplify.h"
 

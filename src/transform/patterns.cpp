@@ -13,7 +13,7 @@ std::optional<WithNumber> with_number(const GraphEdit& edit, const Node& node) {
 
 namespace {
 
-// Deeper than any activation is written.
+// Deeper than the expression of any real activation.
 constexpr int kDeepestProduct = 8;
 
 bool is_quotient_by_number(const GraphEdit& edit, const Node& node) {

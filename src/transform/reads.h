@@ -1,4 +1,4 @@
-// Which values somebody reads.
+// Which values are read.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace assay::transform {
 
-// By value: whether any node reads it, a body of one, or whoever runs the graph.
+// By value: whether it is read by a node, by a node's body, or as an output.
 std::vector<bool> read_values(const Graph& graph);
 
 }  // namespace assay::transform

@@ -1,4 +1,4 @@
-// Conv and ConvTranspose: each is the other's way back to the input.
+// Conv and ConvTranspose: each computes the input gradient of the other.
 #include "kernels/window_grid.h"
 #include "transform/gradient/context.h"
 
@@ -19,7 +19,8 @@ void give_bias_alone(GradientContext& context, ValueId gradient) {
   context.give(2, context.sum(gradient, axes, false));
 }
 
-// A bias gets the sum of the gradients that the weights' sums go through anyway.
+// The gradient of a bias is a sum over the same elements that the gradient of the weights reads
+// anyway.
 void give_weight_and_bias(GradientContext& context, std::vector<ValueId> operands,
                           const std::vector<Attribute>& attributes, ValueId gradient) {
   if (!context.wants(1)) {

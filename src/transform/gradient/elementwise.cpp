@@ -94,7 +94,7 @@ void where(GradientContext& context) {
   }
 }
 
-// Of equals the first gets it.
+// Where both are equal, the first gets the gradient.
 void extreme(GradientContext& context, const char* is_worse) {
   if (context.node().inputs.size() == 1) return context.give(0, context.gradient());
   if (context.node().inputs.size() != 2) context.fail("it has more than two inputs");

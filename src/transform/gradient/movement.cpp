@@ -1,4 +1,4 @@
-// What moves elements: views, Transpose, Concat, Split, Slice, Gather, Pad, Resize, Expand,
+// Ops that move elements: views, Transpose, Concat, Split, Slice, Gather, Pad, Resize, Expand,
 // Tile.
 #include <algorithm>
 #include <numeric>

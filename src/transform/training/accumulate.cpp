@@ -54,7 +54,7 @@ class Accumulation {
   ValueId stacked(ValueId value) {
     ValueType type = old().value(value).type;
     if (!type.has_known_shape() || type.shape->rank() == 0) {
-      fail_bad_input("'{}' is {}: it holds no samples that could come in parts",
+      fail_bad_input("'{}' is {}: it has no batch axis that could be split into parts",
                      old().value(value).name, type.to_string());
     }
     auto dims = type.shape->values();

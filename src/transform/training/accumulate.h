@@ -1,4 +1,5 @@
-// A batch in parts: the way forward and back once for each, their gradients added up.
+// Gradient accumulation: a forward and a backward pass for each part of a batch, their gradients
+// summed.
 #pragma once
 
 #include "assay/differentiate.h"
