@@ -17,19 +17,21 @@ namespace assay {
 struct HardwareSummary {
   std::int64_t estimated_total_bytes = 0;  // Σ parameter + activation bytes
   std::int64_t estimated_total_macs = 0;
-  double achieved_bandwidth_gbps = 0;  // bytes / s / 1e9
-  double configured_memory_bandwidth_gbps = 0;
-  double bandwidth_utilization = 0;  // achieved / configured, may pass 1
-  double achieved_gmacs = 0;         // MACs / s / 1e9
+  double achieved_bandwidth_gbps = 0;           // bytes / s / 1e9
+  double configured_memory_bandwidth_gbps = 0;  // as given
+  double bandwidth_utilization = 0;             // achieved / assumed, may pass 1
+  double achieved_gmacs = 0;                    // MACs / s / 1e9
   std::optional<double> arithmetic_intensity_macs_per_byte =
       std::nullopt;  // absent if no byte moves
   // These three only with a peak.
   std::optional<double> configured_peak_compute_gmacs = std::nullopt;
-  std::optional<double> roofline_knee_macs_per_byte = std::nullopt;  // peak / bandwidth
+  std::optional<double> roofline_knee_macs_per_byte = std::nullopt;  // peak / assumed bandwidth
   std::optional<std::string> bound_regime =
       std::nullopt;  // "memory-bound" below the knee, or "compute-bound"
 
-  double latency_ms = 0;  // what the rates above were taken over
+  // What the rates, the utilisation and the knee are computed with: as given, or the least allowed.
+  double latency_ms = 0;
+  double assumed_memory_bandwidth_gbps = 0;
   bool is_latency_clamped = false;
   bool is_bandwidth_clamped = false;
 };

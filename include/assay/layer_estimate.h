@@ -20,8 +20,9 @@ struct LayerEstimate {
 
 // One entry for each node that has parameters or MACs, in execution order. `input_shape` is one
 // sample's, without the batch, for the graph's first input. Activation bytes are output elements
-// × `activation_bytes_per_value`, by default the width of the model's parameters. A model with
-// neither parameters nor MACs is an Error that says so.
+// × `activation_bytes_per_value`, by default the width of the layer's own parameters. A layer that
+// has none, or some of several widths, takes the width of its first output's data type. A model
+// with neither parameters nor MACs is an Error that says so.
 std::vector<LayerEstimate> estimate_layerwise_stats(
     const Graph& model, std::int64_t batch_size,
     const std::vector<std::int64_t>& input_shape = {1, 28, 28},

@@ -9,7 +9,7 @@ namespace {
 double roofline_latency_ms(const HardwareSummary& summary) {
   const double bytes = static_cast<double>(summary.estimated_total_bytes);
   const double macs = static_cast<double>(summary.estimated_total_macs);
-  const double memory_ms = bytes / (summary.configured_memory_bandwidth_gbps * 1e6);
+  const double memory_ms = bytes / (summary.assumed_memory_bandwidth_gbps * 1e6);
   const auto& peak = summary.configured_peak_compute_gmacs;
   return peak ? std::max(memory_ms, macs / (*peak * 1e6)) : memory_ms;
 }

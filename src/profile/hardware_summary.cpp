@@ -43,7 +43,7 @@ void add_roofline(HardwareSummary& summary, double peak_gmacs) {
                    peak_gmacs);
   }
   summary.configured_peak_compute_gmacs = peak_gmacs;
-  const double knee = peak_gmacs / summary.configured_memory_bandwidth_gbps;
+  const double knee = peak_gmacs / summary.assumed_memory_bandwidth_gbps;
   summary.roofline_knee_macs_per_byte = knee;
   if (!summary.arithmetic_intensity_macs_per_byte) return;
   const bool is_below_knee = *summary.arithmetic_intensity_macs_per_byte < knee;
@@ -66,9 +66,10 @@ HardwareSummary summarize_hardware(const std::vector<LayerEstimate>& layers, dou
   summary.estimated_total_bytes = totals.bytes;
   summary.estimated_total_macs = totals.macs;
   summary.achieved_bandwidth_gbps = bytes / seconds / 1e9;
-  summary.configured_memory_bandwidth_gbps = std::max(memory_bandwidth_gbps, kLeast);
+  summary.configured_memory_bandwidth_gbps = memory_bandwidth_gbps;
+  summary.assumed_memory_bandwidth_gbps = std::max(memory_bandwidth_gbps, kLeast);
   summary.bandwidth_utilization =
-      summary.achieved_bandwidth_gbps / summary.configured_memory_bandwidth_gbps;
+      summary.achieved_bandwidth_gbps / summary.assumed_memory_bandwidth_gbps;
   summary.achieved_gmacs = macs / seconds / 1e9;
   if (totals.bytes > 0) summary.arithmetic_intensity_macs_per_byte = macs / bytes;
   summary.is_latency_clamped = latency_ms / 1000.0 <= kLeast;
@@ -89,6 +90,7 @@ const std::vector<std::string>& hardware_summary_limits() {
       "caches are ignored: what stays in them is counted as if it came from memory",
       "the cost of starting each operation is ignored",
       "parameters are counted once, activations once where they are made",
+      "one thread is assumed",
   };
   return limits;
 }

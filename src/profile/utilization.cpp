@@ -177,10 +177,10 @@ std::vector<std::string> balanced_advice(const Case& model) {
 }
 
 std::string small_model_text(const Case& model) {
-  const double transfer_ms = model.bytes / model.summary.configured_memory_bandwidth_gbps / 1e6;
+  const double transfer_ms = model.bytes / model.summary.assumed_memory_bandwidth_gbps / 1e6;
   return fmt::format("Small model: its {} take {:.3g} of the {:.3g} ms at {:.3g} GB/s.",
                      with_binary_unit(model.bytes), transfer_ms, model.summary.latency_ms,
-                     model.summary.configured_memory_bandwidth_gbps);
+                     model.summary.assumed_memory_bandwidth_gbps);
 }
 
 std::string slow_cores_text(const Case& model) {
@@ -229,7 +229,7 @@ std::string disagreement(const HardwareSummary& summary, UtilizationClass utiliz
 
 std::string sentence_of(const HardwareSummary& summary, UtilizationClass utilization) {
   return fmt::format("{}: {:.3g} GB/s of {:.3g} GB/s are used, {:.1f}%.{}", name(utilization),
-                     summary.achieved_bandwidth_gbps, summary.configured_memory_bandwidth_gbps,
+                     summary.achieved_bandwidth_gbps, summary.assumed_memory_bandwidth_gbps,
                      100.0 * summary.bandwidth_utilization, disagreement(summary, utilization));
 }
 

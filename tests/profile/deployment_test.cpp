@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "assay/error.h"
 #include "assay/zoo.h"
 #include "profile/fake_program.h"
@@ -39,6 +41,27 @@ TEST(Deployment, ComparesABatchWithItsSamplesOneByOne) {
   EXPECT_EQ(batched.fed.size(), 1u);
   EXPECT_EQ(single.fed.size(), 9u * 4);
   EXPECT_EQ(single.fed[2], Tensor::of_float({1, 2}, {4, 5}));
+}
+
+TEST(Deployment, AMultiplierScalesEveryLatencyAndSoTheThroughputs) {
+  FakeClock clock;
+  OneInput batched(clock, 4'000'000);
+  OneInput single(clock, 2'500'000);
+  const Tensor samples = Tensor::of_float({4, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const auto found = simulate_deployment(batched, single, std::span(&samples, 1),
+                                         {.seconds = 0.1, .latency_multiplier = 2}, nullptr, clock);
+  EXPECT_EQ(found.rounds, 8u);  // real time decides when to stop
+  EXPECT_EQ(found.latency_multiplier, 2);
+  EXPECT_DOUBLE_EQ(found.batch_latency_ms, 4 * 2);
+  EXPECT_DOUBLE_EQ(found.batch_throughput_sps, 4 / 0.008);
+  EXPECT_DOUBLE_EQ(found.stream_avg_latency_ms, 2.5 * 2);
+  EXPECT_DOUBLE_EQ(found.stream_throughput_sps, 1 / 0.005);
+}
+
+TEST(Deployment, RefusesAMultiplierThatIsNotAboveZero) {
+  for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    EXPECT_THROW(simulate_deployment(zoo_model("mlp"), 1, {.latency_multiplier = bad}), Error);
+  }
 }
 
 TEST(Deployment, RunsARealModel) {

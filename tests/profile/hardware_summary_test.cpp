@@ -75,7 +75,9 @@ TEST(HardwareSummary, ClampsLatencyAtOneNanosecondAndSaysSo) {
 TEST(HardwareSummary, ClampsBandwidthAndSaysSo) {
   for (const double bandwidth : {0.0, -4.0, 1e-9}) {
     const HardwareSummary summary = summarize_hardware(two_layers(), 2.0, bandwidth, 24.0);
-    EXPECT_EQ(summary.configured_memory_bandwidth_gbps, 1e-9);
+    EXPECT_EQ(summary.configured_memory_bandwidth_gbps, bandwidth);  // as given
+    EXPECT_EQ(summary.assumed_memory_bandwidth_gbps, 1e-9);
+    EXPECT_EQ(summary.bandwidth_utilization, summary.achieved_bandwidth_gbps / 1e-9);
     EXPECT_EQ(summary.roofline_knee_macs_per_byte, 24.0 / 1e-9);
     EXPECT_EQ(clamped_figures(summary), "bandwidth");
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "assay/builder.h"
 #include "assay/count.h"
 #include "assay/error.h"
 #include "assay/layer_estimate.h"
@@ -67,6 +68,33 @@ TEST(LayerEstimates, IncludeTheTwoProductsOfAttention) {
   std::int64_t macs = 0;
   for (const auto& layer : layers) macs += layer.macs;
   EXPECT_EQ(macs, 16 * 64 * (4 * 64) + 2 * 16 * 16 * 64 + 2 * 16 * 64 * (4 * 64));
+}
+
+// x → wide (8 × 8 in fp32) → Cast → narrow (8 × 8 in fp16) → squared (its product with itself).
+Graph of_two_precisions() {
+  GraphBuilder build("mixed");
+  const ValueId x = build.input("x", DataType::Float32, Shape({Dim::symbol("N"), 8, 8}));
+  const ValueId wide = build.node("MatMul", "wide", {x, build.weight("w", {8, 8}, 1)});
+  const auto half = static_cast<std::int64_t>(DataType::Float16);
+  const ValueId cast = build.node("Cast", "cast", {wide}, {{"to", half}});
+  const std::vector<std::uint16_t> zeros(8 * 8);
+  const Tensor weight =
+      Tensor::of(DataType::Float16, {8, 8}, std::span<const std::uint16_t>(zeros));
+  const ValueId narrow = build.node("MatMul", "narrow", {cast, build.constant("w16", weight)});
+  build.output(build.node("MatMul", "squared", {narrow, narrow}), "y");
+  return build.finish();
+}
+
+TEST(LayerEstimates, EveryLayerTakesTheWidthOfItsOwnParameters) {
+  const auto layers = estimate_layerwise_stats(of_two_precisions(), 3, {8, 8});
+  ASSERT_EQ(layers.size(), 3u);
+  EXPECT_EQ(layers[0].parameter_bytes, 8 * 8 * 4);
+  EXPECT_EQ(layers[0].activation_bytes, 3 * 8 * 8 * 4);
+  EXPECT_EQ(layers[1].parameter_bytes, 8 * 8 * 2);
+  EXPECT_EQ(layers[1].activation_bytes, 3 * 8 * 8 * 2);
+  // Without parameters: the data type of its output.
+  EXPECT_EQ(layers[2].parameter_bytes, 0);
+  EXPECT_EQ(layers[2].activation_bytes, 3 * 8 * 8 * 2);
 }
 
 TEST(LayerEstimates, SayWhenThereIsNothingToEstimate) {

@@ -1,6 +1,7 @@
 #include "assay/deployment.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/fail.h"
 #include "profile/compiled_model.h"
@@ -62,9 +63,18 @@ Round timed_round(Program& batched, Program& single, const std::vector<std::vect
   return round;
 }
 
-Deployment deployment_of(const Round& total, std::size_t rounds, std::size_t batch) {
+void check_multiplier(double multiplier) {
+  if (std::isfinite(multiplier) && multiplier > 0) return;
+  fail_usage("latency_multiplier is {}, expected a number above 0", multiplier);
+}
+
+Deployment deployment_of(const Round& measured, std::size_t rounds, std::size_t batch,
+                         double multiplier) {
+  const Round total{measured.batch_ms * multiplier, measured.items_ms * multiplier};
   const auto samples = static_cast<double>(rounds * batch);
-  Deployment deployment{.batch = static_cast<std::int64_t>(batch), .rounds = rounds};
+  Deployment deployment{.batch = static_cast<std::int64_t>(batch),
+                        .rounds = rounds,
+                        .latency_multiplier = multiplier};
   deployment.batch_latency_ms = total.batch_ms / static_cast<double>(rounds);
   deployment.stream_avg_latency_ms = total.items_ms / samples;
   if (total.batch_ms > 0) deployment.batch_throughput_sps = 1000 * samples / total.batch_ms;
@@ -76,6 +86,7 @@ Deployment deployment_of(const Round& total, std::size_t rounds, std::size_t bat
 
 Deployment simulate_deployment(Program& batched, Program& single, std::span<const Tensor> samples,
                                const DeploymentOptions& options, Progress* progress, Clock& clock) {
+  check_multiplier(options.latency_multiplier);
   if (samples.empty()) fail_bad_input("the model has no input: there are no samples to deploy");
   const auto items = items_of(samples, single);
   Progress nobody;
@@ -96,7 +107,7 @@ Deployment simulate_deployment(Program& batched, Program& single, std::span<cons
     listener.report(std::min(1.0, spent_ms() / limit_ms), "batch against item by item");
   }
   if (rounds == 0) throw Error(ErrorKind::Cancelled, "interrupted before a round was measured");
-  Deployment deployment = deployment_of(total, rounds, items.size());
+  Deployment deployment = deployment_of(total, rounds, items.size(), options.latency_multiplier);
   deployment.cancelled = listener.cancelled();
   return deployment;
 }

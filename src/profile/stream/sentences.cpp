@@ -172,7 +172,8 @@ std::string precision_note(const HardwareProfile& profile) {
           : fmt::format("in int8 a run still stays in {}", level_name(now, roofline));
   return fmt::format(
       "Weights and activations alike at 2 bytes and at 1, scales and zero points left out; {} "
-      "({} instead of {}).",
+      "({} instead of {}). How much latency changes depends on the kernels there are for that "
+      "precision and on the device it is deployed on.",
       moved, with_binary_unit(bytes / 4), with_binary_unit(bytes));
 }
 
