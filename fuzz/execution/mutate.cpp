@@ -115,9 +115,10 @@ void overwrite_element(DataType type, std::vector<std::byte>& bytes, std::size_t
   const auto integer = some_integer(random);
   if (type == DataType::Float32) return overwrite(bytes, at, some_number(random));
   if (type == DataType::Float64) return overwrite<double>(bytes, at, some_number(random));
-  if (type == DataType::Float16) return overwrite(bytes, at, float_to_half(some_number(random)));
+  if (type == DataType::Float16)
+    return overwrite(bytes, at, graph::float_to_half(some_number(random)));
   if (type == DataType::BFloat16)
-    return overwrite(bytes, at, float_to_bfloat16(some_number(random)));
+    return overwrite(bytes, at, graph::float_to_bfloat16(some_number(random)));
   if (type == DataType::Bool) return overwrite(bytes, at, std::uint8_t{1});
   if (bits(type) == 64) return overwrite(bytes, at, integer);
   if (bits(type) == 32) return overwrite(bytes, at, static_cast<std::int32_t>(integer));

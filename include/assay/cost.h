@@ -1,8 +1,8 @@
 // What a graph costs, node by node: parameters, MACs, FLOPs, bytes.
 //
-// One fused multiply-add is 1 MAC and 2 FLOPs. Nominal MACs are what everybody quotes; effective
-// MACs leave out the positions that only multiply padding. docs/conventions.md states the cost of
-// every op. Layers always sum to the totals.
+// One fused multiply-add is 1 MAC and 2 FLOPs. Nominal MACs are the figure usually published;
+// effective MACs leave out the positions that only multiply padding. docs/conventions.md states the
+// cost of every op. Layers always sum to the totals.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The one representation of a model: values, and nodes that compute values from values.
 //
-// A Graph owns its values and nodes in vectors; they refer to each other by typed index. Nodes
-// stand in execution order. A subgraph (the body of If, Loop, Scan) is a Graph of its own inside an
+// A Graph owns its values and nodes in vectors; they refer to each other by typed index. Nodes are
+// in execution order. A subgraph (the body of If, Loop, Scan) is a Graph of its own inside an
 // attribute; what it uses of the graph around it is listed in `captures`. Graphs are values: copy
 // one to change it, and the weights stay shared.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace assay {
 
-// The domain of ops that nobody else has: those of backward passes.
+// The domain of assay's own ops: those of backward passes.
 inline constexpr std::string_view kOwnDomain = "assay";
 
 template <typename Tag>
@@ -149,8 +149,8 @@ class Graph {
   void add_capture(Capture capture) { captures_.push_back(capture); }
   std::vector<Capture> take_captures() { return std::exchange(captures_, {}); }
   void reserve(std::size_t values, std::size_t nodes);
-  // What it declares, with room for as many nodes: values under their numbers, inputs, outputs,
-  // captures and state, but neither initializers nor nodes.
+  // The declarations alone, with capacity for as many nodes: values with the same ids, inputs,
+  // outputs, captures and state, but neither initializers nor nodes.
   Graph declarations() const;
 
   std::size_t value_count() const { return values_.size(); }
@@ -192,7 +192,7 @@ class Graph {
   std::vector<Carried> carried_;
 };
 
-// The nodes that read each value, in execution order; a node that reads it twice stands once. A
+// The nodes that read each value, in execution order; a node that reads it twice is listed once. A
 // node also reads what its subgraphs capture.
 std::vector<std::vector<NodeId>> consumers(const Graph& graph);
 

@@ -53,7 +53,7 @@ Layer MaxPool2d(std::int64_t kernel, PoolOptions options = {});
 Layer AvgPool2d(std::int64_t kernel, PoolOptions options = {});
 Layer GlobalAvgPool2d(std::string name = "global_pool");
 
-// `scale` is what every weight starts with; residual branches start below 1 to keep sums modest.
+// `scale` is what every weight starts with; residual branches start below 1 to keep sums small.
 Layer BatchNorm2d(std::int64_t channels, std::string name = "bn", float scale = 1.0f);
 Layer LayerNorm(std::int64_t width, std::string name = "norm", float epsilon = 1e-5f);
 Layer Relu(std::string name = "relu");

@@ -1,4 +1,5 @@
-// Where activations live: who is alive when, who shares whose bytes, and an arena that holds them.
+// Where activations are stored: their lifetimes, which of them share bytes, and the arena that
+// holds them.
 //
 // The schedule is the graph's node order. A view (Reshape, Flatten, Squeeze, Identity, …) has the
 // bytes of what it views; an element-wise op may write over an input that nobody reads after it,

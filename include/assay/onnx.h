@@ -1,10 +1,10 @@
 // ONNX files in and out.
 //
-// Reading maps the file and views its weights in place: nothing is copied, and a file is hostile
-// until verified. Supported: opsets 1 to 21 of the standard domain (those before 7 are rewritten as
-// 7, or refused by the name of the op), every dense tensor encoding, external data beneath the
-// model's folder, model-local functions (inlined), subgraphs. `Constant` nodes become initializers.
-// Refused by name: sparse tensors, training information.
+// Reading maps the file and views its weights in place: nothing is copied, and every file is
+// untrusted. Supported: opsets 1 to 21 of the standard domain (those before 7 are rewritten as 7,
+// or refused by the name of the op), every dense tensor encoding, external data beneath the model's
+// folder, model-local functions (inlined), subgraphs. `Constant` nodes become initializers. Refused
+// by name: sparse tensors, training information.
 #pragma once
 
 #include <cstddef>

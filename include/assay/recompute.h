@@ -29,8 +29,8 @@ struct Recomputed {
 Recomputed recompute(const Graph& graph, std::size_t forward_nodes, std::size_t pieces);
 
 // The graph of fewest repeated nodes that takes no more than `budget` bytes by `bytes_of`, which
-// tells what a plan of a graph takes. Tries one piece, two, three and so on in growing strides;
-// where none fits, throws an Error that tells the least it can come down to.
+// returns the bytes that a graph's plan takes. Tries one piece, two, three and so on in growing
+// strides; where none fits, throws an Error that states the smallest memory reachable.
 Recomputed fit_to_budget(const Graph& graph, std::size_t forward_nodes, std::int64_t budget,
                          const std::function<std::int64_t(const Graph&)>& bytes_of);
 

@@ -10,6 +10,9 @@
 
 namespace assay {
 
+// The lengths of a tensor's axes, the outermost first.
+using Dims = std::vector<std::int64_t>;
+
 class Dim {
  public:
   Dim() = default;                            // unknown

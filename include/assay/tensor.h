@@ -25,8 +25,8 @@ class Storage {
   virtual ~Storage() = default;
   virtual std::size_t size() const = 0;
   virtual std::span<const std::byte> bytes() const = 0;
-  // Nobody needs these bytes soon: memory may be given back, and is filled again when they are
-  // asked for. Spans handed out before are no longer valid.
+  // A hint that these bytes are not needed soon: their memory may be released, and is filled again
+  // on the next access. Spans returned before become invalid.
   virtual void release(std::size_t /*offset*/, std::size_t /*size*/) const {}
 };
 
@@ -68,7 +68,7 @@ class Tensor {
   Tensor reshaped(std::vector<std::int64_t> dims) const;
   // The same bytes from `first` on, for `count` positions of the first dimension.
   Tensor rows(std::int64_t first, std::int64_t count) const;
-  // Gives memory back until the bytes are asked for again, where the storage can make them anew.
+  // Releases memory until the next access, if the storage can produce the bytes again.
   void release() const;
   // True when both view the very same bytes.
   bool same_storage(const Tensor& other) const;

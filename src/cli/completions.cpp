@@ -9,7 +9,7 @@ namespace assay::cli {
 namespace {
 
 // In single quotes, for any of the three shells.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -36,7 +36,8 @@ std::string bash_cases(const CommandText& command, const std::string& path) {
   auto words = names_of(command.commands);
   const auto flags = flags_of(command);
   words.insert(words.end(), flags.begin(), flags.end());
-  std::string cases = fmt::format("    {}) words={} ;;\n", quoted(path), quoted(join(words, " ")));
+  std::string cases =
+      fmt::format("    {}) words={} ;;\n", shell_quoted(path), shell_quoted(join(words, " ")));
   for (const CommandText& inner : command.commands) {
     cases += bash_cases(inner, path.empty() ? inner.name : path + " " + inner.name);
   }
@@ -58,7 +59,8 @@ std::string zsh_argument(const std::string& flag, const OptionText& option) {
     if (c == '[' || c == ']' || c == ':' || c == '\\') text += '\\';
     text += c;
   }
-  return quoted(fmt::format("{}[{}]{}", flag, text, option.takes_value ? ":value:_files" : ""));
+  return shell_quoted(
+      fmt::format("{}[{}]{}", flag, text, option.takes_value ? ":value:_files" : ""));
 }
 
 std::string zsh_arguments(const CommandText& command) {
@@ -75,7 +77,7 @@ std::string zsh_arguments(const CommandText& command) {
 std::string zsh_commands(const std::vector<CommandText>& commands) {
   std::string list;
   for (const CommandText& command : commands) {
-    list += "    " + quoted(command.name + ":" + command.description) + "\n";
+    list += "    " + shell_quoted(command.name + ":" + command.description) + "\n";
   }
   return list;
 }
@@ -89,12 +91,12 @@ CommandText with_inner_options(CommandText command) {
 }
 
 std::string fish_option(const std::string& condition, const OptionText& option) {
-  std::string line = "complete -c assay -n " + quoted(condition);
+  std::string line = "complete -c assay -n " + shell_quoted(condition);
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
   if (option.takes_value) line += " -r";
-  return line + " -d " + quoted(option.description) + "\n";
+  return line + " -d " + shell_quoted(option.description) + "\n";
 }
 
 std::string fish_options(const CommandText& command, const std::string& condition) {
@@ -106,8 +108,8 @@ std::string fish_options(const CommandText& command, const std::string& conditio
 }
 
 std::string fish_command(const CommandText& command, const std::string& condition) {
-  return fmt::format("complete -c assay -f -n {} -a {} -d {}\n", quoted(condition), command.name,
-                     quoted(command.description));
+  return fmt::format("complete -c assay -f -n {} -a {} -d {}\n", shell_quoted(condition),
+                     command.name, shell_quoted(command.description));
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ std::string fish_command(const CommandText& command, const std::string& conditio
 std::string bash_completion(const CommandText& program) {
   std::vector<std::string> paths;
   add_paths(program, "", paths);
-  for (std::string& path : paths) path = quoted(path);
+  for (std::string& path : paths) path = shell_quoted(path);
   return fmt::format(R"(# bash completion for assay
 _assay() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} command='' words='' word

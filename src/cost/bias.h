@@ -1,4 +1,4 @@
-// A bias is a bias whether it stands inside Gemm or behind MatMul as an Add.
+// A bias counts as one whether it is an input of Gemm or an Add after MatMul.
 #pragma once
 
 #include "cost/op_view.h"

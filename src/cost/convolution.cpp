@@ -26,7 +26,7 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
-// Keeps a hostile number small enough that its negative and a sum with it do not overflow.
+// Keeps an untrusted number small enough that its negative and a sum with it do not overflow.
 std::int64_t bounded(std::int64_t number) {
   constexpr std::int64_t kBound = std::int64_t{1} << 61;
   return std::clamp(number, -kBound, kBound);
@@ -43,7 +43,7 @@ std::int64_t positions_inside(const Axis& axis, std::int64_t tap) {
 }
 
 std::int64_t pairs_inside(const Axis& axis) {
-  // A kernel this long is hardly a real one, and the sum below is linear in it.
+  // No real kernel is this long, and the sum below is linear in its length.
   constexpr std::int64_t kLongestKernel = 8192;
   if (axis.kernel > kLongestKernel) return saturating_multiply(axis.small, axis.kernel);
   std::int64_t pairs = 0;
@@ -53,7 +53,7 @@ std::int64_t pairs_inside(const Axis& axis) {
   return pairs;
 }
 
-// Where the padding begins on one axis, for every way of saying it.
+// The padding at the beginning of one axis, however the node states it.
 std::int64_t pad_before(const Node& node, std::size_t axis, std::size_t spatial,
                         const Axis& geometry) {
   const std::string automatic = node.string_or("auto_pad", "NOTSET");

@@ -153,7 +153,7 @@ class Counter {
     return saturating_add(written, input_bytes(op, 1));
   }
 
-  // A name in front of every node of a body must not be as long as a hostile file likes.
+  // The prefix of every node in a body is limited: an untrusted file may choose any length.
   static std::string path_into(const std::string& path, const std::string& name) {
     constexpr std::size_t kLongestSegment = 100;
     return path + name.substr(0, kLongestSegment) + "/";
@@ -187,7 +187,7 @@ class Counter {
   }
 
   // Which branch runs is not known: the costlier one is counted, the other keeps its parameters.
-  // What could not be counted is named, in whichever branch it stands.
+  // What could not be counted is reported, whichever branch it is in.
   void count_branches(const Node& node, const GraphScope& scope, const std::string& path,
                       std::int64_t times) {
     std::vector<CostSheet> branches;

@@ -9,7 +9,7 @@ namespace {
 
 // One MAC for every element of the gradient and every weight that made it.
 Work convolution_macs(std::int64_t gradient_elements, const std::vector<std::int64_t>& weight) {
-  if (weight.empty()) return {};  // no weight has no axes: running it is refused
+  if (weight.empty()) return {};  // a weight without axes is invalid, and refused at run time
   return macs_only(saturating_multiply(gradient_elements, product(std::span(weight).subspan(1))));
 }
 
@@ -58,7 +58,7 @@ void add_gradient_costs(CostTable& table) {
   table["assay:Adam"] = {each_parameter<12>};
   table["assay:MaxPoolGradient"] = {windows<1>};
   table["assay:AveragePoolGradient"] = {windows<0>};
-  // Mean, variance, normalised values, two sums, two products: a pass forward and one back.
+  // Mean, variance, normalised values, two sums, two products: a forward and a backward pass.
   table["assay:BatchNormalizationGradient"] = {each<14>};
   table["assay:LayerNormalizationGradient"] = {each<14>};
   table["assay:ReluGradient"] = {each<1>};

@@ -15,15 +15,15 @@ using namespace assay::cost;
 
 namespace {
 
-// A stored tensor on its way through the graph.
-struct Travelling {
+// A stored tensor that reaches a value, perhaps through ops that only pass it on.
+struct PassedTensor {
   std::size_t entry = 0;
   bool is_quantised = false;
 };
-using Travellers = std::vector<std::vector<Travelling>>;  // by value
+using PassedTensors = std::vector<std::vector<PassedTensor>>;  // by value
 
 // More than this on one value, and the node that gathers them owns them all.
-constexpr std::size_t kMostTravelling = 64;
+constexpr std::size_t kMostPassed = 64;
 
 using Owner = std::pair<const Graph*, NodeId>;
 
@@ -42,15 +42,15 @@ class Bookkeeper {
   explicit Bookkeeper(const Inferred& model) : model_(model) {}
 
   std::vector<Entry> run() {
-    follow(model_.graph, Travellers(model_.graph.value_count()));
+    follow(model_.graph, PassedTensors(model_.graph.value_count()));
     const std::size_t run = entries_.size();
-    for (const auto& graph : model_.not_run) follow(*graph, Travellers(graph->value_count()));
+    for (const auto& graph : model_.not_run) follow(*graph, PassedTensors(graph->value_count()));
     for (std::size_t i = run; i < entries_.size(); ++i) entries_[i].owner.reset();
     return std::move(entries_);
   }
 
  private:
-  void follow(const Graph& graph, Travellers carried) {
+  void follow(const Graph& graph, PassedTensors carried) {
     for (const auto& [value, tensor] : graph.initializers()) {
       carried[value.number].push_back({entries_.size(), false});
       entries_.emplace_back(tensor);
@@ -58,13 +58,13 @@ class Bookkeeper {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i) visit(graph, NodeId{i}, carried);
   }
 
-  void visit(const Graph& graph, NodeId id, Travellers& carried) {
+  void visit(const Graph& graph, NodeId id, PassedTensors& carried) {
     const Node& node = graph.node(id);
-    if (holds_subgraph(node)) return enter_bodies(graph, id, carried);
+    if (graph::holds_subgraph(node)) return enter_bodies(graph, id, carried);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid()) continue;
-      const auto travelling = carried[node.inputs[i].number];
-      if (!travelling.empty()) use(graph, id, i, travelling, carried);
+      const auto passed = carried[node.inputs[i].number];
+      if (!passed.empty()) use(graph, id, i, passed, carried);
     }
     if (const auto* stored = node.get<Tensor>("value"); stored != nullptr && node.is("Constant")) {
       carried[node.outputs.at(0).number].push_back({entries_.size(), false});
@@ -73,7 +73,7 @@ class Bookkeeper {
   }
 
   // The bodies of ops whose cost nobody taught us get no rows: what they use belongs to the op.
-  void enter_bodies(const Graph& graph, NodeId id, const Travellers& carried) {
+  void enter_bodies(const Graph& graph, NodeId id, const PassedTensors& carried) {
     const Node& node = graph.node(id);
     const bool has_rows = node.is("If") || node.is("Loop") || node.is("Scan");
     const auto outer = owner_of_all_;
@@ -83,8 +83,8 @@ class Bookkeeper {
   }
 
   // A body sees what it captures, and the inputs of its node under its own inputs' names.
-  void enter(const Node& node, const Graph& body, const Travellers& carried) {
-    Travellers inside(body.value_count());
+  void enter(const Node& node, const Graph& body, const PassedTensors& carried) {
+    PassedTensors inside(body.value_count());
     for (const auto& capture : body.captures()) {
       inside[capture.inner.number] = carried[capture.outer.number];
     }
@@ -96,24 +96,23 @@ class Bookkeeper {
   }
 
   void use(const Graph& graph, NodeId id, std::size_t input,
-           const std::vector<Travelling>& travelling, Travellers& carried) {
+           const std::vector<PassedTensor>& passed, PassedTensors& carried) {
     const Node& node = graph.node(id);
     const bool has_room =
-        node.has_output(0) &&
-        carried[node.outputs[0].number].size() + travelling.size() <= kMostTravelling;
-    const DataType type = entries_[travelling.front().entry].tensor.type();
+        node.has_output(0) && carried[node.outputs[0].number].size() + passed.size() <= kMostPassed;
+    const DataType type = entries_[passed.front().entry].tensor.type();
     if (has_room && passes_on(node, input, type, others_are_known(graph, node, input))) {
       for (const ValueId output : node.outputs) {
-        if (output.is_valid()) hand_on(node, travelling, carried[output.number]);
+        if (output.is_valid()) pass_on(node, passed, carried[output.number]);
       }
       return;
     }
-    for (const Travelling& one : travelling) settle(graph, id, input, one);
+    for (const PassedTensor& one : passed) settle(graph, id, input, one);
   }
 
-  static void hand_on(const Node& node, const std::vector<Travelling>& travelling,
-                      std::vector<Travelling>& to) {
-    for (Travelling one : travelling) {
+  static void pass_on(const Node& node, const std::vector<PassedTensor>& passed,
+                      std::vector<PassedTensor>& to) {
+    for (PassedTensor one : passed) {
       one.is_quantised = one.is_quantised || node.op == "DequantizeLinear";
       to.push_back(one);
     }
@@ -132,7 +131,7 @@ class Bookkeeper {
 
   // A tensor read in several roles has the strongest: a weight compared somewhere is still a
   // weight.
-  void settle(const Graph& graph, NodeId id, std::size_t input, const Travelling& one) {
+  void settle(const Graph& graph, NodeId id, std::size_t input, const PassedTensor& one) {
     Entry& entry = entries_[one.entry];
     const Node& node = graph.node(id);
     if (!entry.content && needs_content(node, input, entry.tensor)) {
@@ -160,7 +159,7 @@ class Bookkeeper {
   std::optional<Owner> owner_of_all_;  // set inside bodies that get no rows
 };
 
-// Nobody uses it: judged by its type alone.
+// It is not used: classified by its type alone.
 Role role_of_unused(const Tensor& tensor) {
   return is_floating(tensor.type()) && tensor.elements() > 1 ? Role::Parameter : Role::Constant;
 }

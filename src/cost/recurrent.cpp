@@ -62,8 +62,8 @@ Work gru(const OpView& op) {
   return recurrent(op, {.gates = 3, .flops_per_unit = 8});
 }
 
-// The pass once more, and for each of its products two back: to the operand and to the weight. A
-// bias is added once and its gradient summed once.
+// The forward pass again, and for each of its products two in the backward pass: for the operand
+// and for the weight. A bias is added once and its gradient summed once.
 template <CountWork forward>
 Work gradient(const OpView& op) {
   Work work = forward(op);

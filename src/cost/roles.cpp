@@ -104,7 +104,8 @@ bool reaches_softmax(const Graph& graph, NodeId sum) {
   return false;
 }
 
-// A mask that forbids nothing is one only where scores are made: a fresh bias is all zeros too.
+// A tensor of zeros is a mask only where attention scores are computed: an untrained bias is all
+// zeros too.
 bool is_additive_mask(const TensorUse& use) {
   if (!use.graph.node(use.node).is("Add")) return false;
   if (use.content == Content::Mask) return true;
@@ -137,7 +138,7 @@ bool passes_on(const Node& node, std::size_t input, DataType type, bool other_in
   if (!node.is_standard()) return node.op == "DequantizeLinear" && input == 0;
   if (node.op == "Concat") return true;
   // Looking up rows chosen at run time is an embedding; chosen before, it is a rearrangement.
-  // A quantised table is judged behind its DequantizeLinear, so integers are handed on as well.
+  // A quantised table is classified after its DequantizeLinear, so integers are passed on as well.
   if (node.op == "Gather") return input == 0 && (other_inputs_are_known || is_integer(type));
   return input == 0 && std::ranges::find(kHandsOn, node.op) != kHandsOn.end();
 }

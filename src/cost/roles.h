@@ -6,15 +6,14 @@
 
 namespace assay::cost {
 
-// True when the op only hands the tensor on under another shape, type or order.
+// True when the op only passes the tensor on with another shape, type or order.
 bool passes_on(const Node& node, std::size_t input, DataType type, bool other_inputs_are_known);
 
-// What a tensor's values say of it: an attention mask adds nothing or forbids, so that every value
-// is 0 or hugely negative.
+// What a tensor's values reveal: in an attention mask every value is 0 or a huge negative number.
 enum class Content { Ordinary, Zeros, Mask };
 Content content_of(const Tensor& tensor);
 
-// True when it takes `content_of` to tell what a tensor of this kind is there for.
+// True when the role of a tensor of this kind depends on `content_of`.
 bool needs_content(const Node& node, std::size_t input, const Tensor& tensor);
 
 // One input of one node, and a stored tensor that arrives there.

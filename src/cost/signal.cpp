@@ -34,7 +34,7 @@ Work resize(const OpView& op) {
   return flops_only(saturating_multiply(resize_flops(op), op.output_elements()));
 }
 
-// As many; where elements were only picked, each gradient is added to one.
+// As many; with nearest-neighbour interpolation, each element of the gradient is added once.
 Work resize_gradient(const OpView& op) {
   const std::int64_t per = std::max<std::int64_t>(1, resize_flops(op));
   return flops_only(saturating_multiply(per, op.input_elements(0)));

@@ -27,7 +27,7 @@ struct OpCost {
 // Keys are "Conv" for the standard domain and "domain:Op" for others.
 using CostTable = std::unordered_map<std::string_view, OpCost>;
 const CostTable& cost_table();
-// Null for an op nobody taught us.
+// Null for an op that has no entry.
 const OpCost* find_cost(const Node& node);
 
 // The families; each adds its ops.

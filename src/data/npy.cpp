@@ -143,7 +143,7 @@ class NpyReader {
 Tensor as_float32(const Tensor& tensor) {
   std::vector<float> numbers;
   for (const auto stored : tensor.to_vector<std::uint16_t>()) {
-    numbers.push_back(bfloat16_to_float(stored));
+    numbers.push_back(graph::bfloat16_to_float(stored));
   }
   return Tensor::of_float(tensor.dims(), numbers);
 }

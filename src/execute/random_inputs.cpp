@@ -8,6 +8,9 @@
 
 namespace assay {
 
+using graph::float_to_bfloat16;
+using graph::float_to_half;
+
 namespace {
 
 template <typename T, typename Draw>

@@ -6,6 +6,8 @@
 
 namespace assay {
 
+using namespace assay::graph;
+
 GraphBuilder::GraphBuilder(std::string name, std::uint64_t seed, std::int64_t opset) : seed_(seed) {
   graph_.name = std::move(name);
   graph_.opsets[""] = opset;

@@ -2,7 +2,7 @@
 
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::graph {
 
 namespace {
 
@@ -38,4 +38,4 @@ Tensor constant_tensor(const Node& node) {
                  node.attributes.front().name);
 }
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -3,9 +3,9 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::graph {
 
 // Throws an Error unless the node has exactly one of the attributes a Constant may have.
 Tensor constant_tensor(const Node& node);
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-namespace assay {
+namespace assay::graph {
 
 float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000u) << 16;
@@ -41,4 +41,4 @@ std::uint16_t float_to_bfloat16(float number) {
   return static_cast<std::uint16_t>((bits + rounding) >> 16);
 }
 
-}  // namespace assay
+}  // namespace assay::graph

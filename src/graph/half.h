@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-namespace assay {
+namespace assay::graph {
 
 float half_to_float(std::uint16_t half);
 std::uint16_t float_to_half(float number);
 float bfloat16_to_float(std::uint16_t number);
 std::uint16_t float_to_bfloat16(float number);
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -1,11 +1,11 @@
-// The one way in which numbers are drawn from a seed and a position.
+// How random numbers are derived from a seed and a position, everywhere in assay.
 #pragma once
 
-namespace assay {
+namespace assay::graph {
 
 // splitmix64's finaliser: a bijection whose output bits all depend on all input bits. `Bits` is
-// std::uint64_t, or a vector of them. Always part of its caller: code for one instruction set must
-// not end up in another's.
+// std::uint64_t, or a vector of them. Always inlined: code compiled for one instruction set must
+// not be linked into another's.
 template <typename Bits>
 [[gnu::always_inline]] inline Bits mixed(Bits x) {
   x += 0x9e3779b97f4a7c15u;
@@ -14,4 +14,4 @@ template <typename Bits>
   return x ^ (x >> 31);
 }
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace assay {
+namespace assay::graph {
 
 bool holds_subgraph(const Node& node) {
   bool found = false;
@@ -17,10 +17,10 @@ bool is_random(const Node& node) {
   return !node.is_standard() || names.contains(node.op);
 }
 
-// Before opset 14 a norm that is asked for its statistics trains.
+// Before opset 14, a batch norm that outputs its statistics is in training mode.
 bool is_training_batch_norm(const Node& node, std::int64_t opset) {
   if (opset >= 14) return node.int_or("training_mode", 0) != 0;
   return node.has_output(1) && node.int_or("is_test", 0) == 0;
 }
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "graph/mixing.h"
 
-namespace assay {
+namespace assay::graph {
 
 std::uint64_t mixed_bits(std::uint64_t x) {
   return mixed(x);
@@ -54,4 +54,4 @@ Tensor filled_tensor(std::vector<std::int64_t> dims, float number) {
   return Tensor(DataType::Float32, std::move(dims), std::move(storage));
 }
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -8,9 +8,9 @@
 
 #include "assay/tensor.h"
 
-namespace assay {
+namespace assay::graph {
 
-// One number drawn by another: mixing.h says how.
+// A pseudo-random number derived from `x`: see mixing.h.
 std::uint64_t mixed_bits(std::uint64_t x);
 
 // float32, uniform in [-bound, bound), generated when first read.
@@ -19,4 +19,4 @@ Tensor seeded_uniform(std::uint64_t seed, std::string_view name, std::vector<std
 // float32, one repeated number, generated when first read.
 Tensor filled_tensor(std::vector<std::int64_t> dims, float number);
 
-}  // namespace assay
+}  // namespace assay::graph

@@ -12,6 +12,8 @@
 
 namespace assay {
 
+using namespace assay::graph;
+
 namespace {
 
 class HeapStorage : public Storage {
@@ -39,7 +41,7 @@ class GeneratedStorage : public Storage {
     }
     return {bytes_.data(), bytes_.size()};
   }
-  // A part alone is not given back: somebody may still be reading another.
+  // A part alone is not released: another tensor may still be reading the rest.
   void release(std::size_t offset, std::size_t size) const override {
     const std::lock_guard lock(mutex_);
     if (offset == 0 && size == byte_count_) bytes_ = MemoryBlock();

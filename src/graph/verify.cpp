@@ -53,7 +53,7 @@ class Verifier {
     for (const auto& capture : graph_.captures()) define(capture.inner, as("the captures"));
   }
 
-  // `where` says who defines it; it is asked only when something is wrong.
+  // `where` describes the definition; it is called only to report an error.
   template <typename Where>
   void define(ValueId id, Where where) {
     check_range(id, where);

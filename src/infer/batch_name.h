@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace assay {
+namespace assay::infer {
 
 bool is_called_batch(std::string name);
 
-}  // namespace assay
+}  // namespace assay::infer

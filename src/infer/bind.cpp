@@ -10,7 +10,9 @@
 
 namespace assay {
 
-bool is_called_batch(std::string name) {
+using namespace assay::infer;
+
+bool infer::is_called_batch(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name.find("batch") != std::string::npos;
 }

@@ -1,7 +1,7 @@
 // Replacing an `If` whose condition is known by the nodes of the branch it takes.
 #include "infer/inference.h"
 
-namespace assay {
+namespace assay::infer {
 
 Graph with_captures_moved(const Graph& graph, const std::vector<ValueId>& mapped) {
   Graph moved = graph.declarations();
@@ -99,4 +99,4 @@ void Inference::inline_branch(const Node& node, bool condition) {
   --depth_;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

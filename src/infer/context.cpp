@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::infer {
 
 InferContext::InferContext(const Graph& graph, const std::vector<Tensor>& known, const Node& node)
     : graph_(graph),
@@ -69,13 +69,13 @@ std::optional<std::vector<double>> InferContext::numbers(std::size_t input) cons
 }
 
 std::size_t InferContext::axis(std::int64_t axis, std::size_t rank) const {
-  const auto normalized = normalized_axis(axis, rank);
+  const auto normalized = kernels::normalized_axis(axis, rank);
   if (!normalized) fail("axis {} is out of range for rank {}", axis, rank);
   return *normalized;
 }
 
 std::vector<std::size_t> InferContext::axes(const Dims& axes, std::size_t rank) const {
-  auto normalized = normalized_axes(axes, rank);
+  auto normalized = kernels::normalized_axes(axes, rank);
   if (!normalized)
     fail("axes [{}] are out of range for rank {} or stand twice", join_dims(axes), rank);
   return *normalized;
@@ -122,7 +122,7 @@ void InferContext::set(std::size_t output, ValueType type) {
 }
 
 std::string InferContext::node_name() const {
-  return assay::node_name(graph_, node_);
+  return assay::infer::node_name(graph_, node_);
 }
 
 void InferContext::fail_with(const std::string& message) const {
@@ -137,4 +137,4 @@ std::string node_name(const Graph& graph, const Node& node) {
   return "";
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -13,7 +13,7 @@
 #include "base/fail.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::infer {
 
 class InferContext {
  public:
@@ -76,4 +76,4 @@ class InferContext {
 
 std::string node_name(const Graph& graph, const Node& node);
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/inference.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -325,4 +325,4 @@ void infer_scan(Inference& inference, Node& node, InferContext& context) {
   node.set("body", Inference::finished(body));
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -2,7 +2,7 @@
 
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::infer {
 
 void substitute_symbols(Shape& shape, const std::map<std::string, std::int64_t>& symbols) {
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
@@ -70,4 +70,4 @@ void settle_declared_shapes(Graph& graph, const std::map<std::string, std::int64
   if (forget || !symbols.empty()) Settler(symbols, forget).settle(graph, 0);
 }
 
-}  // namespace assay
+}  // namespace assay::infer

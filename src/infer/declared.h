@@ -7,7 +7,7 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::infer {
 
 inline constexpr int kDeepestSubgraph = 64;
 
@@ -19,4 +19,4 @@ void substitute_symbols(Shape& shape, const std::map<std::string, std::int64_t>&
 void settle_declared_shapes(Graph& graph, const std::map<std::string, std::int64_t>& symbols,
                             bool forget);
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 
-namespace assay {
+namespace assay::infer {
 
 Dim added(const InferContext& context, const Dim& a, std::int64_t b) {
   if (b == 0) return a;
@@ -135,4 +135,4 @@ Shape unknown_shape(std::size_t rank) {
   return Shape(std::vector<Dim>(rank));
 }
 
-}  // namespace assay
+}  // namespace assay::infer

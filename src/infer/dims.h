@@ -6,7 +6,7 @@
 
 #include "infer/context.h"
 
-namespace assay {
+namespace assay::infer {
 
 Dim added(const InferContext& context, const Dim& a, std::int64_t b);
 Dim sum_of(const InferContext& context, const Dim& a, const Dim& b);
@@ -35,4 +35,4 @@ std::vector<Dim> dims_of(const Shape& shape);
 std::optional<Shape> maybe(const Shape* shape);
 Shape unknown_shape(std::size_t rank);
 
-}  // namespace assay
+}  // namespace assay::infer

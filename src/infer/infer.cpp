@@ -6,6 +6,8 @@
 
 namespace assay {
 
+using namespace assay::infer;
+
 namespace {
 
 std::vector<std::string> input_names(const Graph& graph) {

@@ -6,7 +6,7 @@
 #include "infer/rules.h"
 #include "kernels/kernel.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -50,7 +50,8 @@ std::optional<Tensor> folded_shape(const Node& node, const Shape& shape) {
     if (!elements) return std::nullopt;
     return Tensor::of_int64({}, {*elements});
   }
-  const auto range = slice_range(rank, node.int_or("start", 0), node.int_or("end", rank), 1);
+  const auto range =
+      kernels::slice_range(rank, node.int_or("start", 0), node.int_or("end", rank), 1);
   const Dims dims = shape.values();
   return Tensor::of_int64(
       {range.count}, Dims(dims.begin() + range.first, dims.begin() + range.first + range.count));
@@ -212,7 +213,7 @@ std::int64_t Inference::folding_work(const Node& node) const {
 }
 
 void Inference::fold(const Node& node, const InferContext& context) {
-  if (!works_in_proportion(node) || !can_fold(node)) return;
+  if (!kernels::works_in_proportion(node) || !can_fold(node)) return;
   if (node.op == "Shape" || node.op == "Size") {
     const auto content = folded_shape(node, *context.shape(0));
     if (content && node.has_output(0)) set_known(node.outputs[0], *content);
@@ -223,7 +224,7 @@ void Inference::fold(const Node& node, const InferContext& context) {
     inputs.push_back(input.is_valid() ? known_[input.number] : Tensor());
   }
   limits_.fold_budget -= folding_work(node);
-  const auto outputs = evaluate(node, inputs, context.opset());
+  const auto outputs = kernels::evaluate(node, inputs, context.opset());
   for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
     if (!node.has_output(i)) continue;
     // Content that is not what the rule promised (a node that states its setting twice) is not
@@ -258,4 +259,4 @@ void Inference::note_unresolved(const Node& node, const InferContext& context, b
   unresolved_.push_back({id, std::move(reason)});
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -13,7 +13,7 @@
 #include "assay/infer.h"
 #include "infer/context.h"
 
-namespace assay {
+namespace assay::infer {
 
 // What inference learned on the way; taken back where a subgraph is inferred again.
 struct Findings {
@@ -114,4 +114,4 @@ void infer_scan(Inference& inference, Node& node, InferContext& context);
 ValueType either_type(const InferContext& context, const ValueType& a, const ValueType& b,
                       const std::string& what);
 
-}  // namespace assay
+}  // namespace assay::infer

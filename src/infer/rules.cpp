@@ -1,6 +1,6 @@
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::vector<std::string_view> ops_with_rules(std::string_view domain) {
   return ops;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

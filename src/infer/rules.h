@@ -7,7 +7,7 @@
 
 #include "infer/context.h"
 
-namespace assay {
+namespace assay::infer {
 
 using Rule = void (*)(InferContext&);
 using RuleTable = std::unordered_map<std::string_view, Rule>;
@@ -67,4 +67,4 @@ Shape resized_shape(const InferContext& context, const Shape& input);
 std::optional<Shape> loss_shape(const InferContext& context);
 std::optional<Shape> matmul_shape(const InferContext& context, const Shape* a, const Shape* b);
 
-}  // namespace assay
+}  // namespace assay::infer

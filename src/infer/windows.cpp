@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 
-namespace assay {
+namespace assay::infer {
 
 Windows windows_of(const InferContext& context, Dims kernel) {
   Windows windows;
@@ -74,4 +74,4 @@ Dims kernel_attribute(const InferContext& context, std::size_t axes) {
   return context.counted_ints("kernel_shape", axes, 1, 1);
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -3,7 +3,7 @@
 
 #include "infer/dims.h"
 
-namespace assay {
+namespace assay::infer {
 
 struct Windows {
   Dims kernel;  // -1 where not known
@@ -31,4 +31,4 @@ Dim window_count(const InferContext& context, const Windows& windows, std::size_
 // The `axes` numbers of kernel_shape; fails unless all are positive.
 Dims kernel_attribute(const InferContext& context, std::size_t axes);
 
-}  // namespace assay
+}  // namespace assay::infer

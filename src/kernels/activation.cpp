@@ -6,7 +6,7 @@
 #include "kernels/numbers.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -144,4 +144,4 @@ void add_activation_kernels(KernelTable& table) {
   table["Swish"] = swishes;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace assay {
+namespace assay::kernels {
 
 // Of the two equal forms, the one whose exponential cannot overflow.
 inline double sigmoid(double x) {
@@ -61,4 +61,4 @@ inline double swish(double x, double alpha) {
   return x * sigmoid(alpha * x);
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

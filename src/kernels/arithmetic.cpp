@@ -5,7 +5,7 @@
 #include "kernels/families.h"
 #include "kernels/numbers.h"
 
-namespace assay {
+namespace assay::kernels {
 
 Dims operand_dims(const KernelCall& call, const Dims& first, const Dims& second) {
   const auto* given = call.node.get<std::int64_t>("axis");
@@ -178,4 +178,4 @@ void add_arithmetic_kernels(KernelTable& table) {
   table["Mean"] = mean;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

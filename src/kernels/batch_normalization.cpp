@@ -8,7 +8,7 @@
 #include "kernels/lane_moments.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -84,7 +84,7 @@ std::vector<Tensor> batch_normalization(const KernelCall& call) {
   const auto values = load_real(call, input);
   const Statistics stored = {load_real(call, 3, spread.parameters),
                              load_real(call, 4, spread.parameters)};
-  if (!is_training_batch_norm(call.node, call.opset)) {
+  if (!graph::is_training_batch_norm(call.node, call.opset)) {
     const auto results = normalized(call, values, spread, stored);
     return {store_real(input.type(), input.dims(), results), call.input(3), call.input(4)};
   }
@@ -123,4 +123,4 @@ void add_batch_normalization_kernels(KernelTable& table) {
   table["InstanceNormalization"] = instance_normalization;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

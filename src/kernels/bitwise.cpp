@@ -4,7 +4,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/families.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -84,4 +84,4 @@ void add_bitwise_kernels(KernelTable& table) {
   table["BitwiseNot"] = bitwise_not;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

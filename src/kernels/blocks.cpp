@@ -3,7 +3,7 @@
 #include "kernels/families.h"
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -67,4 +67,4 @@ void add_block_kernels(KernelTable& table) {
   table["SpaceToDepth"] = space_to_depth;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

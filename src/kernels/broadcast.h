@@ -7,7 +7,7 @@
 #include "kernels/kernel.h"
 #include "kernels/strided_walk.h"
 
-namespace assay {
+namespace assay::kernels {
 
 class Broadcast {
  public:
@@ -64,4 +64,4 @@ Tensor combined(const KernelCall& call, const Tensor& a, const Tensor& b) {
   });
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

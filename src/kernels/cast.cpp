@@ -7,7 +7,7 @@
 #include "kernels/elements.h"
 #include "kernels/families.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -92,4 +92,4 @@ void add_cast_kernels(KernelTable& table) {
   table["CastLike"] = cast_like;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

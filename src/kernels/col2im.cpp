@@ -5,7 +5,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -107,4 +107,4 @@ void add_col2im_kernels(KernelTable& table) {
   table["Col2Im"] = col2im;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -4,7 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -122,4 +122,4 @@ void add_comparison_kernels(KernelTable& table) {
   table["Where"] = where;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

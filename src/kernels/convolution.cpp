@@ -4,7 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -107,4 +107,4 @@ void add_convolution_kernels(KernelTable& table) {
   table["Conv"] = convolve;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/window_grid.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct Convolution {
   WindowGrid grid = {};
@@ -54,4 +54,4 @@ void add_to_planes(std::vector<Number>& values, const std::vector<Number>& bias,
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += bias[i / plane % bias.size()];
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -5,7 +5,7 @@
 #include "kernels/families.h"
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -23,7 +23,7 @@ std::vector<Tensor> size(const KernelCall& call) {
 }
 
 std::vector<Tensor> constant(const KernelCall& call) {
-  return {constant_tensor(call.node)};
+  return {graph::constant_tensor(call.node)};
 }
 
 std::vector<Tensor> constant_of_shape(const KernelCall& call) {
@@ -117,4 +117,4 @@ void add_creation_kernels(KernelTable& table) {
   table["OneHot"] = one_hot;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -5,7 +5,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -55,4 +55,4 @@ void add_determinant_kernels(KernelTable& table) {
   table["Det"] = det;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -8,7 +8,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -70,4 +70,4 @@ void add_stepwise_dropout_kernels(KernelTable& table) {
   table["Dropout"] = stepwise_dropout;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -9,15 +9,15 @@
 #include "graph/mixing.h"
 #include "graph/seeded.h"
 
-namespace assay {
+namespace assay::kernels {
 
 class DropoutMask {
  public:
   // The ratio lies in [0, 1).
   DropoutMask(double ratio, std::uint64_t seed, std::uint64_t step)
-      : ratio_(ratio), stream_(mixed_bits(mixed_bits(seed) ^ step)) {}
+      : ratio_(ratio), stream_(graph::mixed_bits(graph::mixed_bits(seed) ^ step)) {}
 
-  bool keeps(std::uint64_t element) const { return mixed(stream_ + element) >= least(); }
+  bool keeps(std::uint64_t element) const { return graph::mixed(stream_ + element) >= least(); }
   // Element i draws mixed(stream + i), and is kept if that is not less than `least`: its first 53
   // bits, as a number in [0, 1), reach the ratio.
   std::uint64_t stream() const { return stream_; }
@@ -32,4 +32,4 @@ class DropoutMask {
   std::uint64_t stream_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -12,7 +12,7 @@
 #include "kernels/real.h"
 #include "kernels/strided_walk.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -220,4 +220,4 @@ void add_einsum_kernels(KernelTable& table) {
   table["Einsum"] = einsum;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "graph/half.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // Calls `visit` with a zero of the type that elements of `type` are computed in.
 template <typename Visit>
@@ -52,7 +52,8 @@ std::vector<T> load(const Tensor& tensor) {
       const bool is_half = tensor.type() == DataType::Float16;
       const auto stored = tensor.to_vector<std::uint16_t>();
       std::vector<float> values(stored.size());
-      std::ranges::transform(stored, values.begin(), is_half ? half_to_float : bfloat16_to_float);
+      std::ranges::transform(stored, values.begin(),
+                             is_half ? graph::half_to_float : graph::bfloat16_to_float);
       return values;
     }
   }
@@ -64,12 +65,13 @@ Tensor store(DataType type, std::vector<std::int64_t> dims, const std::vector<T>
   if constexpr (std::is_same_v<T, float>) {
     if (type != DataType::Float32) {
       std::vector<std::uint16_t> stored(values.size());
-      std::ranges::transform(values, stored.begin(),
-                             type == DataType::Float16 ? float_to_half : float_to_bfloat16);
+      std::ranges::transform(
+          values, stored.begin(),
+          type == DataType::Float16 ? graph::float_to_half : graph::float_to_bfloat16);
       return Tensor::of<std::uint16_t>(type, std::move(dims), stored);
     }
   }
   return Tensor::of<T>(type, std::move(dims), values);
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

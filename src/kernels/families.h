@@ -3,7 +3,7 @@
 
 #include "kernels/kernel.h"
 
-namespace assay {
+namespace assay::kernels {
 
 void add_arithmetic_kernels(KernelTable& table);
 void add_comparison_kernels(KernelTable& table);
@@ -70,4 +70,4 @@ void add_optimizer_kernels(KernelTable& table);
 void add_own_optimizer_kernels(KernelTable& table);
 void add_microsoft_kernels(KernelTable& table);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -96,4 +96,4 @@ std::uint8_t float_to_float8(DataType type, float number, bool saturates) {
   return static_cast<std::uint8_t>(code | sign);
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

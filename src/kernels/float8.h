@@ -5,7 +5,7 @@
 
 #include "assay/data_type.h"
 
-namespace assay {
+namespace assay::kernels {
 
 bool is_float8(DataType type);
 
@@ -14,4 +14,4 @@ float float8_to_float(DataType type, std::uint8_t code);
 // without it, NaN.
 std::uint8_t float_to_float8(DataType type, float number, bool saturates);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -55,4 +55,4 @@ std::optional<Folding> folding_of(const KernelCall& call) {
   return folding_along(call, dims, *axes, call.node.int_or("keepdims", 1) != 0);
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

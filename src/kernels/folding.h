@@ -3,7 +3,7 @@
 
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct Folding {
   Dims dims;     // of the result
@@ -25,4 +25,4 @@ Folding folding_along(const KernelCall& call, const Dims& dims,
 // on as it is.
 std::optional<Folding> folding_of(const KernelCall& call);
 
-}  // namespace assay
+}  // namespace assay::kernels

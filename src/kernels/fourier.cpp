@@ -8,7 +8,7 @@
 #include "kernels/lanes.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -172,4 +172,4 @@ void add_fourier_kernels(KernelTable& table) {
   table["STFT"] = stft;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

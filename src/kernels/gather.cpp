@@ -2,7 +2,7 @@
 #include "kernels/families.h"
 #include "kernels/indices.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -70,4 +70,4 @@ void add_gather_kernels(KernelTable& table) {
   table["GatherND"] = gather_nd;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/numbers.h"
 #include "kernels/product.h"
 
-namespace assay {
+namespace assay::kernels {
 
 template <typename T, typename Number>
 std::vector<T> rounded_to(const std::vector<Number>& values) {
@@ -66,4 +66,4 @@ GemmResult gemm(const KernelCall& call) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

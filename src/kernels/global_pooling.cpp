@@ -9,7 +9,7 @@
 #include "kernels/real.h"
 #include "kernels/window_grid.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -103,4 +103,4 @@ void add_global_pooling_kernels(KernelTable& table) {
   table["MaxUnpool"] = max_unpool;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

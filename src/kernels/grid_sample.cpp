@@ -8,7 +8,7 @@
 #include "kernels/real.h"
 #include "kernels/resize_taps.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -222,4 +222,4 @@ void add_grid_kernels(KernelTable& table) {
   table["AffineGrid"] = affine_grid;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

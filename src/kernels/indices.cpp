@@ -1,6 +1,6 @@
 #include "kernels/indices.h"
 
-namespace assay {
+namespace assay::kernels {
 
 std::int64_t checked_index(const KernelCall& call, std::int64_t index, std::int64_t dim) {
   const std::int64_t counted = index < 0 ? index + dim : index;
@@ -66,4 +66,4 @@ std::int64_t IndexTuples::start(std::size_t tuple) const {
   return offset;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -3,7 +3,7 @@
 
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // Counts a negative index from the end; fails when it is out of range.
 std::int64_t checked_index(const KernelCall& call, std::int64_t index, std::int64_t dim);
@@ -36,4 +36,4 @@ class IndexTuples {
   std::int64_t slice_elements_ = 1;
 };
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -11,7 +11,7 @@
 #include "kernels/real.h"
 #include "kernels/strided_walk.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -164,4 +164,4 @@ void add_integer_product_kernels(KernelTable& table) {
   table["QLinearMatMul"] = quantized_product;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

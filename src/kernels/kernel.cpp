@@ -4,7 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, s
   return kernel(KernelCall{node, inputs, opset});
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

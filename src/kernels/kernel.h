@@ -14,7 +14,7 @@
 #include "assay/graph.h"
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct KernelCall {
   const Node& node;
@@ -47,4 +47,4 @@ bool works_in_proportion(const Node& node);
 // One tensor for each output of the op; `opset` is the version of the node's domain.
 std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, std::int64_t opset);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -5,7 +5,7 @@
 
 #include "kernels/lanes.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct LaneMoments {
   double mean = 0;
@@ -25,4 +25,4 @@ inline LaneMoments moments_of(Lane<double> lane) {
   return moments;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct Lanes {
   std::int64_t outer = 1;   // lanes before each other
@@ -59,4 +59,4 @@ void for_each_lane(std::vector<T>& values, const Lanes& lanes, Visit visit) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/lane_moments.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 LaneStatistics normalize_lanes(std::vector<double>& values, const Lanes& lanes, double epsilon,
                                bool keeps_mean) {
@@ -124,4 +124,4 @@ void add_layer_normalization_kernels(KernelTable& table) {
   table["GroupNormalization"] = group_normalization;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -4,7 +4,7 @@
 #include "kernels/kernel.h"
 #include "kernels/lanes.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct LaneStatistics {
   std::vector<double> mean = {};  // one a lane
@@ -24,4 +24,4 @@ void scale_and_shift(const KernelCall& call, std::vector<double>& values, const 
 std::vector<Tensor> layer_normalization(const KernelCall& call);
 std::vector<Tensor> simplified_layer_normalization(const KernelCall& call);  // keeps the mean
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/loss.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 Targets targets_of(const KernelCall& call) {
   const Dims& scores = call.input(0).dims();
@@ -90,4 +90,4 @@ void add_loss_kernels(KernelTable& table) {
   table["SoftmaxCrossEntropyLoss"] = softmax_cross_entropy;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

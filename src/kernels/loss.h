@@ -6,7 +6,7 @@
 #include "kernels/kernel.h"
 #include "kernels/lanes.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct Targets {
   std::vector<std::int64_t> classes;
@@ -29,4 +29,4 @@ std::size_t place_of(const Lanes& classes, const Targets& targets, std::size_t i
 
 void take_log_softmax(Lane<double> lane);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -6,7 +6,7 @@
 #include "kernels/product.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -78,4 +78,4 @@ void add_matmul_kernels(KernelTable& table) {
   table["Gemm"] = general_product;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

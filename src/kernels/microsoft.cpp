@@ -11,7 +11,7 @@
 #include "kernels/named_activation.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -183,4 +183,4 @@ void add_microsoft_kernels(KernelTable& table) {
   table["EmbedLayerNormalization"] = embed_layer_normalization;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/families.h"
 #include "kernels/strided_walk.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -212,4 +212,4 @@ void add_movement_kernels(KernelTable& table) {
   table["Split"] = split;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

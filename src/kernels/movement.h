@@ -9,7 +9,7 @@
 #include "kernels/kernel.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 class ElementWriter {
  public:
@@ -75,4 +75,4 @@ Tensor transposed(const KernelCall& call, const Tensor& input, const Dims& order
 // The axes a node names, from the attribute `axes` or, since some opset, from the input `input`.
 std::optional<Dims> axes_of(const KernelCall& call, std::size_t input);
 
-}  // namespace assay
+}  // namespace assay::kernels

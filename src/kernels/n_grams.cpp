@@ -6,7 +6,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -146,4 +146,4 @@ void add_n_gram_kernels(KernelTable& table) {
   table["TfIdfVectorizer"] = tf_idf_vectorizer;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 
 #include "kernels/activation.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -128,4 +128,4 @@ NamedActivation named_activation(const KernelCall& call, const std::string& name
   return activation;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

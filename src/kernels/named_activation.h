@@ -7,7 +7,7 @@
 
 #include "kernels/kernel.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct NamedActivation {
   double (*function)(double x, double alpha, double beta) = nullptr;
@@ -38,4 +38,4 @@ class ActivationParameters {
 NamedActivation named_activation(const KernelCall& call, const std::string& name,
                                  ActivationParameters& alphas, ActivationParameters& betas);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -122,4 +122,4 @@ void add_non_max_suppression_kernels(KernelTable& table) {
   table["NonMaxSuppression"] = non_max_suppression;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -9,7 +9,7 @@
 #include "kernels/movement.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -101,4 +101,4 @@ void add_norm_kernels(KernelTable& table) {
   table["LRN"] = local_response_normalization;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

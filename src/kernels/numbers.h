@@ -7,7 +7,7 @@
 
 #include "base/number_cast.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // Integers are added without sign, where wrapping is defined.
 template <typename T>
@@ -40,4 +40,4 @@ T from_real(double number) {
   return number_cast<T>(number);
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

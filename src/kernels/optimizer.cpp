@@ -12,7 +12,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -163,4 +163,4 @@ void add_optimizer_kernels(KernelTable& table) {
   table["Momentum"] = momentum;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

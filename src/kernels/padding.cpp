@@ -7,7 +7,7 @@
 #include "kernels/movement.h"
 #include "kernels/numbers.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -132,4 +132,4 @@ void add_padding_kernels(KernelTable& table) {
   table["CenterCropPad"] = center_crop_pad;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

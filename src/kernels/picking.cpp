@@ -3,7 +3,7 @@
 #include "kernels/families.h"
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -78,4 +78,4 @@ void add_picking_kernels(KernelTable& table) {
   table["ReverseSequence"] = reverse_sequence;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

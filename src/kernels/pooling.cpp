@@ -8,7 +8,7 @@
 #include "kernels/real.h"
 #include "kernels/window_grid.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -118,4 +118,4 @@ void add_pooling_kernels(KernelTable& table) {
   table["LpPool"] = lp_pool;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -4,7 +4,7 @@
 #include "kernels/kernel.h"
 #include "kernels/window_grid.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // The attribute `p` of a p-norm, an int or, in the first version, a float; fails unless positive.
 double norm_power(const KernelCall& call);
@@ -83,4 +83,4 @@ std::int64_t greatest_in(const Window& window, const T* plane) {
 // By how many taps an average is divided.
 std::int64_t averaged_taps(const KernelCall& call, const Window& window);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/kernel.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 template <typename T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
@@ -92,4 +92,4 @@ std::vector<SumOf<T>> BatchedProduct::multiplied(const std::vector<T>& a,
   return results;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

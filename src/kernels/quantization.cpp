@@ -13,7 +13,7 @@
 #include "kernels/numbers.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -177,4 +177,4 @@ void add_quantization_kernels(KernelTable& table) {
   table["DynamicQuantizeLinear"] = quantize_dynamically;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

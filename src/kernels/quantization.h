@@ -4,11 +4,11 @@
 #include "kernels/kernel.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // The numbers as `type`, those beyond its range replaced by the nearest. They must be whole: round
 // before you add a zero point.
 Tensor store_saturated(const KernelCall& call, DataType type, Dims dims,
                        const std::vector<double>& numbers);
 
-}  // namespace assay
+}  // namespace assay::kernels

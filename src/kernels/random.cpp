@@ -9,7 +9,7 @@
 #include "kernels/numbers.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -114,4 +114,4 @@ void add_random_kernels(KernelTable& table) {
   table["Multinomial"] = multinomial;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "kernels/elements.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -57,4 +57,4 @@ double number_or(const Node& node, std::string_view attribute, double otherwise)
   return static_cast<double>(node.float_or(attribute, 0));
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

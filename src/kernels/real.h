@@ -7,7 +7,7 @@
 #include "kernels/kernel.h"
 #include "kernels/strided_walk.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // The elements as double; fails unless they are floating-point numbers.
 std::vector<double> load_real(const KernelCall& call, const Tensor& tensor);
@@ -48,4 +48,4 @@ std::vector<Tensor> mapped(const KernelCall& call, Function function) {
   return {store_real(input.type(), input.dims(), values)};
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

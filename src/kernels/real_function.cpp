@@ -5,7 +5,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -62,4 +62,4 @@ void add_real_function_kernels(KernelTable& table) {
   table["IsInf"] = is_infinite;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

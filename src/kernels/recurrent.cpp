@@ -7,7 +7,7 @@
 #include "kernels/activation.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -212,4 +212,4 @@ std::vector<Tensor> run_recurrent(const KernelCall& call, const RecurrentOp& op)
   return outputs;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -8,7 +8,7 @@
 #include "kernels/named_activation.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct RecurrentSizes {
   std::int64_t steps = 0;
@@ -126,4 +126,4 @@ struct RecurrentOperands {
 
 std::vector<Tensor> run_recurrent(const KernelCall& call, const RecurrentOp& op);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -3,7 +3,7 @@
 
 #include "kernels/families.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -126,4 +126,4 @@ void add_recurrent_kernels(KernelTable& table) {
   table["LSTM"] = lstm;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/recurrent.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // An activation's input and result.
 struct Gate {
@@ -50,4 +50,4 @@ RecurrentOp rnn_op();
 RecurrentOp gru_op();
 RecurrentOp lstm_op();
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -9,7 +9,7 @@
 #include "kernels/folding.h"
 #include "kernels/numbers.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -241,4 +241,4 @@ void add_reduction_kernels(KernelTable& table) {
   table["CumSum"] = cumulative_sum;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

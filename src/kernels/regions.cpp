@@ -8,7 +8,7 @@
 #include "kernels/indices.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -251,4 +251,4 @@ void add_region_kernels(KernelTable& table) {
   table["MaxRoiPool"] = region_max_pool;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/real.h"
 #include "kernels/resize_plan.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -82,4 +82,4 @@ void add_resize_kernels(KernelTable& table) {
   table["Upsample"] = resize;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -9,7 +9,7 @@
 #include "kernels/real.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -192,4 +192,4 @@ bool ResizePlan::has_outside() const {
   });
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

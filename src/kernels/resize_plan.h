@@ -4,7 +4,7 @@
 
 #include "kernels/resize_taps.h"
 
-namespace assay {
+namespace assay::kernels {
 
 struct ResizePlan {
   std::vector<std::int64_t> dims = {};  // of the result
@@ -19,4 +19,4 @@ struct ResizePlan {
 // attributes are those of a Resize since opset 11.
 ResizePlan resize_plan(const KernelCall& call, const std::vector<std::int64_t>& dims);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -107,4 +107,4 @@ bool is_identity(const std::vector<Taps>& taps, std::int64_t input) {
   return true;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 
 #include "kernels/kernel.h"
 
-namespace assay {
+namespace assay::kernels {
 
 enum class Interpolation { Nearest, Linear, Cubic };
 
@@ -46,4 +46,4 @@ std::vector<Taps> taps_of(const KernelCall& call, const ResizeRule& rule, const 
 // Every element is itself.
 bool is_identity(const std::vector<Taps>& taps, std::int64_t input);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -3,7 +3,7 @@
 #include "kernels/families.h"
 #include "kernels/indices.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -84,4 +84,4 @@ void add_scatter_kernels(KernelTable& table) {
   table["ScatterND"] = scatter_nd;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

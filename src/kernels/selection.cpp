@@ -7,7 +7,7 @@
 #include "kernels/families.h"
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -115,4 +115,4 @@ void add_selection_kernels(KernelTable& table) {
   table["TopK"] = top_k;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-namespace assay {
+namespace assay::kernels {
 
 std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
@@ -131,4 +131,4 @@ std::int64_t offset_of(std::span<const std::int64_t> index, std::span<const std:
   return offset;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

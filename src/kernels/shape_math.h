@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+#include "assay/shape.h"
 
-using Dims = std::vector<std::int64_t>;
+namespace assay::kernels {
 
 // An axis of -rank..rank-1 as 0..rank-1.
 std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank);
@@ -62,4 +62,4 @@ void for_each_index(std::span<const std::int64_t> dims, Visit visit) {
 // The position of `index` in memory.
 std::int64_t offset_of(std::span<const std::int64_t> index, std::span<const std::int64_t> strides);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -6,7 +6,7 @@
 #include "kernels/lanes.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -67,4 +67,4 @@ void add_softmax_kernels(KernelTable& table) {
   table["Hardmax"] = lane_by_lane<harden>;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -8,7 +8,7 @@
 
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 template <std::size_t Count>
 class StridedWalk {
@@ -80,4 +80,4 @@ class StridedWalk {
   std::vector<Offsets> steps_;
 };
 
-}  // namespace assay
+}  // namespace assay::kernels

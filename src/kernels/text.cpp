@@ -6,7 +6,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/families.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -115,4 +115,4 @@ void add_text_kernels(KernelTable& table) {
   table["StringSplit"] = string_split;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

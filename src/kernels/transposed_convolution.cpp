@@ -4,7 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -76,4 +76,4 @@ void add_transposed_convolution_kernels(KernelTable& table) {
   table["ConvTranspose"] = convolve_transposed;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -5,7 +5,7 @@
 #include "kernels/elements.h"
 #include "kernels/families.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -140,4 +140,4 @@ void add_unary_kernels(KernelTable& table) {
   table["Not"] = unary<LogicalNot>;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -7,7 +7,7 @@
 #include "kernels/lanes.h"
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -144,4 +144,4 @@ void add_unique_kernels(KernelTable& table) {
   table["Unique"] = unique;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -4,7 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/movement.h"
 
-namespace assay {
+namespace assay::kernels {
 
 std::optional<Dims> axes_of(const KernelCall& call, std::size_t input) {
   if (const auto* axes = call.node.get<Dims>("axes")) return *axes;
@@ -79,4 +79,4 @@ void add_view_kernels(KernelTable& table) {
   table["Unsqueeze"] = unsqueeze;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

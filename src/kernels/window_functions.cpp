@@ -7,7 +7,7 @@
 #include "kernels/numbers.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -126,4 +126,4 @@ void add_window_function_kernels(KernelTable& table) {
   table["MelWeightMatrix"] = mel_weight_matrix;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

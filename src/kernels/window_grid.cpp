@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -223,4 +223,4 @@ void check_kernel_shape(const KernelCall& call, std::span<const std::int64_t> ke
     call.fail("kernel_shape is {}, the weight's {}", join_dims(declared), join_dims(kernel));
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

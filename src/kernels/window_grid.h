@@ -8,7 +8,7 @@
 #include "kernels/kernel.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::kernels {
 
 // first, first + 1, … last - 1
 struct IndexRange {
@@ -102,4 +102,4 @@ Dims kernel_shape(const KernelCall& call, std::size_t axes);
 // Fails if the attribute is there and differs from `kernel`, the weight's.
 void check_kernel_shape(const KernelCall& call, std::span<const std::int64_t> kernel);
 
-}  // namespace assay
+}  // namespace assay::kernels

@@ -6,12 +6,12 @@
 #include <tuple>
 #include <utility>
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
 constexpr int kRepairs = 100;
-// So many are packed by time alone, which takes some 0.5 µs a block.
+// From this number on, blocks are only packed by time, which takes about 0.5 µs a block.
 constexpr std::size_t kManyBlocks = 20'000;
 
 using Order = std::vector<std::uint32_t>;
@@ -57,7 +57,7 @@ Key by_size(const Block& block, const RangeMaximum&) {
   return {static_cast<double>(block.bytes), lifetime(block)};
 }
 
-// What is alive in the busiest steps chooses first.
+// Blocks alive in the busiest steps are placed first.
 Key by_busiest_step_and_size(const Block& block, const RangeMaximum& busiest) {
   return {busiest_step(block, busiest), static_cast<double>(block.bytes)};
 }
@@ -73,7 +73,7 @@ Key by_area(const Block& block, const RangeMaximum&) {
 constexpr KeyOf kPromisingKeys[] = {by_size, by_busiest_step_and_size, by_area,
                                     by_busiest_step_and_lifetime};
 
-// Of blocks with equal keys, the earlier one stands first.
+// Of blocks with equal keys, the earlier one comes first.
 Order falling_order(std::span<const Block> blocks, const RangeMaximum& busiest, KeyOf key_of) {
   std::vector<std::pair<Key, std::uint32_t>> keyed(blocks.size());
   for (std::uint32_t i = 0; i < blocks.size(); ++i) keyed[i] = {key_of(blocks[i], busiest), i};
@@ -140,8 +140,8 @@ class Search {
 
   bool may_try() const { return !is_done() && tries_left_ > 0; }
 
-  // Leaves `order` changed for another try: blocks that stand out above the bound choose first
-  // next time ("squeaky wheel" optimisation, Joslin and Clements, 1999).
+  // Leaves `order` changed for another try: blocks that end above the bound are placed first next
+  // time ("squeaky wheel" optimisation, Joslin and Clements, 1999).
   void try_order(const Conflicts& conflicts, Order& order) {
     --tries_left_;
     Packing packing = pack_in_order(blocks_, conflicts, order);
@@ -178,4 +178,4 @@ Packing pack(std::span<const Block> blocks, std::span<const std::int64_t> by_ste
   return Search(blocks, by_step, work_limit).run();
 }
 
-}  // namespace assay
+}  // namespace assay::memory

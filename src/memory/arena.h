@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace assay {
+namespace assay::memory {
 
 struct Block {
   std::int64_t bytes = 0;
@@ -33,7 +33,7 @@ constexpr std::int64_t kBriefSearch = 10'000;
 Packing pack(std::span<const Block> blocks, std::span<const std::int64_t> by_step,
              std::int64_t work_limit = kThoroughSearch);
 
-// The two ways to pack, for `pack` and for tests.
+// The two packing algorithms, for `pack` and for tests.
 // In order of time, each block into the smallest hole that holds it: n·log n. With a capacity, the
 // arena is filled from both ends, so that a chain of any sizes takes no more than its largest pair;
 // it still grows where the capacity does not suffice.
@@ -60,4 +60,4 @@ class Conflicts {
 Packing pack_in_order(std::span<const Block> blocks, const Conflicts& conflicts,
                       std::span<const std::uint32_t> order);
 
-}  // namespace assay
+}  // namespace assay::memory

@@ -9,7 +9,7 @@
 #include "graph/node_kinds.h"
 #include "memory/sharing.h"
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -72,12 +72,12 @@ class LivenessFinder {
   }
 
   bool computes_constants(const Node& node) const {
-    if (is_random(node) || holds_subgraph(node)) return false;
+    if (graph::is_random(node) || graph::holds_subgraph(node)) return false;
     return std::ranges::all_of(
         node.inputs, [&](ValueId input) { return !input.is_valid() || is_constant(input); });
   }
 
-  // A node whose every output is known needs not run.
+  // A node whose outputs are all known need not run.
   bool is_run(const Node& node) const {
     return std::ranges::any_of(node.outputs,
                                [&](ValueId id) { return id.is_valid() && !is_constant(id); }) ||
@@ -287,4 +287,4 @@ Liveness find_liveness(const Scope& scope, const MemoryOptions& options) {
   return LivenessFinder(scope, options).run();
 }
 
-}  // namespace assay
+}  // namespace assay::memory

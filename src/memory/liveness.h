@@ -1,5 +1,5 @@
-// Who is alive when: gives every activation of a graph a buffer, shared where ops allow it, and
-// every buffer the steps it is held for.
+// Lifetimes: gives every activation of a graph a buffer, shared where ops allow it, and every
+// buffer the steps for which it is needed.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "assay/memory.h"
 
-namespace assay {
+namespace assay::memory {
 
 // A graph to plan: the model's own, or a body inside it.
 struct Scope {
@@ -30,4 +30,4 @@ Liveness find_liveness(const Scope& scope, const MemoryOptions& options);
 // Liveness and arena of one scope; `find_liveness` calls it for the bodies it meets.
 MemoryPlan plan_scope(const Scope& scope, const MemoryOptions& options);
 
-}  // namespace assay
+}  // namespace assay::memory

@@ -7,7 +7,7 @@
 
 #include "memory/arena.h"
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -94,7 +94,7 @@ std::vector<std::uint32_t> sorted_by(std::span<const Block> blocks, std::size_t 
   return order;
 }
 
-// Of blocks that begin together the largest chooses first.
+// Of blocks that begin together the largest is placed first.
 void put_larger_first(std::span<const Block> blocks, std::vector<std::uint32_t>& by_first) {
   for (auto from = by_first.begin(); from != by_first.end();) {
     const auto to = std::find_if(from, by_first.end(), [&](std::uint32_t other) {
@@ -128,4 +128,4 @@ Packing pack_by_time(std::span<const Block> blocks, std::int64_t capacity) {
   return packing;
 }
 
-}  // namespace assay
+}  // namespace assay::memory

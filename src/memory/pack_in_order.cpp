@@ -5,7 +5,7 @@
 
 #include "memory/arena.h"
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -97,4 +97,4 @@ Packing pack_in_order(std::span<const Block> blocks, const Conflicts& conflicts,
   return packing;
 }
 
-}  // namespace assay
+}  // namespace assay::memory

@@ -9,9 +9,11 @@
 
 namespace assay {
 
+using namespace assay::memory;
+
 namespace {
 
-// Deeper than any model; below what the stack of a thread holds.
+// Deeper than any real model, and within the stack of a thread.
 constexpr int kDeepestBody = 64;
 
 void check_options(const MemoryOptions& options) {
@@ -30,7 +32,7 @@ std::int64_t aligned(std::int64_t bytes, std::int64_t alignment) {
 // Filling an arena adds its capacity, at most the sum of all buffers, to that sum.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 
-// Rounds every buffer up to the alignment. That their sum fits makes every later sum fit.
+// Rounds every buffer up to the alignment. If their sum does not overflow, no later sum does.
 void align(const Graph& graph, std::vector<Buffer>& buffers, std::int64_t alignment) {
   std::int64_t total = 0;
   for (Buffer& buffer : buffers) {
@@ -66,10 +68,10 @@ void lay_out(MemoryPlan& plan, std::size_t steps, std::int64_t work_limit) {
 
 }  // namespace
 
-MemoryPlan plan_scope(const Scope& scope, const MemoryOptions& options) {
+MemoryPlan memory::plan_scope(const Scope& scope, const MemoryOptions& options) {
   if (scope.depth > kDeepestBody) {
-    fail_bad_input("graph '{}': bodies of If, Loop or Scan lie more than {} deep", scope.graph.name,
-                   kDeepestBody);
+    fail_bad_input("graph '{}': bodies of If, Loop or Scan are nested more than {} deep",
+                   scope.graph.name, kDeepestBody);
   }
   Liveness liveness = find_liveness(scope, options);
   align(scope.graph, liveness.buffers, options.alignment);

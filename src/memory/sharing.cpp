@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace assay {
+namespace assay::memory {
 
 namespace {
 
@@ -41,7 +41,7 @@ const Names& binary_ops() {
   return names;
 }
 
-// Gradients that follow element by element from the one they are handed.
+// Gradients computed element by element from the gradient of the output.
 std::span<const std::size_t> overwritable_by_own(const Node& node) {
   if (node.op == "ReluGradient" || node.op == "GeluGradient") return kSecond;
   return node.op == "Dropout" ? kFirst : std::span<const std::size_t>{};
@@ -74,4 +74,4 @@ bool accumulates(const Node& node) {
   return node.is_standard() && names.contains(node.op);
 }
 
-}  // namespace assay
+}  // namespace assay::memory

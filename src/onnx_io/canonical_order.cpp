@@ -10,7 +10,7 @@ namespace assay::onnx {
 
 namespace {
 
-// Gives values new numbers, in the order in which they are shown to it.
+// Renumbers values in the order in which they are visited.
 class Numbering {
  public:
   explicit Numbering(std::size_t values) : place_(values) {}
@@ -42,7 +42,7 @@ Numbering canonical_numbering(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     for (const ValueId output : node.outputs) numbering.give(output);
   }
-  // What nothing defines comes last; the verifier will complain of it.
+  // Undefined values come last; the verifier reports them.
   for (std::uint32_t i = 0; i < graph.value_count(); ++i) numbering.give(ValueId{i});
   return numbering;
 }
@@ -66,8 +66,8 @@ Node renumbered(Node node, const Numbering& numbering) {
   return node;
 }
 
-// The graph with its values in their new order, taken from `graph`. `outer` tells how the graph
-// around it, if any, was numbered anew.
+// The graph with its values in their new order, taken from `graph`. `outer` is the renumbering of
+// the enclosing graph, if any.
 Graph rebuilt(Graph& graph, const Numbering& numbering, const Numbering* outer) {
   Graph fresh;
   fresh.name = std::move(graph.name);

@@ -11,7 +11,7 @@
 
 namespace assay::onnx {
 
-// Where the weights that do not go into the model's own file go.
+// The file of the weights that are not stored in the model's own file.
 class ExternalPlan {
  public:
   struct Placed {

@@ -16,8 +16,8 @@ class ExpandedSizes {
   ExpandedSizes(const FunctionTable& functions, const Source& source)
       : functions_(functions), source_(source), sizes_(functions.functions().size()) {}
 
-  // Never more than InliningBudget::kMostNodes + 1. Circles and what is nested too deeply count
-  // once: reading refuses them anyway.
+  // Never more than InliningBudget::kMostNodes + 1. Recursive calls and those nested too deeply
+  // count once: the reader refuses them anyway.
   std::size_t of(const Function& function) { return size_of(function, 0); }
 
  private:

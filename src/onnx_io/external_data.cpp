@@ -53,7 +53,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Refuses by the text alone whatever cannot lie beneath the model's folder.
+// Refuses, by its text alone, a location that cannot be beneath the model's folder.
 void check_location(std::string_view location) {
   if (location.empty()) fail_bad_input("the location of its external data is empty");
   if (location.size() > kLongestLocation || location.find('\0') != std::string_view::npos) {

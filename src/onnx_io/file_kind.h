@@ -1,4 +1,4 @@
-// Recognises files that people hand over by mistake.
+// Recognises files that are no ONNX models but are often mistaken for one.
 #pragma once
 
 #include <optional>

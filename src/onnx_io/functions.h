@@ -1,5 +1,5 @@
-// The model-local functions of a file, found by domain, name and overload, and the limits that
-// keep inlining them from running away.
+// The model-local functions of a file, found by domain, name and overload, and the limits on
+// inlining them.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,7 @@ class InliningBudget {
   static constexpr std::size_t kMostNodes = 1'000'000;
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of nodes, weights aside
 
-  void announce(std::size_t nodes);  // refuses ahead what would be too much
+  void announce(std::size_t nodes);  // throws if so many more would exceed a limit
   void spend(std::size_t nodes, std::size_t bytes);
 
  private:

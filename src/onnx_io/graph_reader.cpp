@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kDeepestLevel = 100;
 constexpr std::int64_t kNewestOpset = 21;
-// A node of a real model takes more bytes than this: room is not made for what cannot come.
+// A node of a real model takes more bytes than this: no memory is reserved for more nodes than can
+// follow.
 constexpr std::size_t kFewestNodeBytes = 16;
 
 }  // namespace

@@ -19,8 +19,8 @@
 
 namespace assay::onnx {
 
-// An object taken from a heap of spare ones and put back in the end, so that the room it has made
-// serves the next node.
+// An object borrowed from a pool and returned at the end, so that the next node reuses its
+// capacity.
 template <typename T>
 class Borrowed {
  public:
@@ -41,7 +41,7 @@ class Borrowed {
 
 class GraphReader {
  public:
-  // `opsets` gains what inlined functions import besides.
+  // What inlined functions import is added to `opsets`.
   GraphReader(const Source& source, ExternalFiles& external, const FunctionTable& functions,
               std::map<std::string, std::int64_t>& opsets)
       : source_(source),
@@ -88,7 +88,7 @@ class GraphReader {
   std::size_t calls_ = 0;
 };
 
-// One step inwards, into a subgraph or a function; refuses to go too deep.
+// One level deeper, into a subgraph or a function; throws beyond the limit.
 class Level {
  public:
   Level(GraphReader& reader, std::string label);

@@ -23,7 +23,7 @@ struct NodeFields {
   std::string_view display_name() const;
   void clear();
 };
-// Fills `node`, whose lists keep their room from the node before.
+// Fills `node`, whose lists keep their capacity from the previous node.
 void read_node_fields(std::string_view message, const Source& source, NodeFields& node);
 
 struct GraphFields {
@@ -43,7 +43,7 @@ struct ValueInfoFields {
 };
 ValueInfoFields read_value_info(std::string_view message, const Source& source);
 
-// The single-valued fields; lists are read by going over `message` again.
+// The single-valued fields; lists are read by parsing `message` again.
 struct AttributeFields {
   std::string_view message = {};
   std::string_view name = {};
@@ -59,7 +59,7 @@ struct AttributeFields {
 
   bool has(AttributeKind wanted) const { return (present >> static_cast<int>(wanted) & 1) != 0; }
 };
-// Also settles the kind where an old file does not state it.
+// Also determines the kind where an old file does not state it.
 AttributeFields read_attribute_fields(std::string_view message, const Source& source);
 
 }  // namespace assay::onnx

@@ -25,7 +25,7 @@ void rename(Node& node, std::string_view from, const char* to) {
   }
 }
 
-// The graph being written anew. Values keep their numbers, new ones come after them.
+// The graph being rewritten. Values keep their ids; new ones follow.
 class Upgrade {
  public:
   Upgrade(std::int64_t version, const Graph& graph)
@@ -156,7 +156,7 @@ void rewrite_tile(Upgrade& upgrade, Node& node) {
   if (upgrade.version() < 6) upgrade.refuse(node, "one axis was repeated then");
 }
 
-// They hold in any form: a model is run for its results, with its own sequences as outputs.
+// Both described how the runtimes of the time should run the op, and do not affect its results.
 void drop_mode(Upgrade&, Node& node) {
   drop(node, "is_test");
   drop(node, "output_sequence");

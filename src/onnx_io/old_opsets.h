@@ -1,7 +1,7 @@
 // Operator sets 1 to 6 rewritten as operator set 7, so that everything behind the reader knows one
 // form of each op.
 //
-// What changed on the way: a second operand was broadcast by `broadcast` and `axis` where it now
+// What changed in between: a second operand was broadcast by `broadcast` and `axis` where it now
 // has its axes spelled out, shapes and type names were attributes, and a few attributes only told
 // the runtimes of the time what memory to reuse.
 #pragma once

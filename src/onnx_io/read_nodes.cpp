@@ -61,7 +61,7 @@ bool is_graph(const AttributeFields& attribute) {
   return attribute.kind == AttributeKind::Graph || attribute.kind == AttributeKind::Graphs;
 }
 
-// Does `action`; a complaint of it gets the node's name in front.
+// Runs `action`; an error it throws is prefixed with the node's name.
 template <typename Action>
 auto naming(const NodeFields& fields, Action action) {
   try {
@@ -97,7 +97,7 @@ void GraphReader::read_operator(const NodeFields& fields, Scope& scope, std::siz
     budget_.spend(0, message_size - std::min(message_size, viewed_bytes(node, source_)));
   }
   if (becomes_initializer(fields, scope)) {
-    Tensor tensor = constant_tensor(node);
+    Tensor tensor = graph::constant_tensor(node);
     scope.graph().add_initializer(scope.define(fields.outputs[0]), std::move(tensor));
     return;
   }

@@ -78,7 +78,7 @@ bool is_part_of_models_only(int field) {
          field == model_field::kTrainingInfo || field == model_field::kFunctions;
 }
 
-// Until a graph was met, bytes that do not read as a model are most likely none.
+// Before a graph was found, bytes that cannot be parsed are most likely no model.
 ModelFields read_fields(const Source& source) {
   ModelFields model;
   model.info.ir_version = 0;
@@ -137,7 +137,7 @@ Graph read_onnx(const std::filesystem::path& path) {
     file->check_intact();
     return graph;
   } catch (const Error&) {
-    file->check_intact();  // Says more than a complaint of the zeros found instead.
+    file->check_intact();  // Its error says more than one about the zeros read instead.
     throw;
   }
 }

@@ -1,5 +1,5 @@
-// A protocol buffer message being put together: names and numbers are held, the bytes of large
-// tensors only referred to. So a message's length is known before its weights are touched, and a
+// A protocol buffer message under construction: names and numbers are copied, the bytes of large
+// tensors only referenced. So a message's length is known before its weights are touched, and a
 // model is written without a second copy of it in memory.
 #pragma once
 

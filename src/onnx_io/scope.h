@@ -1,4 +1,4 @@
-// What names mean at one place of a model: in the main graph, a subgraph, or a function being
+// What names refer to at one point of a model: in the main graph, a subgraph, or a function being
 // inlined.
 //
 // A subgraph sees the names around it: using one adds a capture at every level in between. A
@@ -44,8 +44,8 @@ class Scope {
   const Name* known(std::string_view name) const;
   void bind(std::string_view name, ValueId value);
 
-  // The value a node reads; an empty name is an optional input left out. A name nobody defined
-  // yet becomes a value all the same, for the verifier to judge.
+  // The value a node reads; an empty name is an optional input left out. A name that is not defined
+  // yet becomes a value too, which the verifier checks.
   ValueId read(std::string_view name);
   // The value a node, input or initializer defines.
   ValueId define(std::string_view name);
@@ -60,7 +60,7 @@ class Scope {
   Scope* around_ = nullptr;  // where names of a subgraph are looked up next
   const FunctionCall* call_ = nullptr;
   std::string prefix_ = {};
-  std::pmr::monotonic_buffer_resource pool_ = {};  // names come and never go: one by one is slow
+  std::pmr::monotonic_buffer_resource pool_ = {};  // names are only ever added
   std::pmr::unordered_map<std::string_view, Name> names_{&pool_};
 };
 

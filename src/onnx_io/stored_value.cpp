@@ -72,7 +72,7 @@ StoredValue read_stored_value(const std::filesystem::path& path, const ValueType
     file->check_intact();
     return value;
   } catch (const Error& error) {
-    file->check_intact();  // says more than a complaint of the zeros found instead
+    file->check_intact();  // its error says more than one about the zeros read instead
     throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()));
   }
 }

@@ -12,7 +12,7 @@ namespace assay::onnx {
 
 namespace {
 
-// Where the numbers of a TensorProto stand: one of its typed fields, possibly in several pieces.
+// Where a TensorProto stores its numbers: in one of its typed fields, possibly in several pieces.
 struct TypedData {
   std::size_t pieces = 0;  // occurrences of the field
   std::size_t bytes = 0;   // of all of them, for fixed-width numbers
@@ -177,7 +177,7 @@ class TensorReader {
   }
 
  private:
-  // First of all, so that every complaint can name the tensor.
+  // Read first, so that every error can name the tensor.
   void find_name() {
     for (FieldReader field(message_, source_, "a tensor"); field.next();) {
       if (field.number() == tensor_field::kName) fields_.name = field.text();
@@ -245,7 +245,7 @@ class TensorReader {
     return Tensor(std::move(fields_.dims), std::move(texts));
   }
 
-  // Fixed-width numbers that stand in several pieces or one by one.
+  // Fixed-width numbers stored in several pieces or one at a time.
   Tensor gathered() {
     std::vector<std::byte> bytes(byte_size_);
     std::size_t filled = 0;

@@ -1,5 +1,5 @@
-// TensorProto to Tensor. Raw and packed little-endian payloads are viewed where they lie; only
-// what is encoded as varints is decoded, after it was counted.
+// TensorProto to Tensor. Raw and packed little-endian payloads are viewed in place; only varints
+// are decoded, after they have been counted.
 #pragma once
 
 #include <string_view>

@@ -17,7 +17,7 @@ Dim read_dim(std::string_view message, const Source& source) {
     if (field.number() == dim_field::kValue) {
       dim = field.integer() < 0 ? Dim() : Dim(field.integer());
     } else if (field.number() == dim_field::kSymbol) {
-      // Types are copied wherever a value is captured; a name of this length names nothing.
+      // Types are copied with every captured value; no real dimension has a name this long.
       constexpr std::size_t kLongestSymbol = 1024;
       if (field.text().size() > kLongestSymbol) {
         fail_bad_input("a dimension's name is {} bytes long", field.text().size());

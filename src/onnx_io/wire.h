@@ -1,4 +1,4 @@
-// Walks the fields of one protocol buffer message where it lies, copying nothing.
+// Walks the fields of one protocol buffer message in place, copying nothing.
 //
 // Every length is checked against the bytes that are there and every field against the wire type
 // it is read as; damage is an Error that says at which byte of the file.
@@ -31,7 +31,7 @@ class FieldReader {
   FieldReader(std::string_view message, const Source& source, const char* what)
       : at_(message.data()), end_(at_ + message.size()), source_(&source), what_(what) {}
 
-  bool next();  // goes to the next field; false after the last
+  bool next();  // advances to the next field; false after the last
   int number() const { return number_; }
   WireType wire_type() const { return wire_type_; }
 

@@ -67,7 +67,7 @@ Rope encode_model(const Graph& graph, ExternalPlan* external) {
   return model;
 }
 
-// Writes in pieces small enough that a request to stop is soon heard.
+// Writes in pieces small enough for a cancellation to take effect quickly.
 class Output {
  public:
   Output(std::filesystem::path path, std::uint64_t total, Progress* progress)
@@ -115,8 +115,8 @@ void write_alone(const Rope& model, const std::filesystem::path& path, Progress*
   file.commit();
 }
 
-// Both files are complete before either appears. The weights come first: a model must never stand
-// there without them.
+// Both files are complete before either appears. The weights come first: a model must never appear
+// without them.
 void write_with_weights(const Rope& model, const ExternalPlan& plan,
                         const std::filesystem::path& path, Progress* progress) {
   const auto weights_path = std::filesystem::path(path).replace_filename(plan.location());

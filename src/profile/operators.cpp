@@ -44,7 +44,7 @@ class Joining {
   NodeId joined(NodeId id) const {
     NodeId best;
     const Node& node = graph_.node(id);
-    for (const std::size_t position : overwritable_inputs(node)) {
+    for (const std::size_t position : memory::overwritable_inputs(node)) {
       if (!node.has_input(position)) continue;
       const NodeId maker = graph_.producer(node.inputs[position]);
       const bool is_later = !best.is_valid() || (maker.is_valid() && maker.number > best.number);

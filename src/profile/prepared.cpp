@@ -49,7 +49,7 @@ std::optional<Axis> batch_axis(const Graph& declared) {
     const auto& shape = declared.value(id).type.shape;
     if (!shape) continue;
     for (std::size_t axis = 0; axis < shape->rank(); ++axis) {
-      if ((*shape)[axis].is_symbol() && is_called_batch((*shape)[axis].symbol_name())) {
+      if ((*shape)[axis].is_symbol() && infer::is_called_batch((*shape)[axis].symbol_name())) {
         return Axis{id, axis};
       }
     }

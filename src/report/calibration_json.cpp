@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 std::string calibration_json(const Calibration& calibration) {
   JsonWriter json;
   json.field("schema", "assay.calibration/1");

@@ -5,6 +5,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 template <typename Numbers>

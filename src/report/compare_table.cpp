@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::string ratio_text(double b, double a) {

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace assay {
+namespace assay::report {
 
 std::string verdict_words(const Comparison& result) {
   const std::string sure = fmt::format("{:.3f} of A's time (95 % interval {:.3f} to {:.3f})",
@@ -20,4 +20,4 @@ std::string verdict_words(const Comparison& result) {
   return "too close or too noisy to call: B takes " + sure;
 }
 
-}  // namespace assay
+}  // namespace assay::report

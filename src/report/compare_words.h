@@ -5,8 +5,8 @@
 
 #include "assay/compare_report.h"
 
-namespace assay {
+namespace assay::report {
 
 std::string verdict_words(const Comparison& result);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr std::array<CountColumn, 8> kFigures = {{
@@ -49,7 +51,7 @@ void sort_by(std::vector<const LayerCost*>& layers, const std::string& key) {
 
 }  // namespace
 
-std::span<const CountColumn> figure_columns() {
+std::span<const CountColumn> report::figure_columns() {
   return kFigures;
 }
 
@@ -60,17 +62,18 @@ std::vector<std::string> count_columns() {
   return names;
 }
 
-double share_of(const LayerCost& layer, const CostTotals& totals) {
+double report::share_of(const LayerCost& layer, const CostTotals& totals) {
   if (totals.flops == 0) return 0.0;
   return static_cast<double>(layer.flops) / static_cast<double>(totals.flops);
 }
 
-std::string shape_text(const LayerCost& layer) {
+std::string report::shape_text(const LayerCost& layer) {
   return layer.output_shape ? layer.output_shape->to_string() : "?";
 }
 
-std::vector<const LayerCost*> chosen_layers(const CountResult& result,
-                                            const CountTableOptions& options, bool hide_free) {
+std::vector<const LayerCost*> report::chosen_layers(const CountResult& result,
+                                                    const CountTableOptions& options,
+                                                    bool hide_free) {
   std::vector<const LayerCost*> layers;
   for (const LayerCost& layer : result.cost.layers) {
     if (!hide_free || costs_something(layer)) layers.push_back(&layer);

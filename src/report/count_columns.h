@@ -8,7 +8,7 @@
 
 #include "assay/count_report.h"
 
-namespace assay {
+namespace assay::report {
 
 struct CountColumn {
   const char* name = "";
@@ -24,4 +24,4 @@ std::string shape_text(const LayerCost& layer);                     // "1x64x112
 std::vector<const LayerCost*> chosen_layers(const CountResult& result,
                                             const CountTableOptions& options, bool hide_free);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -7,6 +7,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::vector<std::string> count_header() {

@@ -4,6 +4,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 Json row_json(const LayerCost& layer, const CostTotals& totals) {

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // A table longer than this is shown by its most expensive layers unless all are asked for.

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -25,4 +25,4 @@ std::string csv_number(const std::optional<double>& value) {
   return value ? fmt::format("{:.6g}", *value) : "";
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-namespace assay {
+namespace assay::report {
 
 std::string csv_line(std::span<const std::string> cells);
 std::string csv_number(const std::optional<double>& value);  // six digits; empty for nothing
 
-}  // namespace assay
+}  // namespace assay::report

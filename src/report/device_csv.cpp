@@ -6,6 +6,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // A column of values, one of their kinds and one of their sources.

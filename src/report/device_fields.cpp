@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "report/figures.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::string peak_text(std::string_view precision, double gigaoperations) {
   return with_si_suffix(gigaoperations * 1e9) + (is_integer ? "OP/s" : "FLOP/s");
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -7,7 +7,7 @@
 
 #include "assay/device.h"
 
-namespace assay {
+namespace assay::report {
 
 constexpr std::string_view kDevicesSchema = "assay.devices/1";
 
@@ -33,4 +33,4 @@ PlausibleRange plausible_range(FigureUnit unit);
 std::string figure_text(FigureUnit unit, double value);                    // "4.00 GiB"
 std::string peak_text(std::string_view precision, double gigaoperations);  // "48.0 GFLOP/s"
 
-}  // namespace assay
+}  // namespace assay::report

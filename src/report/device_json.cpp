@@ -5,6 +5,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 Json derivation_json(const Derivation& derived) {

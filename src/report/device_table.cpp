@@ -12,6 +12,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // "5.56*": the mark of measured figures keeps its place where there is none, so that digits align.

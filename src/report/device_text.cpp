@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr std::size_t kLabel = 15;

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::report {
 
 std::string binary_text(std::int64_t bytes) {
   return with_binary_unit(static_cast<double>(bytes));
@@ -29,4 +29,4 @@ int decimals_for(double largest_ms) {
   return largest_ms >= 1000.0 ? 1 : largest_ms >= 100.0 ? 2 : largest_ms >= 1.0 ? 3 : 5;
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::report {
 
 constexpr std::size_t kTableWidth = 80;
 
@@ -20,4 +20,4 @@ std::string joules_text(double joules);  // "77.5 mJ", "2.31 J"
 // Decimals for a column of milliseconds whose largest entry this is.
 int decimals_for(double largest_ms);
 
-}  // namespace assay
+}  // namespace assay::report

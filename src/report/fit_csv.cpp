@@ -6,6 +6,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 std::string fit_csv(const FitReport& report) {
   const std::vector<std::string> header = {"id",
                                            "name",

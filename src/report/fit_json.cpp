@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 Json device_json(const DeviceFit& fit) {

@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::string time_text(const std::optional<double>& milliseconds) {

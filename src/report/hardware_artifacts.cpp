@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 using Figure = std::int64_t LayerEstimate::*;

@@ -2,7 +2,7 @@
 
 #include "report/csv.h"
 
-namespace assay {
+namespace assay::report {
 
 NamedFigures summary_figures(const HardwareSummary& summary) {
   return {
@@ -43,4 +43,4 @@ Json object_of(const NamedFigures& figures) {
   return json;
 }
 
-}  // namespace assay
+}  // namespace assay::report

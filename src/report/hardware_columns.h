@@ -8,7 +8,7 @@
 #include "assay/hardware_report.h"
 #include "report/json_parts.h"
 
-namespace assay {
+namespace assay::report {
 
 using NamedFigures = std::vector<std::pair<std::string, Json>>;
 
@@ -27,4 +27,4 @@ std::string csv_header(const NamedFigures& figures);
 std::string csv_row(const NamedFigures& figures);
 Json object_of(const NamedFigures& figures);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // The header comes from an empty record, so that it cannot fall out of step with the rows.

@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // The figures, and what a reader must know about them.

@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // Breaks a sentence between words; lines after the first are indented like its first word.

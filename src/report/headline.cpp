@@ -10,7 +10,7 @@
 #include "report/figures.h"
 #include "report/text_table.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::string labelled(std::string_view label, std::string_view text) {
          wrapped(without_control_characters(text), kLabelWidth);
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -6,7 +6,7 @@
 
 #include "assay/count.h"
 
-namespace assay {
+namespace assay::report {
 
 // The model's name, opset, hash and inputs.
 std::string headline(const ModelSummary& model);
@@ -17,4 +17,4 @@ std::string labelled(std::string_view label, std::string_view text);
 // Broken at spaces to fit the table's width, with a line end.
 std::string wrapped(std::string_view text, std::size_t indent = 0);
 
-}  // namespace assay
+}  // namespace assay::report

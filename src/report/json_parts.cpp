@@ -2,7 +2,7 @@
 
 #include "report/count_columns.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::string JsonWriter::finish() {
   return text_ + "}\n";
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -7,7 +7,7 @@
 
 #include "assay/count.h"
 
-namespace assay {
+namespace assay::report {
 
 using Json = nlohmann::ordered_json;
 
@@ -45,4 +45,4 @@ class JsonWriter {
   bool is_first_item_ = true;
 };
 
-}  // namespace assay
+}  // namespace assay::report

@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 Json topology_json(const Topology& topology) {

@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr std::size_t kWidth = 80;

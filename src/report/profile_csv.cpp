@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::vector<std::string> profile_header() {

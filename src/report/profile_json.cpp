@@ -7,7 +7,9 @@
 
 namespace assay {
 
-Json options_json(const Profile& profile) {
+using namespace assay::report;
+
+Json report::options_json(const Profile& profile) {
   return {{"engine", profile.program.engine},
           {"threads", profile.program.cpu.threads},
           {"pinned", profile.program.cpu.pin_threads},
@@ -16,7 +18,7 @@ Json options_json(const Profile& profile) {
           {"seed", profile.seed}};
 }
 
-Json start_up_json(const StartUp& start_up) {
+Json report::start_up_json(const StartUp& start_up) {
   return {{"read_ms", optional_json(start_up.read_ms)},
           {"infer_ms", start_up.infer_ms},
           {"compile_ms", start_up.compile_ms},
@@ -38,7 +40,7 @@ Json timing_warnings_json(const std::vector<TimingWarning>& warnings) {
 
 }  // namespace
 
-Json latency_json(const Measurement& measured) {
+Json report::latency_json(const Measurement& measured) {
   const LatencySummary& latency = measured.latency;
   Json json = {{"median_ms", latency.median_ms},
                {"mean_ms", latency.mean_ms},
@@ -79,7 +81,7 @@ Json memory_json(const ProfileMemory& memory) {
 
 }  // namespace
 
-Json machine_json(const std::optional<Roofline>& roofline) {
+Json report::machine_json(const std::optional<Roofline>& roofline) {
   if (!roofline) return nullptr;
   Json levels = Json::array();
   for (const MemoryRoof& roof : roofline->levels) {
@@ -144,7 +146,7 @@ Json energy_json(const EnergyEstimate& energy) {
 
 }  // namespace
 
-Json step_json(const ProfileStep& step) {
+Json report::step_json(const ProfileStep& step) {
   Json json = {{"name", step.info.name},
                {"op", step.info.op},
                {"layers", step.layer_names},
@@ -163,7 +165,7 @@ Json step_json(const ProfileStep& step) {
   return json;
 }
 
-Json fell_back_json(const std::vector<ProfileStep>& steps) {
+Json report::fell_back_json(const std::vector<ProfileStep>& steps) {
   Json list = Json::array();
   for (const ProfileStep& step : steps) {
     if (step.info.fell_back.empty()) continue;

@@ -4,7 +4,7 @@
 #include "assay/profile.h"
 #include "report/json_parts.h"
 
-namespace assay {
+namespace assay::report {
 
 Json options_json(const Profile& profile);
 Json start_up_json(const StartUp& start_up);
@@ -13,4 +13,4 @@ Json machine_json(const std::optional<Roofline>& roofline);
 Json step_json(const ProfileStep& step);
 Json fell_back_json(const std::vector<ProfileStep>& steps);
 
-}  // namespace assay
+}  // namespace assay::report

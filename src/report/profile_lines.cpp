@@ -9,7 +9,7 @@
 #include "report/figures.h"
 #include "report/headline.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -106,4 +106,4 @@ std::string fell_back_text(const Profile& profile) {
   return wrapped("Fell back to the plain reference kernel: " + join(parts, ", ") + ".");
 }
 
-}  // namespace assay
+}  // namespace assay::report

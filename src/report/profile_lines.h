@@ -5,7 +5,7 @@
 
 #include "assay/profile.h"
 
-namespace assay {
+namespace assay::report {
 
 std::string setting_text(const Profile& profile);
 std::string latency_text(const Measurement& measured);
@@ -16,4 +16,4 @@ std::string start_up_text(const StartUp& start_up);
 std::string ceiling_text(const Profile& profile);
 std::string fell_back_text(const Profile& profile);
 
-}  // namespace assay
+}  // namespace assay::report

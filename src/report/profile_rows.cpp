@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::string fused_text(const ProfileLayer& layer) {
@@ -180,8 +182,9 @@ void check_profile_column(const std::string& name) {
              near ? fmt::format(", did you mean '{}'?", *near) : "", join(names, ", "));
 }
 
-std::vector<ProfileRow> profile_rows(const Profile& profile, const ProfileReportOptions& options,
-                                     ProfileRow* hidden) {
+std::vector<ProfileRow> report::profile_rows(const Profile& profile,
+                                             const ProfileReportOptions& options,
+                                             ProfileRow* hidden) {
   std::vector<ProfileRow> rows = options.group_by == GroupBy::Steps ? rows_by_step(profile)
                                  : options.group_by == GroupBy::Ops ? rows_by_op(profile)
                                                                     : rows_by_layer(profile);

@@ -7,7 +7,7 @@
 
 #include "assay/profile_report.h"
 
-namespace assay {
+namespace assay::report {
 
 struct ProfileRow {
   LayerCost cost = {};  // a step's: the work it executes and the bytes it moves
@@ -24,4 +24,4 @@ struct ProfileRow {
 std::vector<ProfileRow> profile_rows(const Profile& profile, const ProfileReportOptions& options,
                                      ProfileRow* hidden = nullptr);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr std::size_t kRowsShown = 15;

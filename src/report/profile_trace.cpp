@@ -6,6 +6,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr int kProcess = 1;

@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 Json output_json(const RunReport& report, std::size_t i) {

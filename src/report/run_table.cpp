@@ -7,6 +7,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::string number(const std::optional<double>& value) {

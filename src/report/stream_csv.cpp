@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::string optional_number(const std::optional<double>& value) {

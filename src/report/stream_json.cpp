@@ -4,6 +4,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 Json operator_json(const OperatorProfile& row) {

@@ -6,7 +6,7 @@
 
 #include "assay/stream.h"
 
-namespace assay {
+namespace assay::report {
 
 inline std::array<std::pair<const char*, double>, 6> total_figures(const StreamTotals& totals) {
   return {{{"latency_ms", totals.latency_ms},
@@ -17,4 +17,4 @@ inline std::array<std::pair<const char*, double>, 6> total_figures(const StreamT
            {"overhead_ms", totals.overhead_ms}}};
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -111,4 +111,4 @@ std::string TextTable::render(std::size_t width) const {
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::report {
 
 struct TextColumn {
   std::string title;
@@ -33,4 +33,4 @@ std::size_t display_width(std::string_view text);                 // in characte
 std::string shortened(std::string_view text, std::size_t width);  // "layer3.…conv2"
 std::string cut_off(std::string_view text, std::size_t width);    // "BatchNormali…"; width ≥ 1
 
-}  // namespace assay
+}  // namespace assay::report

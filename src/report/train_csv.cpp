@@ -7,6 +7,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 std::string train_csv(const TrainReport& report) {
   std::vector<std::string> header = {"epoch"};
   for (const auto& [key, value] : epoch_figures({})) header.emplace_back(key);

@@ -3,6 +3,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 Json text_or_null(const std::string& text) {

@@ -2,6 +2,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::optional<double> figure(const std::optional<Accuracy>& accuracy, double Accuracy::*member) {
@@ -22,7 +24,7 @@ TrainedOn trained_on(const Dataset& training, const Dataset* validation) {
   return data;
 }
 
-Judgement final_judgement(const TrainReport& report) {
+Judgement report::final_judgement(const TrainReport& report) {
   if (report.evaluation) return {report.evaluation->accuracy, report.evaluation->loss};
   for (const EpochResult& epoch : report.result.epochs) {
     const bool is_models = epoch.epoch == report.result.model_epoch;
@@ -31,7 +33,7 @@ Judgement final_judgement(const TrainReport& report) {
   return {};
 }
 
-std::array<std::pair<const char*, std::optional<double>>, 9> epoch_figures(
+std::array<std::pair<const char*, std::optional<double>>, 9> report::epoch_figures(
     const EpochResult& epoch) {
   const auto& judged = epoch.validation_accuracy;
   return {{{"loss", epoch.loss},

@@ -7,7 +7,7 @@
 
 #include "assay/train_report.h"
 
-namespace assay {
+namespace assay::report {
 
 // Of the model that came out, on the validation data; nothing where it was not judged.
 struct Judgement {
@@ -20,4 +20,4 @@ Judgement final_judgement(const TrainReport& report);
 std::array<std::pair<const char*, std::optional<double>>, 9> epoch_figures(
     const EpochResult& epoch);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // Wider matrices are for programs.

@@ -5,6 +5,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 // The keys of `profile_backward_pass`.

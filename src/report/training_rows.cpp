@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -46,4 +46,4 @@ std::vector<TrainingLayer> training_rows(const TrainingProfile& profile, std::si
   return rows;
 }
 
-}  // namespace assay
+}  // namespace assay::report

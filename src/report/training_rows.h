@@ -3,7 +3,7 @@
 
 #include "assay/training_profile_report.h"
 
-namespace assay {
+namespace assay::report {
 
 // The slowest `top` (all where it is 0) in execution order or, in tables, the slowest first. What
 // was left out is summed up in `hidden`.
@@ -14,4 +14,4 @@ double time_of(const TrainingLayer& layer);  // all phases together
 
 std::string words_of(MemoryUse use);  // "kept activations"
 
-}  // namespace assay
+}  // namespace assay::report

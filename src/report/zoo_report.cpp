@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 std::string parameters_text(const ZooEntry& entry) {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace assay {
+namespace assay::store {
 
 std::string device_catalogue_text();
 
-}  // namespace assay
+}  // namespace assay::store

@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::store;
+
 namespace {
 
 std::string text_in(const std::filesystem::path& path) {
@@ -19,7 +21,7 @@ std::string text_in(const std::filesystem::path& path) {
   return text;
 }
 
-bool is_machine(const Json& root) {
+bool is_machine(const report::Json& root) {
   constexpr std::string_view kMachines = "assay.machine/";
   const bool has_schema =
       root.is_object() && root.contains("schema") && root.at("schema").is_string();

@@ -5,24 +5,24 @@
 
 #include "base/fail.h"
 
-namespace assay {
+namespace assay::store {
 
 namespace {
 
-bool is_rate(const Json& value) {
+bool is_rate(const report::Json& value) {
   return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() > 0;
 }
 
 }  // namespace
 
-const Json& JsonReader::at(const char* path) const {
-  const Json::json_pointer pointer(std::string("/") + path);
+const report::Json& JsonReader::at(const char* path) const {
+  const report::Json::json_pointer pointer(std::string("/") + path);
   if (!root_.contains(pointer)) fail_bad_input("{}: '{}' is missing", file_, path);
   return root_.at(pointer);
 }
 
 std::string JsonReader::text(const char* path) const {
-  const Json& value = at(path);
+  const report::Json& value = at(path);
   if (!value.is_string()) refuse(path, "text");
   return value.get<std::string>();
 }
@@ -33,7 +33,7 @@ std::optional<std::string> JsonReader::text_or_null(const char* path) const {
 
 std::vector<std::string> JsonReader::texts(const char* path) const {
   std::vector<std::string> found;
-  for (const Json& item : list(path)) {
+  for (const report::Json& item : list(path)) {
     if (!item.is_string()) refuse(path, "a list of texts");
     found.push_back(item.get<std::string>());
   }
@@ -48,13 +48,13 @@ void JsonReader::check_schema(std::string_view beginning, std::string_view what,
 }
 
 bool JsonReader::flag(const char* path) const {
-  const Json& value = at(path);
+  const report::Json& value = at(path);
   if (!value.is_boolean()) refuse(path, "true or false");
   return value.get<bool>();
 }
 
 std::int64_t JsonReader::count(const char* path) const {
-  const Json& value = at(path);
+  const report::Json& value = at(path);
   if (!value.is_number_integer() || value.get<std::int64_t>() < 0) refuse(path, "a whole number");
   return value.get<std::int64_t>();
 }
@@ -65,7 +65,7 @@ int JsonReader::small_count(const char* path) const {
 
 std::vector<int> JsonReader::small_counts(const char* path) const {
   std::vector<int> numbers;
-  for (const Json& item : list(path)) {
+  for (const report::Json& item : list(path)) {
     const bool is_count = item.is_number_integer() && item.get<std::int64_t>() >= 0;
     if (!is_count) refuse(path, "a list of whole numbers");
     numbers.push_back(
@@ -89,15 +89,15 @@ double JsonReader::at_least_zero(const char* path) const {
 }
 
 double JsonReader::rate(const char* path) const {
-  const Json& value = at(path);
+  const report::Json& value = at(path);
   if (!is_rate(value)) refuse(path, "a number above 0");
   return value.get<double>();
 }
 
 std::vector<double> JsonReader::rates(const char* path) const {
-  const Json& value = list(path);
+  const report::Json& value = list(path);
   std::vector<double> numbers;
-  for (const Json& item : value) {
+  for (const report::Json& item : value) {
     if (!is_rate(item)) refuse(path, "a list of numbers above 0");
     numbers.push_back(item.get<double>());
   }
@@ -105,8 +105,8 @@ std::vector<double> JsonReader::rates(const char* path) const {
   return numbers;
 }
 
-const Json& JsonReader::list(const char* path) const {
-  const Json& value = at(path);
+const report::Json& JsonReader::list(const char* path) const {
+  const report::Json& value = at(path);
   if (!value.is_array()) refuse(path, "a list");
   return value;
 }
@@ -115,12 +115,12 @@ void JsonReader::refuse(const char* path, const char* wanted) const {
   fail_bad_input("{}: '{}' is not {}", file_, path, wanted);
 }
 
-Json parsed_json(std::string_view text, const std::string& file, std::string_view command) {
-  Json root = Json::parse(text, nullptr, false);
+report::Json parsed_json(std::string_view text, const std::string& file, std::string_view command) {
+  report::Json root = report::Json::parse(text, nullptr, false);
   if (root.is_discarded() || !root.is_object()) {
     fail_bad_input("{}: is not the JSON that '{}' prints", file, command);
   }
   return root;
 }
 
-}  // namespace assay
+}  // namespace assay::store

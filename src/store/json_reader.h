@@ -10,15 +10,15 @@
 
 #include "report/json_parts.h"
 
-namespace assay {
+namespace assay::store {
 
 class JsonReader {
  public:
   // Both must outlive the reader. `file` is how messages call it.
-  JsonReader(const Json& root, const std::string& file) : root_(root), file_(file) {}
+  JsonReader(const report::Json& root, const std::string& file) : root_(root), file_(file) {}
 
   // A path of keys: "latency/median_ms".
-  const Json& at(const char* path) const;
+  const report::Json& at(const char* path) const;
   std::string text(const char* path) const;
   std::optional<std::string> text_or_null(const char* path) const;
   std::vector<std::string> texts(const char* path) const;
@@ -37,18 +37,18 @@ class JsonReader {
   // Each is an object, read by `read(JsonReader)`.
   template <typename Read>
   void each(const char* path, Read read) const {
-    for (const Json& item : list(path)) read(JsonReader(item, file_));
+    for (const report::Json& item : list(path)) read(JsonReader(item, file_));
   }
   [[noreturn]] void refuse(const char* path, const char* wanted) const;
 
  private:
-  const Json& list(const char* path) const;
+  const report::Json& list(const char* path) const;
 
-  const Json& root_;
+  const report::Json& root_;
   const std::string& file_;
 };
 
 // The object in `text`; otherwise an Error says that it is not what `command` prints.
-Json parsed_json(std::string_view text, const std::string& file, std::string_view command);
+report::Json parsed_json(std::string_view text, const std::string& file, std::string_view command);
 
-}  // namespace assay
+}  // namespace assay::store

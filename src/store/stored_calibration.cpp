@@ -4,13 +4,15 @@
 
 namespace assay {
 
+using namespace assay::store;
+
 namespace {
 
 constexpr std::string_view kCalibrationSchema = "assay.calibration/1";
 constexpr std::string_view kCalibrationCommand = "assay fit";
 
 double amount(const JsonReader& reader, const char* path) {
-  const Json& value = reader.at(path);
+  const report::Json& value = reader.at(path);
   if (!value.is_number() || value.get<double>() < 0) reader.refuse(path, "a number from 0 on");
   return value.get<double>();
 }
@@ -18,7 +20,7 @@ double amount(const JsonReader& reader, const char* path) {
 }  // namespace
 
 Calibration parse_calibration_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, kCalibrationCommand);
+  const report::Json root = parsed_json(text, described_as, kCalibrationCommand);
   const JsonReader reader(root, described_as);
   reader.check_schema(kCalibrationSchema, "calibration", kCalibrationCommand);
   Calibration calibration{.measured_at = reader.text("measured_at"),

@@ -11,22 +11,24 @@
 
 namespace assay {
 
+using namespace assay::store;
+
 namespace {
 
 constexpr std::size_t kMostCaches = 100;
 constexpr std::size_t kMostDevices = 1000;
 
-void read_peaks(const Json& json, const std::string& where, Device& device) {
+void read_peaks(const report::Json& json, const std::string& where, Device& device) {
   const auto known = device_precisions();
   check_object(json, where, {known.begin(), known.end()});
   for (const auto& item : json.items()) {
-    Figures figures = figures_of(item.value(), FigureUnit::Rate, where + "/" + item.key());
+    Figures figures = figures_of(item.value(), report::FigureUnit::Rate, where + "/" + item.key());
     device.peaks.erase(item.key());
     if (!figures.empty()) device.peaks[item.key()] = std::move(figures);
   }
 }
 
-DeviceCache cache_of(const Json& json, const std::string& where) {
+DeviceCache cache_of(const report::Json& json, const std::string& where) {
   check_object(json, where, {"level", "shared_by", "bytes", "bandwidth_gbps"});
   const JsonReader reader(json, where);
   DeviceCache cache{.level = reader.small_count("level")};
@@ -35,19 +37,19 @@ DeviceCache cache_of(const Json& json, const std::string& where) {
     cache.shared_by = reader.small_count("shared_by");
     if (*cache.shared_by < 1) fail_bad_input("{}: 'shared_by' is not 1 or more", where);
   }
-  cache.bytes = figures_of(reader.at("bytes"), FigureUnit::Bytes, where + "/bytes");
+  cache.bytes = figures_of(reader.at("bytes"), report::FigureUnit::Bytes, where + "/bytes");
   if (json.contains("bandwidth_gbps")) {
-    cache.bandwidth_gbps =
-        figures_of(json.at("bandwidth_gbps"), FigureUnit::Bandwidth, where + "/bandwidth_gbps");
+    cache.bandwidth_gbps = figures_of(json.at("bandwidth_gbps"), report::FigureUnit::Bandwidth,
+                                      where + "/bandwidth_gbps");
   }
   return cache;
 }
 
-std::vector<DeviceCache> caches_of(const Json& json, const std::string& where) {
+std::vector<DeviceCache> caches_of(const report::Json& json, const std::string& where) {
   if (!json.is_array()) fail_bad_input("{}: is not a list", where);
   if (json.size() > kMostCaches) fail_bad_input("{}: has too many levels", where);
   std::vector<DeviceCache> caches;
-  for (const Json& item : json) {
+  for (const report::Json& item : json) {
     caches.push_back(cache_of(item, fmt::format("{}[{}]", where, caches.size())));
   }
   std::ranges::stable_sort(caches, {}, &DeviceCache::level);
@@ -65,11 +67,11 @@ DeviceKind kind_of(const JsonReader& reader, const std::string& where) {
 
 std::vector<std::string> device_keys() {
   std::vector<std::string> keys = {"id", "name", "kind", "description", "like", "peaks", "caches"};
-  for (const DeviceField& field : device_fields()) keys.push_back(field.key);
+  for (const report::DeviceField& field : report::device_fields()) keys.push_back(field.key);
   return keys;
 }
 
-std::string id_of(const Json& json, const std::string& where) {
+std::string id_of(const report::Json& json, const std::string& where) {
   const JsonReader reader(json, where);
   std::string id = text_of_field(reader, "id", where);
   const std::string proper = device_id(id);
@@ -79,8 +81,8 @@ std::string id_of(const Json& json, const std::string& where) {
 }
 
 // What an entry begins with: nothing, or all that another device has.
-Device foundation(const Json& json, const std::string& where, std::span<const Device> earlier,
-                  std::span<const Device> known) {
+Device foundation(const report::Json& json, const std::string& where,
+                  std::span<const Device> earlier, std::span<const Device> known) {
   if (!json.contains("like")) return {};
   const std::string id = JsonReader(json, where).text("like");
   const auto found = std::ranges::find(earlier, id, &Device::id);
@@ -94,8 +96,8 @@ Device foundation(const Json& json, const std::string& where, std::span<const De
   }
 }
 
-void read_figures(const Json& json, const std::string& where, Device& device) {
-  for (const DeviceField& field : device_fields()) {
+void read_figures(const report::Json& json, const std::string& where, Device& device) {
+  for (const report::DeviceField& field : report::device_fields()) {
     if (!json.contains(field.key)) continue;
     device.*field.figures = figures_of(json.at(field.key), field.unit, where + ": " + field.key);
   }
@@ -103,7 +105,7 @@ void read_figures(const Json& json, const std::string& where, Device& device) {
   if (json.contains("caches")) device.caches = caches_of(json.at("caches"), where + ": caches");
 }
 
-Device device_of(const Json& json, const std::string& where, Device device) {
+Device device_of(const report::Json& json, const std::string& where, Device device) {
   const JsonReader reader(json, where);
   const bool is_new = device.id.empty();
   device.id = id_of(json, where);
@@ -116,17 +118,17 @@ Device device_of(const Json& json, const std::string& where, Device device) {
   return device;
 }
 
-std::string place_of(const Json& json, const std::string& file, std::size_t index) {
+std::string place_of(const report::Json& json, const std::string& file, std::size_t index) {
   const bool has_id = json.is_object() && json.contains("id") && json.at("id").is_string();
   if (!has_id) return fmt::format("{}: devices[{}]", file, index);
   return fmt::format("{}: device '{}'", file, json.at("id").get<std::string>().substr(0, 100));
 }
 
-const Json& list_of(const Json& root, const std::string& file) {
+const report::Json& list_of(const report::Json& root, const std::string& file) {
   check_object(root, file, {"schema", "devices", "warnings"});
   const JsonReader reader(root, file);
-  reader.check_schema(kDevicesSchema, "list of devices", "assay devices --json");
-  const Json& list = reader.at("devices");
+  reader.check_schema(report::kDevicesSchema, "list of devices", "assay devices --json");
+  const report::Json& list = reader.at("devices");
   if (!list.is_array()) fail_bad_input("{}: 'devices' is not a list", file);
   if (list.empty()) fail_bad_input("{}: 'devices' is empty", file);
   if (list.size() > kMostDevices) {
@@ -140,9 +142,9 @@ const Json& list_of(const Json& root, const std::string& file) {
 
 std::vector<Device> parse_devices_json(std::string_view text, const std::string& described_as,
                                        std::span<const Device> known) {
-  const Json root = strict_json(text, described_as);
+  const report::Json root = strict_json(text, described_as);
   std::vector<Device> devices;
-  for (const Json& json : list_of(root, described_as)) {
+  for (const report::Json& json : list_of(root, described_as)) {
     const std::string where = place_of(json, described_as, devices.size());
     check_object(json, where, device_keys());
     Device device = device_of(json, where, foundation(json, where, devices, known));

@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::store {
 
 namespace {
 
@@ -21,8 +21,8 @@ FigureProvenance provenance_of(const JsonReader& reader, const std::string& wher
   fail_bad_input("{}: 'kind' is '{}'; it must be theoretical or measured", where, word);
 }
 
-void check_plausible(double value, FigureUnit unit, const std::string& where) {
-  const PlausibleRange range = plausible_range(unit);
+void check_plausible(double value, report::FigureUnit unit, const std::string& where) {
+  const report::PlausibleRange range = report::plausible_range(unit);
   if (range.is_whole && value != std::floor(value)) {
     fail_bad_input("{}: 'value' is {}, not a whole number", where, value);
   }
@@ -32,16 +32,17 @@ void check_plausible(double value, FigureUnit unit, const std::string& where) {
   }
 }
 
-Derivation derivation_of(const Json& json, FigureUnit unit, const std::string& where) {
+Derivation derivation_of(const report::Json& json, report::FigureUnit unit,
+                         const std::string& where) {
   const JsonReader reader(json, where);
-  if (unit == FigureUnit::Rate) {
+  if (unit == report::FigureUnit::Rate) {
     check_object(json, where, {"cores", "ghz", "flops_per_cycle"});
     return {.kind = Derivation::Kind::Compute,
             .units = reader.rate("cores"),
             .ghz = reader.rate("ghz"),
             .per_cycle = reader.rate("flops_per_cycle")};
   }
-  if (unit == FigureUnit::Bandwidth) {
+  if (unit == report::FigureUnit::Bandwidth) {
     check_object(json, where, {"bus_bits", "gigatransfers"});
     return {.kind = Derivation::Kind::Bus,
             .units = reader.rate("bus_bits"),
@@ -59,7 +60,7 @@ void check_derivation(const Figure& figure, const std::string& where) {
                  derived);
 }
 
-Figure figure_of(const Json& json, FigureUnit unit, const std::string& where) {
+Figure figure_of(const report::Json& json, report::FigureUnit unit, const std::string& where) {
   check_object(json, where, {"value", "source", "kind", "note", "derived"});
   const JsonReader reader(json, where);
   Figure figure{.value = reader.rate("value"),
@@ -76,7 +77,7 @@ Figure figure_of(const Json& json, FigureUnit unit, const std::string& where) {
 
 }  // namespace
 
-void check_object(const Json& value, const std::string& where,
+void check_object(const report::Json& value, const std::string& where,
                   const std::vector<std::string>& known) {
   if (!value.is_object()) fail_bad_input("{}: is not an object", where);
   for (const auto& item : value.items()) {
@@ -100,7 +101,7 @@ std::string text_of_field(const JsonReader& reader, const char* key, const std::
   return text;
 }
 
-Figures figures_of(const Json& json, FigureUnit unit, const std::string& where) {
+Figures figures_of(const report::Json& json, report::FigureUnit unit, const std::string& where) {
   if (json.is_null()) return {};
   if (!json.is_array()) return {figure_of(json, unit, where)};
   if (json.empty()) fail_bad_input("{}: the list is empty; null says that it is not known", where);
@@ -108,10 +109,10 @@ Figures figures_of(const Json& json, FigureUnit unit, const std::string& where) 
     fail_bad_input("{}: has more than {} alternatives", where, kMostAlternatives);
   }
   Figures figures;
-  for (const Json& item : json) {
+  for (const report::Json& item : json) {
     figures.push_back(figure_of(item, unit, fmt::format("{}[{}]", where, figures.size())));
   }
   return figures;
 }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -4,6 +4,8 @@
 
 namespace assay {
 
+using namespace assay::store;
+
 namespace {
 
 constexpr std::string_view kMachineSchema = "assay.machine/1";
@@ -98,7 +100,7 @@ Ceilings ceilings_of(const JsonReader& reader) {
 }  // namespace
 
 Machine parse_machine_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, kMachineCommand);
+  const report::Json root = parsed_json(text, described_as, kMachineCommand);
   const JsonReader reader(root, described_as);
   reader.check_schema(kMachineSchema, "machine", kMachineCommand);
   return {.measured_at = reader.text("measured_at"),

@@ -5,6 +5,8 @@
 
 namespace assay {
 
+using namespace assay::store;
+
 namespace {
 
 constexpr std::string_view kProfileSchema = "assay.profile/";
@@ -13,7 +15,7 @@ constexpr std::string_view kProfileCommand = "assay profile --json";
 }  // namespace
 
 StoredProfile parse_profile_json(std::string_view text, const std::string& described_as) {
-  const Json root = parsed_json(text, described_as, kProfileCommand);
+  const report::Json root = parsed_json(text, described_as, kProfileCommand);
   const JsonReader reader(root, described_as);
   reader.check_schema(kProfileSchema, "profile", kProfileCommand);
   StoredProfile stored;

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::store {
 
 namespace {
 
@@ -18,13 +18,13 @@ class Supervisor {
  public:
   explicit Supervisor(const std::string& file) : file_(file) {}
 
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+  bool operator()(int depth, report::Json::parse_event_t event, const report::Json& parsed) {
     if (depth > kDeepest) {
       fail_bad_input("{}: lists and objects are nested more than {} deep", file_, kDeepest);
     }
-    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys_.pop_back();
-    if (event == Json::parse_event_t::key) note_key(parsed.get<std::string>());
+    if (event == report::Json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == report::Json::parse_event_t::object_end) keys_.pop_back();
+    if (event == report::Json::parse_event_t::key) note_key(parsed.get<std::string>());
     return true;
   }
 
@@ -47,7 +47,7 @@ std::string place(std::string_view text, std::size_t byte) {
 }
 
 [[noreturn]] void fail_parsing(std::string_view text, const std::string& file,
-                               const Json::parse_error& error) {
+                               const report::Json::parse_error& error) {
   const bool is_encoding = std::string_view(error.what()).find("UTF-8") != std::string_view::npos;
   fail_bad_input("{}: {}: this is not {}", file, place(text, error.byte),
                  is_encoding ? "UTF-8 text" : "JSON");
@@ -55,7 +55,7 @@ std::string place(std::string_view text, std::size_t byte) {
 
 }  // namespace
 
-Json strict_json(std::string_view text, const std::string& file) {
+report::Json strict_json(std::string_view text, const std::string& file) {
   if (text.empty()) fail_bad_input("{}: is empty", file);
   if (text.size() > kLargestStrictJson) {
     fail_bad_input("{}: has {}, more than the {} that are read", file,
@@ -63,12 +63,12 @@ Json strict_json(std::string_view text, const std::string& file) {
                    with_binary_unit(static_cast<double>(kLargestStrictJson)));
   }
   try {
-    return Json::parse(text, Supervisor(file));
-  } catch (const Json::parse_error& error) {
+    return report::Json::parse(text, Supervisor(file));
+  } catch (const report::Json::parse_error& error) {
     fail_parsing(text, file, error);
-  } catch (const Json::out_of_range&) {
+  } catch (const report::Json::out_of_range&) {
     fail_bad_input("{}: holds a number that is too large for any use", file);
   }
 }
 
-}  // namespace assay
+}  // namespace assay::store

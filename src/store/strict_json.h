@@ -7,10 +7,10 @@
 
 #include "report/json_parts.h"
 
-namespace assay {
+namespace assay::store {
 
 constexpr std::size_t kLargestStrictJson = std::size_t{4} << 20;  // bytes
 
-Json strict_json(std::string_view text, const std::string& file);
+report::Json strict_json(std::string_view text, const std::string& file);
 
-}  // namespace assay
+}  // namespace assay::store

@@ -74,7 +74,8 @@ Accuracy accuracy_of(std::int64_t correct, std::int64_t total) {
 Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOptions& options,
                     Progress* progress) {
   const std::int64_t batch_size = loader.batch(0).labels.elements();
-  BoundModel bound = bind_to_data(in_inference_mode(model), loader.dataset(), batch_size);
+  BoundModel bound =
+      bind_to_data(transform::in_inference_mode(model), loader.dataset(), batch_size);
   Judge judge(bound, loader.dataset(), options);
   const auto program = compile(std::move(bound.model), options.program, progress);
   for (std::int64_t i = 0; i < loader.batches(); ++i) {

@@ -72,7 +72,7 @@ class Trainer {
  public:
   Trainer(const Graph& graph, const Dataset& training, const Dataset* validation,
           const TrainOptions& options, TrainProgress& progress)
-      : graph_(in_inference_mode(graph)),
+      : graph_(transform::in_inference_mode(graph)),
         options_(options),
         progress_(progress),
         loader_(training, {.batch_size = options.batch_size,

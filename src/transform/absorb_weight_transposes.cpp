@@ -1,8 +1,8 @@
 // A product with a transposed weight reads the weight as it is stored: MatMul(x, Transpose(W))
-// becomes a FusedMatMul with transB, and no turned copy of W is ever made.
+// becomes a FusedMatMul with transB, and no transposed copy of W is ever made.
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -35,4 +35,4 @@ void absorb_weight_transposes(GraphEdit& edit) {
   drop_unread_nodes(edit);
 }
 
-}  // namespace assay
+}  // namespace assay::transform

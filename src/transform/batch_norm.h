@@ -7,7 +7,7 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::transform {
 
 struct ChannelAffine {  // y = scale·x + shift
   std::vector<float> scale;
@@ -18,4 +18,4 @@ struct ChannelAffine {  // y = scale·x + shift
 std::optional<ChannelAffine> batch_norm_affine(
     const Node& norm, const std::function<const Tensor*(ValueId)>& constant);
 
-}  // namespace assay
+}  // namespace assay::transform

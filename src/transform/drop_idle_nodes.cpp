@@ -1,8 +1,8 @@
-// Removes nodes that hand their input on unchanged: Identity, Dropout at inference, a Cast to the
+// Removes nodes that pass their input on unchanged: Identity, Dropout at inference, a Cast to the
 // type a value has, a Reshape to the shape it has.
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -51,4 +51,4 @@ void drop_idle_nodes(GraphEdit& edit) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

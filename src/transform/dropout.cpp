@@ -6,7 +6,7 @@
 #include "graph/seeded.h"
 #include "transform/reads.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -52,8 +52,8 @@ void turn_dropouts_on(Graph& graph, ValueId step, std::uint64_t seed) {
     const float ratio = ratio_of(graph, NodeId{i});
     if (ratio <= 0) continue;
     check_mask(graph, NodeId{i}, is_read);
-    turn_on(graph, NodeId{i}, step, ratio, mixed_bits(mixed_bits(seed) + i));
+    turn_on(graph, NodeId{i}, step, ratio, graph::mixed_bits(graph::mixed_bits(seed) + i));
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -5,11 +5,11 @@
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::transform {
 
 // Replaces every Dropout of the graph that has a ratio above 0 by assay's own, which drops other
 // elements in every step. `step` is a value of one int64 number; each op gets a seed of its own
 // from `seed`. A ratio that is not a constant is refused.
 void turn_dropouts_on(Graph& graph, ValueId step, std::uint64_t seed);
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::transform {
 
 GraphEdit::GraphEdit(Inferred model)
     : model_(std::move(model)),
@@ -138,4 +138,4 @@ Rewritten GraphEdit::finish() && {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

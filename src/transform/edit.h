@@ -9,7 +9,7 @@
 
 #include "assay/infer.h"
 
-namespace assay {
+namespace assay::transform {
 
 struct Rewritten {
   Inferred model;
@@ -34,7 +34,7 @@ class GraphEdit {
   const Tensor* constant(ValueId id) const;
   // A constant of one element, as a number.
   std::optional<double> number(ValueId id) const;
-  // How many nodes read the value; being an output or captured by a subgraph is one reader more.
+  // How many nodes read the value; being an output or captured by a subgraph counts as one more.
   std::size_t readers(ValueId id) const;
   // The one node that reads the value; invalid if there are more, or other readers.
   NodeId only_reader(ValueId id) const;
@@ -63,4 +63,4 @@ class GraphEdit {
   std::vector<std::vector<NodeId>> origins_;  // by node
 };
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -7,7 +7,7 @@
 #include "transform/batch_norm.h"
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -100,4 +100,4 @@ void fold_batch_norms(GraphEdit& edit) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -6,7 +6,7 @@
 #include "kernels/kernel.h"
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -26,7 +26,8 @@ bool has_modest_outputs(const GraphEdit& edit, const Node& node) {
 }
 
 bool is_foldable(const GraphEdit& edit, const Node& node) {
-  if (!has_kernel(node) || is_random(node) || holds_subgraph(node)) return false;
+  if (!kernels::has_kernel(node) || graph::is_random(node) || graph::holds_subgraph(node))
+    return false;
   const auto is_constant = [&](ValueId id) {
     return !id.is_valid() || edit.constant(id) != nullptr;
   };
@@ -44,7 +45,7 @@ void fold(GraphEdit& edit, NodeId id) {
   for (const ValueId input : node.inputs) {
     inputs.push_back(input.is_valid() ? *edit.constant(input) : Tensor());
   }
-  const auto results = evaluate(node, inputs, edit.graph().opset(node.domain));
+  const auto results = kernels::evaluate(node, inputs, edit.graph().opset(node.domain));
   for (std::size_t i = 0; i < results.size() && i < node.outputs.size(); ++i) {
     if (node.has_output(i)) edit.set_constant(node.outputs[i], results[i]);
   }
@@ -60,8 +61,8 @@ void fold_constants(GraphEdit& edit) {
       if (!is_foldable(edit, edit.node(id))) continue;
       fold(edit, id);
     }
-    if (!holds_subgraph(edit.node(id)) && is_known(edit, edit.node(id))) edit.remove(id);
+    if (!graph::holds_subgraph(edit.node(id)) && is_known(edit, edit.node(id))) edit.remove(id);
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

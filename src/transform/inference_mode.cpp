@@ -5,7 +5,7 @@
 #include "graph/node_kinds.h"
 #include "transform/reads.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -14,7 +14,7 @@ class Switch {
   explicit Switch(const Graph& graph) : graph_(graph), is_read_(read_values(graph)) {}
 
   Node off(Node node) const {
-    if (node.is("BatchNormalization") && is_training_batch_norm(node, graph_.opset())) {
+    if (node.is("BatchNormalization") && graph::is_training_batch_norm(node, graph_.opset())) {
       return norm_off(std::move(node));
     }
     // Ratio and mode are inputs since opset 12; the ratio stays for whoever trains it again.
@@ -48,4 +48,4 @@ Graph in_inference_mode(const Graph& graph) {
   return made;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

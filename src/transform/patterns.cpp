@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::transform {
 
 std::optional<WithNumber> with_number(const GraphEdit& edit, const Node& node) {
   if (!node.has_input(0) || !node.has_input(1)) return {};
@@ -13,7 +13,7 @@ std::optional<WithNumber> with_number(const GraphEdit& edit, const Node& node) {
 
 namespace {
 
-// Deeper than any activation is written.
+// Deeper than the expression of any real activation.
 constexpr int kDeepestProduct = 8;
 
 bool is_quotient_by_number(const GraphEdit& edit, const Node& node) {
@@ -65,4 +65,4 @@ void take_over(GraphEdit& edit, NodeId last, Node replacement, const std::vector
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -1,4 +1,4 @@
-// Small questions that recognisers of op patterns ask of a graph.
+// Queries on a graph for recognising patterns of ops.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "transform/edit.h"
 
-namespace assay {
+namespace assay::transform {
 
 inline bool is_near(double number, double wanted) {
   return std::abs(number - wanted) <= 1e-3 * std::abs(wanted);
@@ -34,8 +34,8 @@ struct Product {
 };
 Product product_of(const GraphEdit& edit, ValueId value);
 
-// Rewrites `last` into `replacement` and lets it take over the other nodes of the pattern that
-// nobody reads any more.
+// Rewrites `last` into `replacement` and lets it take over the other nodes of the pattern that are
+// no longer read.
 void take_over(GraphEdit& edit, NodeId last, Node replacement, const std::vector<NodeId>& pattern);
 
-}  // namespace assay
+}  // namespace assay::transform

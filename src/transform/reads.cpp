@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::transform {
 
 std::vector<bool> read_values(const Graph& graph) {
   std::vector<bool> is_read(graph.value_count(), false);
@@ -19,4 +19,4 @@ std::vector<bool> read_values(const Graph& graph) {
   return is_read;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -1,13 +1,13 @@
-// Which values somebody reads.
+// Which values are read.
 #pragma once
 
 #include <vector>
 
 #include "assay/graph.h"
 
-namespace assay {
+namespace assay::transform {
 
-// By value: whether any node reads it, a body of one, or whoever runs the graph.
+// By value: whether it is read by a node, by a node's body, or as an output.
 std::vector<bool> read_values(const Graph& graph);
 
-}  // namespace assay
+}  // namespace assay::transform

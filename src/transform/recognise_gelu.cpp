@@ -5,7 +5,7 @@
 #include "transform/patterns.h"
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -97,4 +97,4 @@ void recognise_gelus(GraphEdit& edit) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

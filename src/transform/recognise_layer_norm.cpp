@@ -3,7 +3,7 @@
 #include "transform/patterns.h"
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -127,4 +127,4 @@ void recognise_layer_norms(GraphEdit& edit) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -19,13 +19,13 @@ namespace {
 
 // Whether a second run gives the same result again.
 bool is_repeatable(const Node& node) {
-  if (holds_subgraph(node)) return false;
+  if (graph::holds_subgraph(node)) return false;
   if (node.domain == kOwnDomain) return true;
   if (node.is("Dropout")) return !node.has_input(2) || node.find("seed") != nullptr;
-  return !is_random(node);
+  return !graph::is_random(node);
 }
 
-// Outputs after the first are running statistics, which may be handed on only once.
+// Outputs after the first are running statistics, which may be updated only once.
 bool is_statistic(const Node& node, std::size_t output) {
   return node.is("BatchNormalization") && output > 0;
 }
@@ -92,7 +92,7 @@ class ForwardPart {
     for (std::size_t i = 0; i < nodes_; ++i) {
       const Node& node = graph_.nodes()[i];
       const bool is_constant =
-          !is_random(node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
+          !graph::is_random(node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
             return !id.is_valid() || is_constant_[id.number];
           });
       for (const ValueId output : node.outputs) {
@@ -172,7 +172,7 @@ std::vector<bool> kept_values(const Graph& graph, const ForwardPart& forward,
   return is_kept;
 }
 
-// A graph in which forward values are repeated where later nodes want them.
+// A graph in which forward values are computed again where later nodes need them.
 class Repetition {
  public:
   Repetition(const Graph& graph, const ForwardPart& forward, std::vector<std::size_t> piece_of)
@@ -309,7 +309,7 @@ Recomputed fit_to_budget(const Graph& graph, std::size_t forward_nodes, std::int
     least = std::min(least, bytes);
     if (bytes > budget) continue;
     if (!best || candidate.repeat_count() < best->repeat_count()) best = std::move(candidate);
-    if (pieces == 1) break;  // nothing is cheaper than to repeat nothing
+    if (pieces == 1) break;  // repeating nothing is the cheapest
   }
   if (!best) {
     fail_bad_input("recomputing activations brings memory down to {} bytes, not to {}", least,

@@ -1,6 +1,6 @@
 #include "transform/simplify.h"
 
-namespace assay {
+namespace assay::transform {
 
 Rewritten simplify(Inferred model) {
   GraphEdit edit(std::move(model));
@@ -27,4 +27,4 @@ void drop_unread_nodes(GraphEdit& edit) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::transform

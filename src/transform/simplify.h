@@ -6,7 +6,7 @@
 
 #include "transform/edit.h"
 
-namespace assay {
+namespace assay::transform {
 
 Rewritten simplify(Inferred model);
 
@@ -19,4 +19,4 @@ void recognise_layer_norms(GraphEdit& edit);
 void recognise_gelus(GraphEdit& edit);
 void drop_unread_nodes(GraphEdit& edit);
 
-}  // namespace assay
+}  // namespace assay::transform

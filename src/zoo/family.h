@@ -1,4 +1,4 @@
-// A network family of the zoo: how it is called, what may be set, how its graph is built. A family
+// A network family of the zoo: its name, its parameters and how its graph is built. A family
 // gets its settings checked against their ranges, and leaves axis 0 of its input free to be
 // rebound.
 #pragma once

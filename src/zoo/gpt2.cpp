@@ -60,7 +60,7 @@ ValueId append_layer(GraphBuilder& builder, ValueId tokens, ValueId mask, const 
   return residual(builder, name + ".add_2", attended, think(builder, attended));
 }
 
-// The embedding matrix turned round scores the vocabulary.
+// The transposed embedding matrix scores the vocabulary.
 ValueId tied_head(GraphBuilder& builder, ValueId tokens, ValueId embedding) {
   const ValueId weight = builder.node("Transpose", "lm_head.weight", {embedding},
                                       {{"perm", std::vector<std::int64_t>{1, 0}}});

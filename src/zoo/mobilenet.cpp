@@ -6,7 +6,7 @@ namespace assay::zoo {
 
 namespace {
 
-// Keeps activations modest without trained statistics: a projection feeds an expansion with no
+// Keeps activations small without trained statistics: a projection feeds an expansion with no
 // activation between, which would double the variance each time.
 constexpr float kProjectionScale = 0.5f;
 

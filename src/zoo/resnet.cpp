@@ -9,8 +9,8 @@ namespace assay::zoo {
 
 namespace {
 
-// Batch norms without trained statistics leave a branch as loud as its shortcut, so sums would
-// double their variance block by block. A quarter adds 1/16 of it instead.
+// Batch norms without trained statistics give a branch the variance of its shortcut, so that every
+// block would double it. A scale of 1/4 adds 1/16 instead.
 constexpr float kBranchScale = 0.25f;
 
 struct BlockOptions {

@@ -1,5 +1,5 @@
-// The streaming model: normalise F features, project them, activate, decide. Its four operators
-// are told by the beginning of their nodes' names.
+// The streaming model: normalise F features, project them, activate, decide. Its four operators are
+// recognised by the prefixes of their nodes' names.
 #include "assay/layers.h"
 #include "zoo/family.h"
 

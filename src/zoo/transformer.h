@@ -1,6 +1,6 @@
-// What the transformers of the zoo share: self-attention from one fused projection, and the two
-// linear layers between which a transformer thinks. Works on [batch, tokens, width] of any batch
-// and number of tokens.
+// What the transformers of the zoo share: self-attention from one fused projection, and the
+// feed-forward block of two linear layers. Works on [batch, tokens, width] of any batch and number
+// of tokens.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct AttentionOptions {
   std::string name;
   std::string input_projection = "in_proj";    // width → 3·width: queries, keys, values
   std::string output_projection = "out_proj";  // width → width
-  std::optional<ValueId> mask = {};            // boolean: true where a token may look
+  std::optional<ValueId> mask = {};            // boolean: true where a token may attend
 };
 
 // softmax(Q·Kᵀ/√(width/heads))·V for every head, projected.

@@ -1,5 +1,6 @@
-// VGG-16 (Simonyan and Zisserman, 2014) for 224×224 images, without its drop-outs, which do nothing
-// at inference. Names are torchvision's: every layer of the feature stack has its place's number.
+// VGG-16 (Simonyan and Zisserman, 2014) for 224×224 images, without its dropouts, which do nothing
+// at inference. Names are torchvision's: every layer of the feature stack is numbered by its
+// position.
 #include "assay/layers.h"
 #include "zoo/family.h"
 

@@ -96,7 +96,7 @@ TEST(Cost, DepthwiseConvCountsOneInputChannelPerFilter) {
   EXPECT_EQ(only_layer(sheet).macs, 8 * 8 * 3 * 3 * 16);
 }
 
-TEST(Cost, AConvolutionTellsItsForm) {
+TEST(Cost, AConvolutionReportsItsForm) {
   const auto form = [](const std::vector<std::int64_t>& weight, std::int64_t group,
                        std::int64_t stride) {
     return only_layer(cost_of({"Conv",
@@ -193,7 +193,7 @@ TEST(Cost, GruHasThreeGatesAndRnnOne) {
   EXPECT_EQ(only_layer(rnn).macs, 10 * 2 * 16 * (8 + 16));
 }
 
-TEST(Cost, RecurrentGradientsRunTheOpOnceMoreAndHaveTwoProductsBackForEachOfIts) {
+TEST(Cost, RecurrentGradientsRepeatTheForwardPassAndAddTwoProductsForEachOfIts) {
   const auto sheet = cost_of({"LstmGradient",
                               {{10, 2, 8}, {1, 4 * 16, 8}, {1, 4 * 16, 16}, {1, 8 * 16}},
                               1,
@@ -211,7 +211,7 @@ TEST(Cost, DropoutInTrainingDrawsAndMultipliesForEveryElement) {
   EXPECT_EQ(sheet.totals.flops, 2 * 4 * 8);
 }
 
-TEST(Cost, ResizeGradientGoesBackOverEveryTap) {
+TEST(Cost, ResizeGradientCountsEveryTap) {
   const auto flops = [](const char* mode) {
     return cost_of({"ResizeGradient",
                     {{2, 3, 8, 8}, {}, {4}},
@@ -307,8 +307,8 @@ TEST(Cost, AWeightBelongsToTheOpThatUsesIt) {
   GraphBuilder builder("g");
   const ValueId x = builder.input("x", kFloat, Shape{1, 8});
   const ValueId weight = builder.weight("w", {4, 8}, 1.0);
-  const ValueId turned = builder.node("Transpose", "turn", {weight});
-  builder.output(builder.node("MatMul", "product", {x, turned}), "y");
+  const ValueId transposed = builder.node("Transpose", "turn", {weight});
+  builder.output(builder.node("MatMul", "product", {x, transposed}), "y");
   const auto sheet = count_costs(infer_shapes(builder.finish()));
   EXPECT_EQ(sheet.layers[0].parameters, 0);
   EXPECT_EQ(sheet.layers[1].parameters, 4 * 8);

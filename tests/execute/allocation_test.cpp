@@ -1,83 +1,14 @@
 // A run allocates nothing: every operator new of this program is counted while a model runs.
 // oneDNN allocates a small table in each call, which is its own affair.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <new>
-
+#include "assay/bind.h"
 #include "assay/program.h"
 #include "assay/zoo.h"
-
-namespace {
-
-std::atomic<bool> is_counting = false;
-std::atomic<int> counted = 0;
-
-bool is_in_onednn(const void* caller) {
-  Dl_info library;
-  return dladdr(caller, &library) != 0 && library.dli_fname != nullptr &&
-         std::strstr(library.dli_fname, "libdnnl") != nullptr;
-}
-
-void* allocated(std::size_t bytes, std::size_t alignment, const void* caller) {
-  if (is_counting && !is_in_onednn(caller)) ++counted;
-  void* block = nullptr;
-  if (posix_memalign(&block, alignment, bytes == 0 ? 1 : bytes) != 0) throw std::bad_alloc();
-  return block;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocated(bytes, alignof(std::max_align_t), __builtin_return_address(0));
-}
-void* operator new[](std::size_t bytes) {
-  return allocated(bytes, alignof(std::max_align_t), __builtin_return_address(0));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocated(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
-}
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return allocated(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
-}
-void operator delete(void* block) noexcept {
-  std::free(block);
-}
-void operator delete[](void* block) noexcept {
-  std::free(block);
-}
-void operator delete(void* block, std::size_t) noexcept {
-  std::free(block);
-}
-void operator delete[](void* block, std::size_t) noexcept {
-  std::free(block);
-}
-void operator delete(void* block, std::align_val_t) noexcept {
-  std::free(block);
-}
-void operator delete[](void* block, std::align_val_t) noexcept {
-  std::free(block);
-}
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
-  std::free(block);
-}
-void operator delete[](void* block, std::size_t, std::align_val_t) noexcept {
-  std::free(block);
-}
+#include "execute/counted_new.h"
 
 namespace assay {
 namespace {
-
-int allocations_of(Program& program) {
-  counted = 0;
-  is_counting = true;
-  program.run();
-  is_counting = false;
-  return counted;
-}
 
 struct Case {
   std::string network;
@@ -89,12 +20,12 @@ class Allocation : public testing::TestWithParam<Case> {};
 
 TEST_P(Allocation, NoneInARunOnceTheFirstIsOver) {
   const Case& one = GetParam();
-  const auto program = compile(infer_shapes(zoo_model(one.network)),
+  const auto program = compile(infer_shapes(bind_inputs(zoo_model(one.network), {}).graph),
                                {.optimize_for = one.goal, .cpu = {.threads = one.threads}});
   for (const StepInfo& step : program->steps()) ASSERT_EQ(step.fell_back, "") << step.name;
   program->set_inputs(random_inputs(program->inputs()));
   program->run();
-  EXPECT_EQ(allocations_of(*program), 0);
+  EXPECT_EQ(test::allocations_in([&] { program->run(); }), 0);
 }
 
 std::vector<Case> cases() {
@@ -123,7 +54,7 @@ TEST(AllocationCount, SeesWhatAProgramAllocates) {
   const auto program = compile(infer_shapes(zoo_model("mlp")), {.engine = "reference"});
   program->set_inputs(random_inputs(program->inputs()));
   program->run();
-  EXPECT_GT(allocations_of(*program), 0);
+  EXPECT_GT(test::allocations_in([&] { program->run(); }), 0);
 }
 
 }  // namespace

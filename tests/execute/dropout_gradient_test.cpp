@@ -14,6 +14,9 @@
 #include "transform/dropout.h"
 
 namespace assay {
+
+using namespace assay::transform;
+
 namespace {
 
 TEST(DropoutGradient, OfATrainingOneWithASeedIsItsSlope) {

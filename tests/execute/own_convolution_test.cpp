@@ -16,6 +16,9 @@
 #include "execute/cpu/kernels/winograd.h"
 
 namespace assay::cpu {
+
+using namespace assay::kernels;
+
 namespace {
 
 struct Sizes {

@@ -17,6 +17,9 @@
 #include "transform/dropout.h"
 
 namespace assay {
+
+using namespace assay::transform;
+
 namespace {
 
 // A model with its backward pass; outputs are the model's, the loss and all gradients.

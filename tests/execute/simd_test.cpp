@@ -13,6 +13,9 @@
 #include "kernels/dropout.h"
 
 namespace assay::cpu {
+
+using namespace assay::kernels;
+
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();

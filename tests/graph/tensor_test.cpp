@@ -10,6 +10,9 @@
 #include "graph/seeded.h"
 
 namespace assay {
+
+using namespace assay::graph;
+
 namespace {
 
 TEST(Tensor, RefusesAStorageThatIsTooSmall) {
@@ -82,7 +85,7 @@ TEST(Tensor, GeneratedWeightsDependOnSeedAndNameOnly) {
   for (const float value : values(1, "w")) EXPECT_LE(std::abs(value), 0.5f);
 }
 
-TEST(Half, EveryHalfSurvivesTheWayThroughFloat) {
+TEST(Half, EveryHalfIsUnchangedByConversionToFloatAndBack) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const bool is_nan = (bits & 0x7c00u) == 0x7c00u && (bits & 0x3ffu) != 0;

@@ -17,6 +17,9 @@
 #include "infer/declared.h"
 
 namespace assay {
+
+using namespace assay::infer;
+
 namespace {
 
 namespace fs = std::filesystem;

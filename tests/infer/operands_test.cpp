@@ -6,6 +6,9 @@
 #include "infer_helpers.h"
 
 namespace assay {
+
+using namespace assay::infer;
+
 namespace {
 
 using test::Ints;

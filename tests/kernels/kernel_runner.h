@@ -58,7 +58,7 @@ inline std::vector<Tensor> outputs_of(const Case& test) {
                   .inputs = {},
                   .outputs = std::vector<ValueId>(test.outputs, ValueId{0}),
                   .attributes = test.attributes};
-  return evaluate(node, test.inputs, test.opset);
+  return kernels::evaluate(node, test.inputs, test.opset);
 }
 
 inline Tensor result_of(const Case& test) {

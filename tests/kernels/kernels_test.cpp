@@ -9,6 +9,10 @@
 #include "graph/half.h"
 
 namespace assay {
+
+using namespace assay::graph;
+using namespace assay::kernels;
+
 namespace {
 
 using Ints = std::vector<std::int64_t>;

@@ -4,6 +4,9 @@
 #include "kernels/kernel_runner.h"
 
 namespace assay {
+
+using namespace assay::kernels;
+
 namespace {
 
 Case fused(const char* op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {},

@@ -6,6 +6,9 @@
 #include "kernels/kernel_runner.h"
 
 namespace assay {
+
+using namespace assay::graph;
+
 namespace {
 
 const Tensor kTwoByTwo = real_tensor({2, 2}, {1, 2, 3, 4});

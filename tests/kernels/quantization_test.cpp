@@ -6,6 +6,9 @@
 #include "kernels/kernel_runner.h"
 
 namespace assay {
+
+using namespace assay::kernels;
+
 namespace {
 
 TEST(QuantizeLinear, RoundsHalvesToEvenAndSaturates) {

@@ -8,6 +8,9 @@
 #include <string>
 
 namespace assay {
+
+using namespace assay::memory;
+
 namespace {
 
 std::size_t steps_of(std::span<const Block> blocks) {
@@ -121,7 +124,7 @@ TEST(Arena, ConflictsListEveryPairOnBothSides) {
   EXPECT_TRUE(conflicts.of(3).empty());
 }
 
-TEST(Arena, RandomBlocksNeverOverlapWhateverTheWay) {
+TEST(Arena, RandomBlocksNeverOverlapWithAnyAlgorithm) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);

@@ -189,10 +189,10 @@ TEST(Memory, ADropoutIsAViewUnlessItMayTrain) {
 TEST(Memory, ConstantsAndWhatIsComputedFromThemTakeNoArena) {
   Sketch sketch;
   const ValueId x = sketch.input("x", {1, 16});
-  const ValueId turned = sketch.op("Transpose", {sketch.weight("w", {32, 16})}, {16, 32});
-  const ValueId y = sketch.op("MatMul", {x, turned}, {1, 32});
+  const ValueId transposed = sketch.op("Transpose", {sketch.weight("w", {32, 16})}, {16, 32});
+  const ValueId y = sketch.op("MatMul", {x, transposed}, {1, 32});
   const MemoryPlan plan = plan_memory(sketch.finish({y}));
-  EXPECT_EQ(plan.buffer_of[turned.number], MemoryPlan::kNoBuffer);
+  EXPECT_EQ(plan.buffer_of[transposed.number], MemoryPlan::kNoBuffer);
   EXPECT_EQ(plan.live_bytes, (Bytes{kRow, kRow + 2 * kRow}));
   EXPECT_EQ(plan.folded_bytes, 16 * 32 * 4);
 }
@@ -261,7 +261,8 @@ TEST(Memory, WhatHasNoKnownSizeIsListed) {
   EXPECT_EQ(plan.arena_bytes, kRow);
 }
 
-// A body that turns the captured outer value into `floats` floats by way of as many again.
+// A body that computes `floats` floats from the captured outer value, with a temporary of the same
+// size.
 GraphPtr body_with(std::int64_t floats, ValueId outer) {
   auto body = std::make_shared<Graph>();
   const auto type = tensor_type(DataType::Float32, Shape{floats});

@@ -1,4 +1,4 @@
-// The arena of every built-in network lies near what its busiest step needs.
+// The arena of every built-in network is close to what its busiest step needs.
 #include <gtest/gtest.h>
 
 #include "assay/bind.h"
@@ -49,7 +49,7 @@ TEST(ZooArena, VggsPeakIsTwoFullResolutionMaps) {
   EXPECT_EQ(planned("vgg16").arena_bytes, 2 * std::int64_t{64} * 224 * 224 * 4);
 }
 
-TEST(ZooArena, Gpt2sTurnedEmbeddingIsFoldedNotHeldInTheArena) {
+TEST(ZooArena, Gpt2sTransposedEmbeddingIsFoldedNotHeldInTheArena) {
   const MemoryPlan plan = planned("gpt2_small");
   const std::int64_t embedding = std::int64_t{50257} * 768 * 4;
   EXPECT_LT(plan.arena_bytes, embedding);

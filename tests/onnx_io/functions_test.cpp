@@ -142,7 +142,7 @@ TEST(Functions, ARecursiveFunctionIsRefusedWithItsCircle) {
   EXPECT_THAT(refusal_of(model_calling({call("f", {"x"}, {"y"})}, {f, g})), HasSubstr("f > g > f"));
 }
 
-// Each of 40 functions calls the next twice: 2^40 nodes if nobody objects.
+// Each of 40 functions calls the next twice: 2^40 nodes without a limit.
 TEST(Functions, ExponentialGrowthIsRefused) {
   Messages functions;
   for (int i = 0; i < 40; ++i) {

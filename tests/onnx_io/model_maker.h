@@ -1,5 +1,5 @@
-// Small ONNX files for tests, encoded by protozero's own writer: an encoder independent of ours,
-// that can also say what no honest exporter would.
+// Small ONNX files for tests, encoded by protozero's own writer: an encoder independent of ours
+// that can also write invalid models.
 #pragma once
 
 #include <cstdint>

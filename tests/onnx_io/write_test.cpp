@@ -129,7 +129,7 @@ TEST(WriteOnnx, ReportsItsProgressUpToTheEnd) {
   EXPECT_EQ(progress.last_fraction, 1.0);
 }
 
-// Stands for a full disk: a write beyond `bytes` fails.
+// Simulates a full disk: a write beyond `bytes` fails.
 class LimitedFileSize {
  public:
   explicit LimitedFileSize(rlim_t bytes) {

@@ -13,6 +13,9 @@
 #include "report/text_table.h"
 
 namespace assay {
+
+using namespace assay::report;
+
 namespace {
 
 CountResult small_cnn() {

@@ -15,6 +15,9 @@
 #include "report/text_table.h"
 
 namespace assay {
+
+using namespace assay::report;
+
 namespace {
 
 TEST(ProfileReport, TableIsAsPinned) {

@@ -9,6 +9,9 @@
 #include "assay/zoo.h"
 
 namespace assay {
+
+using namespace assay::transform;
+
 namespace {
 
 Rewritten simplified(GraphBuilder& builder) {
@@ -141,9 +144,9 @@ TEST(Simplify, RecognisesALayerNormWrittenOut) {
 TEST(Simplify, ReadsATransposedWeightAsItIsStored) {
   GraphBuilder builder("net");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});
-  const ValueId turned = builder.node("Transpose", "turned", {builder.weight("w", {5, 3}, 1.0)},
-                                      {{"perm", std::vector<std::int64_t>{1, 0}}});
-  builder.output(builder.node("MatMul", "product", {x, turned}), "y");
+  const ValueId transposed = builder.node("Transpose", "turned", {builder.weight("w", {5, 3}, 1.0)},
+                                          {{"perm", std::vector<std::int64_t>{1, 0}}});
+  builder.output(builder.node("MatMul", "product", {x, transposed}), "y");
   const Rewritten result = simplified(builder);
   ASSERT_EQ(ops_of(result.model.graph), std::vector<std::string>{"FusedMatMul"});
   EXPECT_EQ(result.model.graph.nodes()[0].int_or("transB", 0), 1);

@@ -16,6 +16,12 @@
 
 namespace assay::cpu {
 
+using memory::Block;
+using memory::bytes_by_step;
+using memory::pack;
+using memory::Packing;
+using transform::simplify;
+
 namespace {
 
 constexpr std::int64_t kAlignment = 64;

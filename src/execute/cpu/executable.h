@@ -50,7 +50,7 @@ class Executable {
 
   const Graph& graph() const { return rewritten_.model.graph; }
 
-  Rewritten rewritten_;
+  transform::Rewritten rewritten_;
   std::vector<ProgramBuffer> buffers_;
   std::vector<StepInfo> infos_;
   ProgramMemory memory_;

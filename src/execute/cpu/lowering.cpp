@@ -11,6 +11,8 @@
 
 namespace assay::cpu {
 
+using transform::Rewritten;
+
 namespace {
 
 LowerTable all_lowerings() {

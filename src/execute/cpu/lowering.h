@@ -32,7 +32,7 @@ struct LoweringOptions {
 
 class Lowering {
  public:
-  Lowering(const Rewritten& source, const LoweringOptions& options, WeightPool& weights,
+  Lowering(const transform::Rewritten& source, const LoweringOptions& options, WeightPool& weights,
            Tuner& tuner);
   Lowering(const Lowering&) = delete;
   Lowering& operator=(const Lowering&) = delete;
@@ -118,7 +118,7 @@ class Lowering {
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
   std::int64_t weight_bytes(std::vector<Placement> reads) const;
 
-  const Rewritten& source_;
+  const transform::Rewritten& source_;
   LoweringOptions options_;
   Tuner& tuner_;
   ValueFacts values_;

@@ -7,6 +7,8 @@
 
 namespace assay::cpu {
 
+using kernels::row_major_strides;
+
 std::int64_t Placement::elements() const {
   return checked_product(dims).value_or(0);
 }

@@ -8,6 +8,9 @@
 
 namespace assay::reference {
 
+using kernels::evaluate;
+using kernels::has_kernel;
+
 Interpreter::Interpreter(const Graph& graph) : Interpreter(graph, {graph.opsets, 0}) {}
 
 Interpreter::Interpreter(const Graph& graph, const InterpreterContext& context)

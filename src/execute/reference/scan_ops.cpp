@@ -10,6 +10,9 @@
 
 namespace assay::reference {
 
+using kernels::evaluate;
+using kernels::normalized_axis;
+
 namespace {
 
 struct ScanLane {

@@ -8,6 +8,8 @@
 
 namespace assay::reference {
 
+using kernels::normalized_axis;
+
 namespace {
 
 using Sequence = RuntimeValue::Sequence;

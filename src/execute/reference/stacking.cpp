@@ -4,6 +4,8 @@
 
 namespace assay::reference {
 
+using kernels::evaluate;
+
 namespace {
 
 // Complaints come from the node being run, whatever kernel helps it.

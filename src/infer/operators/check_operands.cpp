@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "infer/operators/signature.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -141,4 +141,4 @@ void check_operands(const InferContext& context) {
   check_inputs(context, operands);
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -3,7 +3,7 @@
 
 #include "infer/operators/signature.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -45,4 +45,4 @@ const Signature* find_signature(const Node& node, std::int64_t opset) {
   return others.empty() ? nullptr : &others.front();
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -8,7 +8,7 @@
 
 #include "infer/operators/signature.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::span<const Signature> other_signatures() {
   return kOtherSignatures;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

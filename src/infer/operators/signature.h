@@ -11,7 +11,7 @@
 
 #include "infer/context.h"
 
-namespace assay {
+namespace assay::infer {
 
 struct Signature {
   static constexpr std::size_t kUnlimited = SIZE_MAX;
@@ -42,4 +42,4 @@ const Signature* find_signature(const Node& node, std::int64_t opset);
 // Fails, naming the node, unless it has the inputs and outputs its signature asks for.
 void check_operands(const InferContext& context);
 
-}  // namespace assay
+}  // namespace assay::infer

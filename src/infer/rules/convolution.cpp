@@ -3,7 +3,7 @@
 #include "infer/rules.h"
 #include "infer/windows.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -179,4 +179,4 @@ void add_convolution_rules(RuleTable& table) {
   table["ConvTranspose"] = transposed_convolution;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -3,7 +3,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -50,7 +50,8 @@ void shape(InferContext& context) {
   if (input == nullptr) return context.set(0, DataType::Int64, Shape{Dim()});
   const auto rank = static_cast<std::int64_t>(input->rank());
   const Node& node = context.node();
-  const auto range = slice_range(rank, node.int_or("start", 0), node.int_or("end", rank), 1);
+  const auto range =
+      kernels::slice_range(rank, node.int_or("start", 0), node.int_or("end", rank), 1);
   context.set(0, DataType::Int64, Shape{Dim(range.count)});
 }
 
@@ -65,11 +66,11 @@ std::optional<std::int64_t> known_range_count(const InferContext& context) {
     if (part == nullptr) return std::nullopt;
     if (part->elements() != 1) context.fail("start, limit and delta must be scalars");
   }
-  const auto count =
-      is_floating(parts[0]->type())
-          ? range_count(parts[0]->to_double()[0], parts[1]->to_double()[0],
-                        parts[2]->to_double()[0])
-          : range_count(parts[0]->to_int64()[0], parts[1]->to_int64()[0], parts[2]->to_int64()[0]);
+  const auto count = is_floating(parts[0]->type())
+                         ? kernels::range_count(parts[0]->to_double()[0], parts[1]->to_double()[0],
+                                                parts[2]->to_double()[0])
+                         : kernels::range_count(parts[0]->to_int64()[0], parts[1]->to_int64()[0],
+                                                parts[2]->to_int64()[0]);
   if (!count) context.fail("delta is 0 or the range has no end");
   return count;
 }
@@ -120,4 +121,4 @@ void add_creation_rules(RuleTable& table) {
   table["Multinomial"] = multinomial;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

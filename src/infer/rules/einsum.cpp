@@ -5,7 +5,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -134,4 +134,4 @@ void add_einsum_rules(RuleTable& table) {
   table["Einsum"] = einsum;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

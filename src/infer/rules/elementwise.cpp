@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 void same_as_input(InferContext& context) {
   context.set(0, context.type(0));
@@ -140,4 +140,4 @@ void add_elementwise_rules(RuleTable& table) {
   table["Bernoulli"] = bernoulli;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

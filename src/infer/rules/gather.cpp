@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 Shape gathered_shape(const InferContext& context, const Shape& data, const Shape& indices) {
   const std::size_t axis = context.axis(context.node().int_or("axis", 0), data.rank());
@@ -77,4 +77,4 @@ void add_gather_rules(RuleTable& table) {
   for (const char* op : {"Scatter", "ScatterElements", "ScatterND"}) table[op] = scatter;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -7,7 +7,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -173,4 +173,4 @@ void add_gradient_rules(RuleTable& table) {
   table["LstmGradient"] = recurrent_gradient<4>;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -6,7 +6,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -164,4 +164,4 @@ void add_image_rules(RuleTable& table) {
   table["ImageDecoder"] = image_decoder;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 // Without a reduction the loss is as large as the targets.
 std::optional<Shape> loss_shape(const InferContext& context) {
@@ -79,4 +79,4 @@ void add_training_rules(RuleTable& table) {
   table["Gradient"] = gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

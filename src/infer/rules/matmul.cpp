@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 // As numpy: a vector on either side is a matrix with an axis that vanishes again.
 std::optional<Shape> matmul_shape(const InferContext& context, const Shape* a, const Shape* b) {
@@ -81,4 +81,4 @@ void add_matmul_rules(RuleTable& table) {
   table["Det"] = determinant;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -4,7 +4,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -166,4 +166,4 @@ void add_microsoft_rules(RuleTable& table) {
   table["BiasGelu"] = bias_gelu;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -109,4 +109,4 @@ void add_ml_rules(RuleTable& table) {
   table["ArrayFeatureExtractor"] = feature_extractor;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 void layer_normalization(InferContext& context) {
   const Shape* input = context.shape(0);
@@ -78,4 +78,4 @@ void add_normalization_rules(RuleTable& table) {
     table[op] = same_as_input;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -2,7 +2,7 @@
 #include "infer/rules.h"
 #include "infer/windows.h"
 
-namespace assay {
+namespace assay::infer {
 
 Shape pooled_shape(const InferContext& context, const Shape& input) {
   if (input.rank() < 3) context.fail("needs at least one spatial axis, got {}", input.to_string());
@@ -102,4 +102,4 @@ void add_pooling_rules(RuleTable& table) {
   table["MaxRoiPool"] = region_max_pool;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -1,7 +1,7 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -30,4 +30,4 @@ void add_quantization_rules(RuleTable& table) {
   table["DynamicQuantizeLinear"] = dynamic_quantize;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

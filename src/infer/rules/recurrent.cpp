@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -78,4 +78,4 @@ void add_recurrent_rules(RuleTable& table) {
   table["LSTM"] = recurrent<4>;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

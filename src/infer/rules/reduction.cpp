@@ -4,7 +4,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -91,4 +91,4 @@ void add_reduction_rules(RuleTable& table) {
   table["TopK"] = top_k;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -5,7 +5,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -43,7 +43,7 @@ std::optional<std::int64_t> distinct(const std::vector<double>& values, const Di
     return static_cast<std::int64_t>(std::set<double>(values.begin(), values.end()).size());
   if (values.empty()) return dims[*axis] == 0 ? 0 : 1;
   std::vector<std::vector<double>> slices(static_cast<std::size_t>(dims[*axis]));
-  for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
+  kernels::for_each_index(dims, [&](std::span<const std::int64_t> index, std::size_t i) {
     slices[static_cast<std::size_t>(index[*axis])].push_back(values[i]);
   });
   return static_cast<std::int64_t>(
@@ -91,4 +91,4 @@ void add_selection_rules(RuleTable& table) {
   table["NonMaxSuppression"] = non_max_suppression;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

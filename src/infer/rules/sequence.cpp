@@ -4,7 +4,7 @@
 #include "infer/inference.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -114,4 +114,4 @@ void add_sequence_rules(RuleTable& table) {
   table["OptionalGetElement"] = get_element;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

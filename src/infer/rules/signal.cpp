@@ -2,7 +2,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -91,4 +91,4 @@ void add_signal_rules(RuleTable& table) {
   table["STFT"] = short_time_transform;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

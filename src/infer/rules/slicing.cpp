@@ -6,7 +6,7 @@
 #include "infer/rules.h"
 #include "infer/windows.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -18,7 +18,7 @@ Dims first_axes(std::size_t count) {
 
 // What one bound of a Slice selects where the dimension is not known: all of it, if it says so.
 Dim sliced_dim(const Dim& dim, std::int64_t start, std::int64_t end, std::int64_t step) {
-  if (dim.is_known()) return Dim(slice_range(dim.value(), start, end, step).count);
+  if (dim.is_known()) return Dim(kernels::slice_range(dim.value(), start, end, step).count);
   constexpr std::int64_t kNoEnd = std::int64_t{1} << 31;
   const bool takes_all = start == 0 && end >= kNoEnd - 1 && step == 1;
   return takes_all ? dim : Dim();
@@ -222,4 +222,4 @@ void add_slicing_rules(RuleTable& table) {
   table["Col2Im"] = columns_to_image;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

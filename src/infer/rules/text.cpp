@@ -5,7 +5,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -57,4 +57,4 @@ void add_text_rules(RuleTable& table) {
   table["StringSplit"] = split_words;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -7,7 +7,7 @@
 #include "infer/dims.h"
 #include "infer/rules.h"
 
-namespace assay {
+namespace assay::infer {
 
 namespace {
 
@@ -89,7 +89,7 @@ void reshape(InferContext& context) {
   }
   if (!input->is_known())
     return context.set(0, context.element(0), reshaped_open(context, *input, wanted, allows_zero));
-  const auto dims = reshaped_dims(input->values(), wanted, allows_zero);
+  const auto dims = kernels::reshaped_dims(input->values(), wanted, allows_zero);
   if (!dims)
     context.fail("cannot reshape {} to {}: the numbers of elements do not agree",
                  input->to_string(), join_dims(wanted));
@@ -243,4 +243,4 @@ void add_view_rules(RuleTable& table) {
   table["SpaceToDepth"] = space_to_depth;
 }
 
-}  // namespace assay
+}  // namespace assay::infer

@@ -8,7 +8,7 @@
 #include "kernels/lanes.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -79,4 +79,4 @@ void add_activation_gradient_kernels(KernelTable& table) {
   table["SoftmaxGradient"] = softmax_gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

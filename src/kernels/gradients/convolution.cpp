@@ -6,7 +6,7 @@
 #include "kernels/lanes.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -74,4 +74,4 @@ void add_convolution_gradient_kernels(KernelTable& table) {
   table["ConvWeightGradient"] = weight_gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

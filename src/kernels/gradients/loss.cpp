@@ -6,7 +6,7 @@
 #include "kernels/loss.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -67,4 +67,4 @@ void add_loss_gradient_kernels(KernelTable& table) {
   table["SoftmaxCrossEntropyGradient"] = softmax_cross_entropy_gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

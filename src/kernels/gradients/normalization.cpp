@@ -9,7 +9,7 @@
 #include "kernels/lane_moments.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -138,4 +138,4 @@ void add_normalization_gradient_kernels(KernelTable& table) {
   table["LayerNormalizationGradient"] = layer_normalization_gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

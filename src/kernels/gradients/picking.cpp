@@ -7,7 +7,7 @@
 #include "kernels/lanes.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -70,4 +70,4 @@ void add_picking_gradient_kernels(KernelTable& table) {
   table["SliceGradient"] = slice_gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

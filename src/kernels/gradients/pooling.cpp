@@ -4,7 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -50,4 +50,4 @@ void add_pooling_gradient_kernels(KernelTable& table) {
   table["AveragePoolGradient"] = average_pool_gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

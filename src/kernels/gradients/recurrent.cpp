@@ -6,7 +6,7 @@
 #include "kernels/real.h"
 #include "kernels/recurrent_cells.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -294,4 +294,4 @@ void add_recurrent_gradient_kernels(KernelTable& table) {
   table["LstmGradient"] = recurrent_gradient<lstm_op, lstm_back>;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

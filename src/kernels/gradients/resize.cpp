@@ -6,7 +6,7 @@
 #include "kernels/real.h"
 #include "kernels/resize_plan.h"
 
-namespace assay {
+namespace assay::kernels {
 
 namespace {
 
@@ -52,4 +52,4 @@ void add_resize_gradient_kernels(KernelTable& table) {
   table["ResizeGradient"] = resize_gradient;
 }
 
-}  // namespace assay
+}  // namespace assay::kernels

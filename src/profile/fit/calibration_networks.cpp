@@ -4,6 +4,8 @@
 
 namespace assay {
 
+using namespace assay::profile;
+
 // Networks of every kind, small and large, at more than one batch size.
 std::vector<CalibrationNetwork> calibration_networks() {
   std::vector<CalibrationNetwork> all;

@@ -4,7 +4,7 @@
 #include "assay/layers.h"
 #include "assay/zoo.h"
 
-namespace assay {
+namespace assay::profile {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::vector<CalibrationNetwork> calibration_probes() {
           zoo_probe("lstm:length=32,inputs=64,hidden=384", kFamily)};
 }
 
-}  // namespace assay
+}  // namespace assay::profile

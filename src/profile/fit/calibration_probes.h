@@ -5,8 +5,8 @@
 
 #include "assay/fit.h"
 
-namespace assay {
+namespace assay::profile {
 
 std::vector<CalibrationNetwork> calibration_probes();
 
-}  // namespace assay
+}  // namespace assay::profile

@@ -39,7 +39,7 @@ std::string class_of(const Node& node, const LayerCost& cost, const StepWork& wo
   const auto known = classes_by_op().find(cost.op);
   if (known != classes_by_op().end()) return known->second;
   if (cost.macs > 0) return work.weight_bytes > 0 ? "product" : "product of activations";
-  if (!overwritable_inputs(node).empty()) return "element-wise";
+  if (!memory::overwritable_inputs(node).empty()) return "element-wise";
   return cost.flops > 0 ? "other" : cost.op;  // whether bytes are copied depends on the op
 }
 
@@ -85,7 +85,8 @@ std::vector<FusedOperator> with_movement(std::vector<FusedOperator> operators, c
   return operators;
 }
 
-std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes, const Rewritten& source) {
+std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes,
+                               const transform::Rewritten& source) {
   std::vector<NodeId> all;
   for (const NodeId node : nodes) {
     const auto& origins = source.origins[node.number];
@@ -97,7 +98,7 @@ std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes, const Rewritten
 }  // namespace
 
 std::vector<Portion> portions_of(Inferred model, double width_factor) {
-  const Rewritten source = simplify(std::move(model));
+  const transform::Rewritten source = transform::simplify(std::move(model));
   const Graph& graph = source.model.graph;
   const CostSheet sheet = count_costs(source.model);
   const auto rows = layer_rows(graph, sheet);

@@ -7,7 +7,7 @@
 #include "report/charts/lettering.h"
 #include "report/charts/palette.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::string bar_chart_png(const BarChart& chart) {
   return canvas->finish();
 }
 
-}  // namespace assay
+}  // namespace assay::report

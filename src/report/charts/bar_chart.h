@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::report {
 
 constexpr std::size_t kMostBars = 600;
 
@@ -25,4 +25,4 @@ struct BarChart {
 // The bars that together make half of all are darker than the others.
 std::string bar_chart_png(const BarChart& chart);
 
-}  // namespace assay
+}  // namespace assay::report

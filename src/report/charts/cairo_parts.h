@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "report/charts/canvas.h"
 
-namespace assay {
+namespace assay::report {
 
 struct CairoRelease {
   void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
@@ -35,4 +35,4 @@ inline void set_font(cairo_t* context, const TextStyle& style) {
   cairo_set_font_size(context, style.size);
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::report {
 
 constexpr double kDotsPerInch = 180;
 
@@ -58,4 +58,4 @@ class Canvas {
 std::unique_ptr<Canvas> png_canvas(Size size);
 std::unique_ptr<Canvas> svg_canvas(Size size, std::string_view title);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -8,7 +8,7 @@
 
 #include "report/text_table.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -113,4 +113,4 @@ std::string CharacterPlot::line_of(std::size_t row, bool use_colour) const {
   return text + coloured(run, colour, use_colour);
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::report {
 
 class CharacterPlot {
  public:
@@ -50,4 +50,4 @@ class CharacterPlot {
 
 std::string coloured(std::string_view text, std::string_view colour, bool use_colour);
 
-}  // namespace assay
+}  // namespace assay::report

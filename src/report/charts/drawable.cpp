@@ -1,7 +1,7 @@
 #include "base/utf8.h"
 #include "report/charts/lettering.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::string drawable(std::string_view text) {
   return clean;
 }
 
-}  // namespace assay
+}  // namespace assay::report

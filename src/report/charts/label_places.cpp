@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -73,4 +73,4 @@ bool LabelPlaces::is_free(const Quad& quad) const {
          std::ranges::none_of(taken_, [&](const Quad& other) { return overlap(quad, other); });
 }
 
-}  // namespace assay
+}  // namespace assay::report

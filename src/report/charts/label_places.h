@@ -6,7 +6,7 @@
 
 #include "report/charts/canvas.h"
 
-namespace assay {
+namespace assay::report {
 
 // A rectangle at any angle, by its corners in order.
 using Quad = std::array<Point, 4>;
@@ -32,4 +32,4 @@ class LabelPlaces {
   std::vector<Quad> taken_;
 };
 
-}  // namespace assay
+}  // namespace assay::report

@@ -5,7 +5,7 @@
 #include "report/charts/cairo_parts.h"
 #include "report/text_table.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -50,7 +50,7 @@ std::string fitted(std::string_view text, double width, const TextStyle& style) 
   return shortened(whole, fits);
 }
 
-}  // namespace assay
+}  // namespace assay::report
 
 #if defined(__SANITIZE_ADDRESS__)
 // fontconfig keeps what it has read as long as the process lives, and refers to it by offsets,

@@ -6,7 +6,7 @@
 
 #include "report/charts/canvas.h"
 
-namespace assay {
+namespace assay::report {
 
 double text_width(std::string_view text, const TextStyle& style);
 // Shortened in the middle until it is no wider than `width`.
@@ -14,4 +14,4 @@ std::string fitted(std::string_view text, double width, const TextStyle& style);
 // Valid UTF-8 without control characters; what is neither is replaced.
 std::string drawable(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -3,7 +3,7 @@
 
 #include "report/charts/canvas.h"
 
-namespace assay::palette {
+namespace assay::report::palette {
 
 constexpr Colour kBlue{0, 114, 178};
 constexpr Colour kOrange{230, 159, 0};
@@ -17,4 +17,4 @@ constexpr Colour kQuietInk{105, 105, 112};
 constexpr Colour kFrame{170, 170, 176};
 constexpr Colour kGrid{232, 232, 236};
 
-}  // namespace assay::palette
+}  // namespace assay::report::palette

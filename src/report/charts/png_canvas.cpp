@@ -5,7 +5,7 @@
 #include "report/charts/lettering.h"
 #include "report/charts/png_density.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -99,4 +99,4 @@ std::unique_ptr<Canvas> png_canvas(Size size) {
   return std::make_unique<PngCanvas>(size);
 }
 
-}  // namespace assay
+}  // namespace assay::report

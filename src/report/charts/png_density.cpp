@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -37,4 +37,4 @@ std::string with_density(std::string png, double dots_per_inch) {
   return png;
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -8,7 +8,7 @@
 
 #include "report/figures.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -199,4 +199,4 @@ std::string share_text(double share) {
   return fmt::format("{:.1f}%", 100 * share);
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -8,7 +8,7 @@
 
 #include "assay/roofline_chart.h"
 
-namespace assay {
+namespace assay::report {
 
 // A range of positive numbers, spread evenly by their logarithm.
 struct LogRange {
@@ -55,4 +55,4 @@ std::vector<std::string> bounds_of(const std::vector<RooflinePoint>& points);
 
 std::string share_text(double share);  // "12.3%"
 
-}  // namespace assay
+}  // namespace assay::report

@@ -15,6 +15,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr double kRooflineMargin = 30;

@@ -12,6 +12,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr std::size_t kAxisColumns = 8;  // "  1000 ┤"

@@ -5,7 +5,7 @@
 #include "report/charts/canvas.h"
 #include "report/charts/lettering.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -114,4 +114,4 @@ std::unique_ptr<Canvas> svg_canvas(Size size, std::string_view title) {
   return std::make_unique<SvgCanvas>(size, title);
 }
 
-}  // namespace assay
+}  // namespace assay::report

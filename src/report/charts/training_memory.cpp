@@ -13,6 +13,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 constexpr Size kSize{640, 360};

@@ -1,4 +1,4 @@
-// Functions between layers.
+// Activation functions.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -7,7 +7,7 @@
 #include "kernels/lanes.h"
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -55,7 +55,7 @@ void exponential_linear(GradientContext& context) {
   context.give(0, context.add(halves.above, context.mul(halves.below, slope)));
 }
 
-// The gradient where `value` lies between two numbers; one that is infinite binds nothing.
+// The gradient where `value` is between two bounds; an infinite one has no effect.
 ValueId where_between(GradientContext& context, ValueId value, double low, double high,
                       ValueId gradient) {
   if (std::isfinite(high)) {
@@ -80,7 +80,7 @@ std::optional<double> clip_bound(const GradientContext& context, std::size_t inp
   return bound->to_double().front();
 }
 
-// What was clipped gets nothing.
+// Clipped elements get no gradient.
 void clip(GradientContext& context) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const auto low = clip_bound(context, 1, "min", -kNone);
@@ -145,7 +145,7 @@ Dims softmax_view(const GradientContext& context) {
   const auto split = dims.begin() + static_cast<std::ptrdiff_t>(axis);
   const Dims before(dims.begin(), split);
   const Dims after(split, dims.end());
-  return {product_or_zero(before), product_or_zero(after)};
+  return {kernels::product_or_zero(before), kernels::product_or_zero(after)};
 }
 
 std::int64_t softmax_axis(const GradientContext& context) {
@@ -189,4 +189,4 @@ void add_activation_gradients(GradientTable& table) {
   table["LogSoftmax"] = log_softmax;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

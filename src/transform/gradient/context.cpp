@@ -4,7 +4,7 @@
 
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::transform {
 
 GradientBuilder::GradientBuilder(const Inferred& model)
     : model_(model), graph_(model.graph), given_(model.graph.value_count()) {}
@@ -62,7 +62,7 @@ Dims GradientContext::dims(ValueId value) const {
 }
 
 std::size_t GradientContext::axis(std::int64_t given, std::size_t rank) const {
-  const auto axis = normalized_axis(given, rank);
+  const auto axis = kernels::normalized_axis(given, rank);
   if (!axis) fail("axis {} is out of range", given);
   return *axis;
 }
@@ -113,7 +113,7 @@ void GradientContext::give_from_own(std::string op, std::vector<ValueId> inputs,
 }
 
 ValueId GradientContext::number(double number) {
-  return builder_.constant(store_real(type(out()).element, {}, {number}));
+  return builder_.constant(kernels::store_real(type(out()).element, {}, {number}));
 }
 
 ValueId GradientContext::ints(const Dims& numbers) {
@@ -157,4 +157,4 @@ std::vector<Attribute> GradientContext::window_attributes() const {
                      "ceil_mode", "count_include_pad"});
 }
 
-}  // namespace assay
+}  // namespace assay::transform

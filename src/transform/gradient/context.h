@@ -13,7 +13,7 @@
 #include "base/fail.h"
 #include "kernels/shape_math.h"
 
-namespace assay {
+namespace assay::transform {
 
 // The graph that grows while gradients are collected.
 class GradientBuilder {
@@ -145,4 +145,4 @@ void add_reduction_gradients(GradientTable& table);
 void add_loss_gradients(GradientTable& table);
 void add_recurrent_gradients(GradientTable& table);
 
-}  // namespace assay
+}  // namespace assay::transform

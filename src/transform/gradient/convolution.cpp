@@ -1,8 +1,8 @@
-// Conv and ConvTranspose: each is the other's way back to the input.
+// Conv and ConvTranspose: each computes the input gradient of the other.
 #include "kernels/window_grid.h"
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -19,7 +19,8 @@ void give_bias_alone(GradientContext& context, ValueId gradient) {
   context.give(2, context.sum(gradient, axes, false));
 }
 
-// A bias gets the sum of the gradients that the weights' sums go through anyway.
+// The gradient of a bias is a sum over the same elements that the gradient of the weights reads
+// anyway.
 void give_weight_and_bias(GradientContext& context, std::vector<ValueId> operands,
                           const std::vector<Attribute>& attributes, ValueId gradient) {
   if (!context.wants(1)) {
@@ -47,13 +48,13 @@ void convolution(GradientContext& context) {
 Dims transposed_pads(const GradientContext& context) {
   const Dims input = context.input_dims(0);
   const Dims weight = context.input_dims(1);
-  const KernelCall call{context.node(), {}, context.opset()};
-  const WindowGrid grid =
-      transposed_window_grid(call, std::span(input).subspan(2), std::span(weight).subspan(2));
+  const kernels::KernelCall call{context.node(), {}, context.opset()};
+  const kernels::WindowGrid grid = kernels::transposed_window_grid(
+      call, std::span(input).subspan(2), std::span(weight).subspan(2));
   const std::span own = std::span(grid.axes).last(grid.rank);
   Dims pads;
-  for (const WindowAxis& axis : own) pads.push_back(axis.pad_begin);
-  for (const WindowAxis& axis : own) pads.push_back(axis.pad_end);
+  for (const kernels::WindowAxis& axis : own) pads.push_back(axis.pad_begin);
+  for (const kernels::WindowAxis& axis : own) pads.push_back(axis.pad_end);
   return pads;
 }
 
@@ -78,4 +79,4 @@ void add_convolution_gradients(GradientTable& table) {
   table["ConvTranspose"] = transposed_convolution;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -8,6 +8,8 @@
 
 namespace assay {
 
+using namespace assay::transform;
+
 namespace {
 
 constexpr std::int64_t kOldestOpset = 11;
@@ -98,7 +100,7 @@ GradientTable all_rules() {
 
 }  // namespace
 
-GradientRule find_gradient_rule(const Node& node) {
+GradientRule transform::find_gradient_rule(const Node& node) {
   static const GradientTable table = all_rules();
   const auto found = table.find(key_of(node));
   return found == table.end() ? nullptr : found->second;
@@ -117,7 +119,8 @@ Differentiated differentiate(const Inferred& model, ValueId loss, std::span<cons
   GradientBuilder builder(model);
   builder.begin(graph.producer(loss), graph.value(loss).name);
   const ValueType& type = graph.value(loss).type;
-  builder.give(loss, builder.constant(store_real(type.element, type.shape->values(), {1.0})));
+  builder.give(loss,
+               builder.constant(kernels::store_real(type.element, type.shape->values(), {1.0})));
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     if (!on_the_way[i]) continue;
     const NodeId id{static_cast<std::uint32_t>(i)};

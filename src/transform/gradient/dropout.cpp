@@ -2,7 +2,7 @@
 // elements once more, instead of keeping a mask of them.
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -29,7 +29,8 @@ double setting(const GradientContext& context, std::size_t input, double otherwi
 void dropout(GradientContext& context) {
   const bool trains = setting(context, 2, 0) != 0;
   if (!trains || setting(context, 1, 0.5) == 0) return context.give(0, context.gradient());
-  if (context.node().find("seed") == nullptr) context.fail("it has no seed to draw it again by");
+  if (context.node().find("seed") == nullptr)
+    context.fail("it has no seed from which its mask could be drawn again");
   context.give(0, dropped_alike(context, ""));
 }
 
@@ -44,4 +45,4 @@ void add_dropout_gradients(GradientTable& table) {
   table["assay:Dropout"] = stepwise_dropout;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -1,7 +1,7 @@
 // Arithmetic with broadcasting, powers and roots, and choices between two values.
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -94,7 +94,7 @@ void where(GradientContext& context) {
   }
 }
 
-// Of equals the first gets it.
+// Where both are equal, the first gets the gradient.
 void extreme(GradientContext& context, const char* is_worse) {
   if (context.node().inputs.size() == 1) return context.give(0, context.gradient());
   if (context.node().inputs.size() != 2) context.fail("it has more than two inputs");
@@ -141,4 +141,4 @@ void add_elementwise_gradients(GradientTable& table) {
   table["Identity"] = pass_on;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

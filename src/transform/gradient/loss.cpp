@@ -1,7 +1,7 @@
 // Losses of class scores.
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -28,4 +28,4 @@ void add_loss_gradients(GradientTable& table) {
   table["NegativeLogLikelihoodLoss"] = negative_log_likelihood;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

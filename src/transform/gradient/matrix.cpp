@@ -4,7 +4,7 @@
 #include "kernels/lanes.h"
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -47,7 +47,7 @@ void give_product(GradientContext& context, std::size_t input, ValueId left, Val
 
 // One matrix for all samples: they are rows of one large product.
 void give_shared_weight(GradientContext& context, ValueId gradient, const Matrices& matrices) {
-  const std::int64_t rows = product_or_zero(matrices.result) / matrices.result.back();
+  const std::int64_t rows = kernels::product_or_zero(matrices.result) / matrices.result.back();
   const ValueId inputs = context.reshaped(context.in(0), {rows, matrices.a.back()});
   const ValueId gradients = context.reshaped(gradient, {rows, matrices.result.back()});
   const ValueId product = context.node("Gemm", {inputs, gradients}, {{"transA", std::int64_t{1}}});
@@ -56,7 +56,7 @@ void give_shared_weight(GradientContext& context, ValueId gradient, const Matric
 
 void matrix_product(GradientContext& context) {
   const Matrices matrices = matrices_of(context);
-  if (product_or_zero(matrices.result) == 0) context.fail("it has no elements");
+  if (kernels::product_or_zero(matrices.result) == 0) context.fail("it has no elements");
   const ValueId gradient = context.reshaped(context.gradient(), matrices.result);
   if (context.wants(0)) {
     const ValueId b = context.reshaped(context.in(1), matrices.b);
@@ -106,4 +106,4 @@ void add_matrix_gradients(GradientTable& table) {
   table["Gemm"] = gemm;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -1,11 +1,11 @@
-// What moves elements: views, Transpose, Concat, Split, Slice, Gather, Pad, Resize, Expand,
+// Ops that move elements: views, Transpose, Concat, Split, Slice, Gather, Pad, Resize, Expand,
 // Tile.
 #include <algorithm>
 #include <numeric>
 
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -68,7 +68,7 @@ void slice(GradientContext& context) {
   Dims steps(dims.size(), 1);
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::size_t axis = context.axis(axes[i], dims.size());
-    const SliceRange range = slice_range(dims[axis], from[i], to[i], by[i]);
+    const kernels::SliceRange range = kernels::slice_range(dims[axis], from[i], to[i], by[i]);
     starts[axis] = range.first;
     steps[axis] = range.step;
   }
@@ -149,4 +149,4 @@ void add_movement_gradients(GradientTable& table) {
   table["Cast"] = cast;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

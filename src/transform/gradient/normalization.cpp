@@ -2,7 +2,7 @@
 #include "graph/node_kinds.h"
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -36,7 +36,7 @@ void by_stored_statistics(GradientContext& context) {
 
 void batch_normalization(GradientContext& context) {
   if (context.output_dims().size() < 2) context.fail("its input has no channels");
-  if (!is_training_batch_norm(context.node(), context.opset())) {
+  if (!graph::is_training_batch_norm(context.node(), context.opset())) {
     return by_stored_statistics(context);
   }
   const auto gradients = context.own_with_outputs(
@@ -65,4 +65,4 @@ void add_normalization_gradients(GradientTable& table) {
   table["LayerNormalization"] = layer_normalization;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -2,7 +2,7 @@
 #include "kernels/lanes.h"
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -19,7 +19,7 @@ void average_pool(GradientContext& context) {
 
 void global_average_pool(GradientContext& context) {
   const Dims dims = context.input_dims(0);
-  const auto elements = static_cast<double>(product_or_zero(std::span(dims).subspan(2)));
+  const auto elements = static_cast<double>(kernels::product_or_zero(std::span(dims).subspan(2)));
   context.give(0, context.expanded(context.times(context.gradient(), 1 / elements), dims));
 }
 
@@ -39,4 +39,4 @@ void add_pooling_gradients(GradientTable& table) {
   table["GlobalMaxPool"] = global_max_pool;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -1,11 +1,11 @@
-// RNN, GRU and LSTM: one op each that goes back through all steps.
+// RNN, GRU and LSTM: one op each for the backward pass through all steps.
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
-// The op's inputs at their places, then the gradients of its results.
+// The op's inputs in their positions, then the gradients of its results.
 std::vector<ValueId> operands_of(GradientContext& context, std::size_t inputs,
                                  std::size_t results) {
   std::vector<ValueId> operands = context.node().inputs;
@@ -43,4 +43,4 @@ void add_recurrent_gradients(GradientTable& table) {
   table["LSTM"] = lstm;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

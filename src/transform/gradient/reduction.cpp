@@ -4,7 +4,7 @@
 
 #include "transform/gradient/context.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -82,7 +82,7 @@ void log_sum_exp(GradientContext& context) {
   context.give(0, context.mul(shares, kept_gradient(context, reduction)));
 }
 
-// Equals share it.
+// Equal extremes share the gradient.
 void extreme(GradientContext& context) {
   const Reduction reduction = reduction_of(context);
   const ValueId chosen = context.node("Equal", {context.in(0), kept_result(context, reduction)});
@@ -105,4 +105,4 @@ void add_reduction_gradients(GradientTable& table) {
   table["ReduceMin"] = extreme;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

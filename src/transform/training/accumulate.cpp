@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "kernels/real.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -54,7 +54,7 @@ class Accumulation {
   ValueId stacked(ValueId value) {
     ValueType type = old().value(value).type;
     if (!type.has_known_shape() || type.shape->rank() == 0) {
-      fail_bad_input("'{}' is {}: it holds no samples that could come in parts",
+      fail_bad_input("'{}' is {}: it has no batch axis that could be split into parts",
                      old().value(value).name, type.to_string());
     }
     auto dims = type.shape->values();
@@ -164,8 +164,8 @@ class Accumulation {
     if (!is_mean_) return sum;
     const ValueType type = graph().value(sum).type;
     const ValueId share = graph().add_value(unused_name(graph(), name + "/share"));
-    graph().add_initializer(share,
-                            store_real(type.element, {}, {1.0 / static_cast<double>(parts_)}));
+    graph().add_initializer(
+        share, kernels::store_real(type.element, {}, {1.0 / static_cast<double>(parts_)}));
     return add_node(name, "Mul", {sum, share}, type, Phase::Backward);
   }
 
@@ -215,4 +215,4 @@ PartOfBatch accumulated(const PartOfBatch& part, std::int64_t parts, bool is_mea
   return Accumulation(part, parts, is_mean).make();
 }
 
-}  // namespace assay
+}  // namespace assay::transform

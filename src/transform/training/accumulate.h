@@ -1,10 +1,11 @@
-// A batch in parts: the way forward and back once for each, their gradients added up.
+// Gradient accumulation: a forward and a backward pass for each part of a batch, their gradients
+// summed.
 #pragma once
 
 #include "assay/differentiate.h"
 #include "transform/training/parts.h"
 
-namespace assay {
+namespace assay::transform {
 
 // A differentiated model for one part of a batch, and what belongs to its nodes.
 struct PartOfBatch {
@@ -22,4 +23,4 @@ struct PartOfBatch {
 // is their mean (or their sum), and statistics go from part to part.
 PartOfBatch accumulated(const PartOfBatch& part, std::int64_t parts, bool is_mean);
 
-}  // namespace assay
+}  // namespace assay::transform

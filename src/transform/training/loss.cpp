@@ -1,10 +1,10 @@
-// What is made small, added behind the model.
+// The loss, added after the model's outputs.
 #include "assay/differentiate.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "transform/training/parts.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -73,8 +73,8 @@ AddedLoss add_cross_entropy(Graph& graph, ValueId output) {
 AddedLoss add_mean_squared_error(Graph& graph, ValueId output) {
   const ValueType type = graph.value(output).type;
   if (!type.has_known_shape() || !is_floating(type.element)) {
-    fail_bad_input("output '{}' is {}: it has no distance to a target", graph.value(output).name,
-                   type.to_string());
+    fail_bad_input("output '{}' is {}: it cannot be compared with a target",
+                   graph.value(output).name, type.to_string());
   }
   const ValueId target = add_target(graph, "target", type.element, *type.shape);
   const ValueId distance = add_node(graph, "Sub", {output, target});
@@ -98,4 +98,4 @@ AddedLoss add_loss(Graph& graph, Loss loss) {
   return {add_sum_of_squares(graph), {}};
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -5,7 +5,7 @@
 #include "kernels/real.h"
 #include "transform/training/parts.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -41,7 +41,7 @@ class Modernizer {
   }
   ValueId number(const Node& node, float value) {
     const DataType type = graph_.value(node.inputs[0]).type.element;
-    return constant(node, store_real(type, {}, {static_cast<double>(value)}));
+    return constant(node, kernels::store_real(type, {}, {static_cast<double>(value)}));
   }
 
   void bounds_to_inputs(Node& node) {
@@ -99,4 +99,4 @@ Inferred in_modern_forms(const Inferred& model) {
   return infer_shapes(Modernizer(model.graph).run());
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -4,15 +4,15 @@
 #include "assay/training_step.h"
 #include "transform/edit.h"
 
-namespace assay {
+namespace assay::transform {
 
-// `name`, or with a number behind it where a value has that name already.
+// `name`, or `name` with a number appended where a value has that name already.
 std::string unused_name(const Graph& graph, std::string name);
 
 // The same model in the forms of opset 11; values and nodes keep their numbers.
 Inferred in_modern_forms(const Inferred& model);
 
-// The model with everything that training changes turned from a constant into an input.
+// The model with everything that training changes as an input instead of a constant.
 struct Trainable {
   Graph graph = {};
   std::vector<NodeId> layers = {};  // by node: the model's node it belongs to
@@ -27,7 +27,7 @@ struct AddedLoss {
   ValueId target;  // invalid: the loss takes none
   std::int64_t classes = 1;
 };
-// Nodes behind the graph's own; shapes must be known.
+// Nodes after the graph's own; shapes must be known.
 AddedLoss add_loss(Graph& graph, Loss loss);
 
 // One parameter's update, and the state it needs beside the parameter.
@@ -43,4 +43,4 @@ struct UpdateInputs {
 };
 Update update_of(Graph& graph, const Optimizer& optimizer, const UpdateInputs& inputs);
 
-}  // namespace assay
+}  // namespace assay::transform

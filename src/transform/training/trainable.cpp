@@ -1,4 +1,5 @@
-// A model that may change: parameters and running statistics become inputs, batch norms train.
+// A trainable model: parameters and running statistics become inputs, batch norms are in training
+// mode.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -6,7 +7,7 @@
 #include "transform/simplify.h"
 #include "transform/training/parts.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -14,7 +15,7 @@ bool is_batch_norm(const Node& node) {
   return node.is("BatchNormalization") && node.inputs.size() == 5;
 }
 
-// Layers that are written as many small ops are differentiated as the one they are.
+// Layers exported as several small ops are recognised and differentiated as one op.
 Rewritten recognised(const Inferred& model) {
   GraphEdit edit(in_modern_forms(model));
   drop_idle_nodes(edit);
@@ -81,7 +82,7 @@ class TrainableMaker {
         node.outputs[i] =
             made_.graph.add_value(unused_name(made_.graph, name), old_.value(running).type);
       }
-      // A layer that is used twice hands its statistics on to itself.
+      // A layer that is used twice updates its statistics twice, one after the other.
       const auto known = latest_.find(running);
       if (known != latest_.end()) node.inputs[2 + i] = known->second;
       latest_[running] = node.outputs[i];
@@ -110,4 +111,4 @@ Trainable trainable(const Inferred& model, std::span<const ValueId> parameters) 
   return TrainableMaker(simple, parameters).make();
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -13,6 +13,8 @@
 
 namespace assay {
 
+using namespace assay::transform;
+
 namespace {
 
 constexpr std::array<std::pair<std::string_view, OptimizerKind>, 4> kOptimizers = {
@@ -263,7 +265,7 @@ class StepMaker {
 
   static Tensor zeros_like(const Tensor& tensor) {
     const std::vector<double> zeros(static_cast<std::size_t>(tensor.elements()), 0.0);
-    return store_real(tensor.type(), tensor.dims(), zeros);
+    return kernels::store_real(tensor.type(), tensor.dims(), zeros);
   }
 
   const Inferred& model_;

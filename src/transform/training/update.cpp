@@ -1,7 +1,7 @@
 // What an optimizer does to one parameter, as a node.
 #include "transform/training/parts.h"
 
-namespace assay {
+namespace assay::transform {
 
 namespace {
 
@@ -57,4 +57,4 @@ Update update_of(Graph& graph, const Optimizer& optimizer, const UpdateInputs& i
   return update;
 }
 
-}  // namespace assay
+}  // namespace assay::transform

@@ -6,6 +6,11 @@
 
 namespace assay::cpu {
 
+using kernels::for_each_kernel_tap;
+using kernels::WindowAxis;
+using kernels::WindowGrid;
+using kernels::WindowTap;
+
 namespace {
 
 // Depth that is multiplied before the next: a panel of it stays in a core's nearest cache.

@@ -11,7 +11,7 @@ namespace assay::cpu {
 
 class PatchProduct : public OwnConvolution {
  public:
-  PatchProduct(const WindowGrid& grid, std::int64_t images, std::int64_t channels,
+  PatchProduct(const kernels::WindowGrid& grid, std::int64_t images, std::int64_t channels,
                std::int64_t outputs, const Epilogue& epilogue, int threads,
                const SimdKernels& kernels = simd());
 
@@ -31,7 +31,7 @@ class PatchProduct : public OwnConvolution {
                 std::size_t last_panel, float* products) const;
 
   const SimdKernels& kernels_;
-  WindowGrid grid_;
+  kernels::WindowGrid grid_;
   std::size_t images_ = 0;
   std::size_t channels_ = 0;
   std::size_t outputs_ = 0;

@@ -9,6 +9,11 @@
 
 namespace assay::cpu {
 
+using kernels::Lanes;
+using kernels::lanes_along;
+using kernels::Tap;
+using kernels::Taps;
+
 ResizePass::ResizePass(std::int64_t outer, std::int64_t from, std::int64_t inner,
                        const std::vector<Taps>& taps)
     : outer_(outer), from_(from), to_(static_cast<std::int64_t>(taps.size())), inner_(inner) {

@@ -14,7 +14,7 @@ class ResizePass {
  public:
   // `taps` has one entry for each of the `to` elements.
   ResizePass(std::int64_t outer, std::int64_t from, std::int64_t inner,
-             const std::vector<Taps>& taps);
+             const std::vector<kernels::Taps>& taps);
 
   void run(const float* in, float* out) const;
   std::int64_t operands() const { return outer_ * from_ * inner_; }
@@ -28,7 +28,7 @@ class ResizePass {
     std::size_t count = 0;
     std::size_t weights = 0;
   };
-  void add(const Tap& tap, bool begins);
+  void add(const kernels::Tap& tap, bool begins);
   void sum_rows(const float* in, float* out, std::size_t element) const;
   float sum_numbers(const float* in, std::size_t element) const;
 
@@ -42,11 +42,12 @@ class ResizePass {
 };
 
 // From the elements of a result to those it was made of: `input` of them.
-std::vector<Taps> reversed_taps(const std::vector<Taps>& taps, std::int64_t input);
+std::vector<kernels::Taps> reversed_taps(const std::vector<kernels::Taps>& taps,
+                                         std::int64_t input);
 
 // The passes along all axes of a plane of dimensions `from`; an axis that stays as it is has no
 // taps. The one order that touches the fewest elements is taken.
 std::vector<ResizePass> resize_passes(std::vector<std::int64_t> from,
-                                      const std::vector<std::vector<Taps>>& taps);
+                                      const std::vector<std::vector<kernels::Taps>>& taps);
 
 }  // namespace assay::cpu

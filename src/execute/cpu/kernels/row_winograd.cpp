@@ -7,6 +7,8 @@
 
 namespace assay::cpu {
 
+using kernels::WindowGrid;
+
 namespace {
 
 constexpr std::size_t kPlanes = 4;

@@ -14,7 +14,7 @@ namespace assay::cpu {
 class RowWinograd : public OwnConvolution {
  public:
   // The grid is two-dimensional, 3×3, of stride 1.
-  RowWinograd(const WindowGrid& grid, std::int64_t images, std::int64_t channels,
+  RowWinograd(const kernels::WindowGrid& grid, std::int64_t images, std::int64_t channels,
               std::int64_t outputs, const Epilogue& epilogue, int threads,
               const SimdKernels& kernels = simd());
 
@@ -35,8 +35,8 @@ class RowWinograd : public OwnConvolution {
   void finish_pair(const ConvolutionOperands& operands, std::size_t pair, float* products) const;
 
   const SimdKernels& kernels_;
-  WindowAxis down_;
-  WindowAxis across_;
+  kernels::WindowAxis down_;
+  kernels::WindowAxis across_;
   std::size_t images_ = 0;
   std::size_t channels_ = 0;
   std::size_t outputs_ = 0;

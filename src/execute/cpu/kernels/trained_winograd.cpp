@@ -7,6 +7,9 @@
 
 namespace assay::cpu {
 
+using kernels::WindowAxis;
+using kernels::WindowGrid;
+
 namespace {
 
 constexpr std::size_t kLargestBlock = 16;

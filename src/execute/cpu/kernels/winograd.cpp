@@ -8,6 +8,9 @@
 
 namespace assay::cpu {
 
+using kernels::WindowAxis;
+using kernels::WindowGrid;
+
 namespace {
 
 // What a block of tiles may take, so that it stays in a core's own cache between the stages.

@@ -13,8 +13,8 @@ class Winograd : public OwnConvolution {
  public:
   // `tile`: 2 or 4 results along each side. The grid is two-dimensional, 3×3, of stride 1.
   // `block`: channels that lie side by side, a divisor of all; 0: channels last.
-  Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images, std::int64_t channels,
-           std::int64_t outputs, const Epilogue& epilogue, int threads,
+  Winograd(std::size_t tile, const kernels::WindowGrid& grid, std::int64_t images,
+           std::int64_t channels, std::int64_t outputs, const Epilogue& epilogue, int threads,
            const SimdKernels& kernels = simd(), std::size_t block = 0);
 
   std::size_t weight_floats() const override;

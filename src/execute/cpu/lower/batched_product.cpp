@@ -10,6 +10,11 @@
 
 namespace assay::cpu {
 
+using kernels::broadcast_dims;
+using kernels::for_each_index;
+using kernels::offset_of;
+using kernels::row_major_strides;
+
 namespace {
 
 // A matrix in memory as a BLAS sees it: rows `stride` apart, or columns if transposed.

@@ -11,6 +11,8 @@
 
 namespace assay::cpu {
 
+using graph::holds_subgraph;
+
 namespace {
 
 // A value that the step reads: a constant, one in the arena, or one of the dynamic ones.

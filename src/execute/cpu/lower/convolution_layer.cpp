@@ -6,6 +6,13 @@
 
 namespace assay::cpu {
 
+using kernels::KernelCall;
+using kernels::row_major_strides;
+using kernels::transposed_window_grid;
+using kernels::window_grid;
+using kernels::WindowAxis;
+using kernels::WindowGrid;
+
 namespace {
 
 std::span<const std::int64_t> spatial(const Dims& dims) {

@@ -14,7 +14,7 @@ struct ConvolutionLayer {
   Dims weights;  // as stored
   std::int64_t groups = 1;
   bool is_transposed = false;
-  WindowGrid grid;
+  kernels::WindowGrid grid;
   bool has_bias = false;
   // Null where they change from run to run.
   const Tensor* weight = nullptr;

@@ -8,6 +8,8 @@
 
 namespace assay::cpu {
 
+using kernels::DropoutMask;
+
 namespace {
 
 bool is_one_int64(const Lowering& lowering, ValueId value) {

@@ -15,6 +15,9 @@
 
 namespace assay::cpu {
 
+using graph::is_training_batch_norm;
+using transform::batch_norm_affine;
+
 namespace {
 
 struct Draft {

@@ -11,6 +11,10 @@
 
 namespace assay::cpu {
 
+using kernels::Lanes;
+using kernels::lanes_along;
+using kernels::product_or_zero;
+
 namespace {
 
 // One element of the axis, known ahead, is a view.

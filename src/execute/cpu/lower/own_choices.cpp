@@ -12,6 +12,8 @@
 
 namespace assay::cpu {
 
+using kernels::WindowAxis;
+
 namespace {
 
 bool may_use_winograd(const Lowering& lowering, const ConvolutionLayer& layer) {

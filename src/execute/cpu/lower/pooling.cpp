@@ -7,6 +7,12 @@
 
 namespace assay::cpu {
 
+using kernels::kernel_shape;
+using kernels::KernelCall;
+using kernels::window_grid;
+using kernels::WindowAxis;
+using kernels::WindowGrid;
+
 namespace {
 
 struct PoolingWindows {

@@ -10,6 +10,12 @@
 
 namespace assay::cpu {
 
+using kernels::IndexRange;
+using kernels::KernelCall;
+using kernels::pooling_grid;
+using kernels::WindowAxis;
+using kernels::WindowGrid;
+
 namespace {
 
 // Over one or two axes, a plane is small enough to be a single piece of work.

@@ -10,6 +10,8 @@
 
 namespace assay::cpu {
 
+using kernels::normalized_axes;
+
 namespace {
 
 struct Reduction {

@@ -10,6 +10,13 @@
 
 namespace assay::cpu {
 
+using kernels::is_identity;
+using kernels::KernelCall;
+using kernels::product_or_zero;
+using kernels::resize_plan;
+using kernels::ResizePlan;
+using kernels::Taps;
+
 namespace {
 
 bool is_gradient(const Node& node) {

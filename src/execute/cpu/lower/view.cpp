@@ -8,6 +8,11 @@
 
 namespace assay::cpu {
 
+using kernels::normalized_axis;
+using kernels::row_major_strides;
+using kernels::slice_range;
+using kernels::SliceRange;
+
 Placement sliced(Placement placement, std::size_t axis, std::int64_t first, std::int64_t step,
                  std::int64_t count) {
   placement.offset += first * placement.strides[axis];

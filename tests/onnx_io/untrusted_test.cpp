@@ -30,11 +30,11 @@ std::string small_model() {
                {opset(17), opset(1, "local")}, {twice});
 }
 
-TEST(Hostile, TheSmallModelIsFineBeforeItIsDamaged) {
+TEST(Untrusted, TheSmallModelIsFineBeforeItIsDamaged) {
   EXPECT_EQ(refusal_of(small_model()), "");
 }
 
-TEST(Hostile, TruncatedAtAnyByteIsAnErrorOrAModelButNeverACrash) {
+TEST(Untrusted, TruncatedAtAnyByteIsAnErrorOrAModelButNeverACrash) {
   const std::string whole = small_model();
   int refused = 0;
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -46,12 +46,12 @@ TEST(Hostile, TruncatedAtAnyByteIsAnErrorOrAModelButNeverACrash) {
   EXPECT_EQ(refused, static_cast<int>(whole.size()) - 1);
 }
 
-TEST(Hostile, TruncationInsideTheGraphSaysWhere) {
+TEST(Untrusted, TruncationInsideTheGraphSaysWhere) {
   const std::string whole = small_model();
   EXPECT_THAT(refusal_of(whole.substr(0, 100)), HasSubstr("truncated: the file ends at byte 100"));
 }
 
-TEST(Hostile, AnyFlippedBitIsAnErrorOrAModelButNeverACrash) {
+TEST(Untrusted, AnyFlippedBitIsAnErrorOrAModelButNeverACrash) {
   const std::string whole = small_model();
   int refused = 0;
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -64,7 +64,7 @@ TEST(Hostile, AnyFlippedBitIsAnErrorOrAModelButNeverACrash) {
   EXPECT_GT(refused, static_cast<int>(whole.size()) * 2);
 }
 
-TEST(Hostile, DimensionsThatOverflowAreRefused) {
+TEST(Untrusted, DimensionsThatOverflowAreRefused) {
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kFloat, {1LL << 32, 1LL << 32}, "1234")),
               HasSubstr("tensor 'w': its dimensions 4294967296x4294967296 are negative or their"));
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kFloat, {(1LL << 62)}, "1234")),
@@ -72,7 +72,7 @@ TEST(Hostile, DimensionsThatOverflowAreRefused) {
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kFloat, {-1}, "")), HasSubstr("negative"));
 }
 
-TEST(Hostile, HugeDimensionsWithLittleDataAllocateNothing) {
+TEST(Untrusted, HugeDimensionsWithLittleDataAllocateNothing) {
   for (const int type : {1, 3, 7, 8, 9, 10, 11, 12, 13, 22}) {
     EXPECT_THAT(refusal_of_tensor(tensor_with("w", type, {1LL << 50}, [](auto&) {})),
                 HasSubstr("are there"))
@@ -80,7 +80,7 @@ TEST(Hostile, HugeDimensionsWithLittleDataAllocateNothing) {
   }
 }
 
-TEST(Hostile, DimensionsMustFitTheBytesExactly) {
+TEST(Untrusted, DimensionsMustFitTheBytesExactly) {
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kFloat, {2}, std::string(9, 'x'))),
               HasSubstr("2 elements of float32 need 8 bytes, 9 are there"));
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kFloat, {3}, std::string(8, 'x'))),
@@ -90,7 +90,7 @@ TEST(Hostile, DimensionsMustFitTheBytesExactly) {
               HasSubstr("need 2 stored values, 1 are there"));
 }
 
-TEST(Hostile, DataInTheWrongOrInTwoFieldsIsRefused) {
+TEST(Untrusted, DataInTheWrongOrInTwoFieldsIsRefused) {
   EXPECT_THAT(refusal_of_tensor(
                   tensor_with("w", kFloat, {1}, [](auto& writer) { writer.add_int64(7, 1); })),
               HasSubstr("cannot be stored in field 7"));
@@ -103,14 +103,14 @@ TEST(Hostile, DataInTheWrongOrInTwoFieldsIsRefused) {
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", 8, {1}, "text")), HasSubstr("raw data"));
 }
 
-TEST(Hostile, UnknownElementTypesAndRanksAreRefused) {
+TEST(Untrusted, UnknownElementTypesAndRanksAreRefused) {
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", 23, {1}, "x")), HasSubstr("element type 23"));
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", 0, {1}, "x")), HasSubstr("undefined"));
   EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kFloat, Dims(65, 1), "1234")),
               HasSubstr("more than 64 dimensions"));
 }
 
-TEST(Hostile, SparseTensorsAreRefusedByName) {
+TEST(Untrusted, SparseTensorsAreRefusedByName) {
   std::string sparse;
   protozero::pbf_writer(sparse).add_message(1, raw_tensor("s", kFloat, {1}, "1234"));
   std::string message = testing::graph({.nodes = {node("Relu", {"x"}, {"y"})}});
@@ -122,13 +122,13 @@ TEST(Hostile, SparseTensorsAreRefusedByName) {
               HasSubstr("Constant 'y': attribute 'sparse_value' is a sparse tensor"));
 }
 
-TEST(Hostile, TrainingInformationIsRefusedByName) {
+TEST(Untrusted, TrainingInformationIsRefusedByName) {
   std::string bytes = small_model();
   protozero::pbf_writer(bytes).add_message(20, std::string());
   EXPECT_THAT(refusal_of(bytes), HasSubstr("training_info"));
 }
 
-TEST(Hostile, CyclesDuplicatesAndUseBeforeDefinitionNameNodeAndTensor) {
+TEST(Untrusted, CyclesDuplicatesAndUseBeforeDefinitionNameNodeAndTensor) {
   EXPECT_THAT(
       refusal_of(model_with_nodes({node("Relu", {"y"}, {"t"}), node("Relu", {"t"}, {"y"})})),
       HasSubstr("Relu 't' reads tensor 'y' before Relu 'y' defines it"));
@@ -143,7 +143,7 @@ TEST(Hostile, CyclesDuplicatesAndUseBeforeDefinitionNameNodeAndTensor) {
               HasSubstr("nothing defines its output 'y'"));
 }
 
-TEST(Hostile, ASubgraphMayNotUseWhatIsDefinedLater) {
+TEST(Untrusted, ASubgraphMayNotUseWhatIsDefinedLater) {
   const std::string body = branch({node("Relu", {"late"}, {"r"})}, "r");
   const std::string message = refusal_of(model(testing::graph(
       {.nodes = {node("If", {"c"}, {"t"},
@@ -153,7 +153,7 @@ TEST(Hostile, ASubgraphMayNotUseWhatIsDefinedLater) {
   EXPECT_THAT(message, HasSubstr("'late'"));
 }
 
-TEST(Hostile, TenThousandNestedSubgraphsAreRefusedWithTheirPath) {
+TEST(Untrusted, TenThousandNestedSubgraphsAreRefusedWithTheirPath) {
   std::string body = branch({node("Relu", {"x"}, {"r"})}, "r");
   for (int i = 0; i < 10000; ++i) {
     body = branch({node("Nest", {}, {"r"}, {graph_attribute("body", body)})}, "r");
@@ -163,7 +163,7 @@ TEST(Hostile, TenThousandNestedSubgraphsAreRefusedWithTheirPath) {
               HasSubstr("nested more than 100 deep: Nest 'top' body > Nest 'r' body"));
 }
 
-TEST(Hostile, HundredNestedSubgraphsAreAccepted) {
+TEST(Untrusted, HundredNestedSubgraphsAreAccepted) {
   std::string body = branch({node("Relu", {"x"}, {"r0"})}, "r0");
   for (int i = 1; i < 100; ++i) {
     const std::string result = "r" + std::to_string(i);
@@ -173,7 +173,7 @@ TEST(Hostile, HundredNestedSubgraphsAreAccepted) {
       refusal_of(model_with_nodes({node("Nest", {}, {"y"}, {graph_attribute("body", body)})})), "");
 }
 
-TEST(Hostile, DeeplyNestedTypesAreRefused) {
+TEST(Untrusted, DeeplyNestedTypesAreRefused) {
   std::string type = tensor_type(kFloat, {1});
   for (int i = 0; i < 10000; ++i) {
     std::string sequence;
@@ -186,7 +186,7 @@ TEST(Hostile, DeeplyNestedTypesAreRefused) {
               HasSubstr("nested more than 16 deep"));
 }
 
-TEST(Hostile, AttributesThatContradictThemselvesAreRefused) {
+TEST(Untrusted, AttributesThatContradictThemselvesAreRefused) {
   const auto with = [](const Messages& attributes) {
     return refusal_of(model_with_nodes({node("Foo", {"x"}, {"y"}, attributes, "", "foo")}));
   };
@@ -200,12 +200,12 @@ TEST(Hostile, AttributesThatContradictThemselvesAreRefused) {
   EXPECT_THAT(with({reference_attribute("a", 2, "b")}), HasSubstr("stands in none"));
 }
 
-TEST(Hostile, ANodeWithoutOperatorIsRefused) {
+TEST(Untrusted, ANodeWithoutOperatorIsRefused) {
   EXPECT_THAT(refusal_of(model_with_nodes({node("", {"x"}, {"y"}, {}, "", "bare")})),
               HasSubstr("node 'bare' has no operator"));
 }
 
-TEST(Hostile, NamesThatAreNotTextAreRefused) {
+TEST(Untrusted, NamesThatAreNotTextAreRefused) {
   EXPECT_THAT(refusal_of(model_with_nodes({node("Relu", {"x"}, {"\xff\xfe"})})),
               HasSubstr("not valid UTF-8"));
   EXPECT_THAT(refusal_of(model_with_nodes({node("Relu", {"x"}, {"\xed\xa0\x80"})})),
@@ -215,7 +215,7 @@ TEST(Hostile, NamesThatAreNotTextAreRefused) {
             "");
 }
 
-TEST(Hostile, OpsetsOutsideTheKnownRangeSayWhatToTry) {
+TEST(Untrusted, OpsetsOutsideTheKnownRangeSayWhatToTry) {
   const auto with = [](const Messages& opsets) {
     return refusal_of(model(testing::graph({.nodes = {node("Relu", {"x"}, {"y"})}}), opsets));
   };
@@ -229,7 +229,7 @@ TEST(Hostile, OpsetsOutsideTheKnownRangeSayWhatToTry) {
   EXPECT_EQ(with({opset(21)}), "");
 }
 
-TEST(Hostile, ALengthOfManyGigabytesIsRefused) {
+TEST(Untrusted, ALengthOfManyGigabytesIsRefused) {
   std::string bytes = "\x08\x08\x3a";               // field 1 = 8, then field 7 of a claimed length
   bytes += std::string("\x85\x80\x80\x80\x10", 5);  // 2^32 + 5, which 32 bits would take for 5
   bytes += "12345";
