@@ -40,6 +40,7 @@
 #include "assay/memory.h"
 #include "assay/memory_budget.h"
 #include "assay/metrics.h"
+#include "assay/metrics_report.h"
 #include "assay/model_inputs.h"
 #include "assay/npy.h"
 #include "assay/npz.h"

@@ -19,6 +19,9 @@ struct StoredProfile {
   int threads = 0;
   std::int64_t parameters = 0;
   std::int64_t flops = 0;
+  // Of layers with parameters or MACs; missing in files of versions that did not tell.
+  std::optional<std::int64_t> estimated_total_bytes = {};
+  std::optional<std::int64_t> estimated_total_macs = {};
   std::int64_t peak_memory_bytes = 0;
   std::optional<std::int64_t> peak_rss_growth_bytes = {};
   std::string verdict;

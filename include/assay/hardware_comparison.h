@@ -3,9 +3,11 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "assay/device.h"
 #include "assay/hardware_summary.h"
 
 namespace assay {
@@ -14,11 +16,16 @@ struct ComparedDevice {
   std::string name;
   double memory_bandwidth_gbps = 0;
   std::optional<double> peak_compute_gmacs = std::nullopt;
-  std::string note;  // where the figures come from
+  std::string note;            // where the figures come from
+  bool is_catalogued = false;  // its sources are in the catalogue, which tables need not repeat
 };
 
 // Raspberry Pi 4, Jetson Nano and a desktop, with the bandwidths usually quoted for them.
 std::vector<ComparedDevice> reference_devices();
+
+// Devices as the catalogue has them: the best figure for the bandwidth and for the fp32 peak, whose
+// two operations are one MAC. Those without a bandwidth are left out.
+std::vector<ComparedDevice> compared_devices(std::span<const Device> devices);
 
 struct DeviceComparisonRow {
   ComparedDevice device;

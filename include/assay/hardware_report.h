@@ -21,6 +21,14 @@ std::string hardware_summary_json(const HardwareSummary& summary,
 // One row; columns that need a peak are there without one too, empty. `clamped` is the last.
 std::string hardware_summary_csv(const HardwareSummary& summary);
 
+// A summary with the same model on other devices, as one report.
+struct HardwareReport {
+  HardwareSummary summary = {};
+  UtilizationReading reading = {};
+  std::vector<DeviceComparisonRow> devices = {};
+};
+std::string hardware_report_table(const HardwareReport& report);
+
 std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows);
 std::string device_comparison_json(const std::vector<DeviceComparisonRow>& rows);
 std::string device_comparison_csv(const std::vector<DeviceComparisonRow>& rows);

@@ -9,6 +9,7 @@
 #include "assay/graph.h"
 #include "assay/model_inputs.h"
 #include "assay/program.h"
+#include "assay/progress.h"
 
 namespace assay {
 
@@ -30,9 +31,11 @@ struct LatencyDistribution {
   std::vector<double> samples_ms = {};  // every run of every repeat, in the order taken
 };
 
+// Throws an Error of kind Cancelled if `progress` cancels.
 LatencyDistribution measure_latency_distribution(const Graph& model, const ModelInputs& input,
                                                  std::size_t repeats = 5,
                                                  std::size_t num_runs = 100, std::size_t warmup = 3,
-                                                 const ProgramOptions& options = {});
+                                                 const ProgramOptions& options = {},
+                                                 Progress* progress = nullptr);
 
 }  // namespace assay

@@ -55,6 +55,7 @@ struct Peak {
   std::string instruction_set;  // "AVX-512 VNNI"
   int threads = 1;
   double gflops = 0;  // of int8: 10⁹ integer operations a second
+  double spread = 0;  // how much longer the median try took than the best: 0.02 is 2 %
 };
 
 struct Bandwidth {
@@ -63,6 +64,7 @@ struct Bandwidth {
   int threads = 1;
   std::int64_t bytes = 0;  // that all threads work on together
   double gbps = 0;
+  double spread = 0;  // as of a peak
 };
 
 struct Ceilings {
@@ -81,10 +83,15 @@ struct Machine {
 };
 
 struct CeilingOptions {
-  bool quick = false;                         // fewer tries, no copies
+  bool quick = false;                         // one round, no copies; 1.5 s for each thread count
   std::vector<int> thread_counts = {};        // empty: one, and all usable processors
   std::optional<std::string> precision = {};  // one alone
+  // To measure for, about; by default 12. Sizes of buffers, numbers of tries and of rounds follow.
+  std::optional<double> seconds = {};
 };
+
+// How long that takes, about.
+double seconds_to_measure(const CeilingOptions& options);
 
 Topology read_topology();
 // `root` stands in for "/" in tests.

@@ -41,9 +41,10 @@ struct MetricsOptions {
 // Judges the model by all samples of the loader, and times it on the first batch. Device `cpu`,
 // precision `fp32`; others are refused by name. The multiplier stands for a slower processor: every
 // latency is that many times longer, and so are energies; the throughput is that much lower.
+// Throws an Error of kind Cancelled if `progress` cancels.
 PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::string_view device,
                             double power_watts, std::string_view precision,
                             double latency_multiplier = 1.0, std::size_t benchmark_repeats = 5,
-                            const MetricsOptions& options = {});
+                            const MetricsOptions& options = {}, Progress* progress = nullptr);
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/hardware_report.h"
 #include "assay/layer_estimate.h"
 #include "assay/profile.h"
 #include "assay/roofline_chart.h"
@@ -17,6 +18,8 @@ struct ProfileReportOptions {
   GroupBy group_by = GroupBy::Layers;
   std::optional<std::size_t> top = {};   // N rows; 0: all of them
   std::optional<std::string> sort = {};  // a name of profile_columns()
+  // Becomes `hardware` of the JSON.
+  std::optional<HardwareReport> hardware = {};
 };
 
 // The columns a profile can be sorted by: "order" is execution order.

@@ -42,19 +42,23 @@ struct ForwardPass : MemoryFigures {
   std::optional<std::string> bottleneck = {};  // "memory" or "compute"
 };
 
-// One step of training without its update: the model forward, its loss, the way back.
+// One step of training without its update: forward pass, loss, backward pass. A model without
+// parameters has the gradients of its inputs.
 struct BackwardPass {
-  std::int64_t forward_flops = 0;
-  double forward_latency_ms = 0;
-  double forward_memory_mb = 0;  // parameters and the most that the forward pass has in memory
+  std::int64_t forward_flops = 0;  // of the model alone: ForwardPass::flops
+  std::int64_t loss_flops = 0;
+  double forward_latency_ms = 0;  // the loss included
+  double forward_memory_mb = 0;   // parameters and the most that the forward pass has in memory
   std::int64_t backward_flops = 0;
+  std::int64_t backward_flops_rule = 0;  // 2 · forward_flops, the rule of thumb
   double backward_latency_ms = 0;
-  double gradient_memory_mb = 0;
-  std::int64_t total_flops = 0;
+  double gradient_memory_mb = 0;  // of the parameters, or of the inputs of a model without any
+  std::int64_t total_flops = 0;   // forward + loss + backward
   double total_latency_ms = 0;
   double total_memory_mb = 0;  // parameters + kept activations + gradients
   double total_gflops_per_second = 0;
-  std::map<std::string, double> optimizer_memory_estimates = {};  // MB: sgd, momentum, adam, adamw
+  // MB: sgd, momentum, adam, adamw; 0 for a model without parameters.
+  std::map<std::string, double> optimizer_memory_estimates = {};
   double memory_efficiency = 0;  // what the step needs / what was allocated, 0..1
   std::optional<std::string> bottleneck = {};
   double update_latency_ms = 0;

@@ -15,8 +15,8 @@ namespace assay {
 // Reads what machine_json wrote. Throws an Error that names `described_as` and the wrong field.
 Machine parse_machine_json(std::string_view text, const std::string& described_as);
 
-// Topology and ceilings of this machine, and when they were measured; takes some 15 s. Throws an
-// Error of kind Cancelled if `progress` cancels.
+// Topology and ceilings of this machine, and when they were measured; takes `seconds_to_measure`.
+// Throws an Error of kind Cancelled if `progress` cancels.
 Machine measure_machine(const CeilingOptions& options = {}, Progress* progress = nullptr);
 
 // Nothing if none was cached, if the cached one is another machine, or if the file is damaged.
@@ -25,6 +25,9 @@ std::optional<Machine> cached_machine(const Topology& topology);
 // Ceilings that were disturbed by other programs do not replace undisturbed ones. Adds to
 // `warnings` what is wrong with them, or why they could not be written.
 void cache_machine(const Machine& machine, std::vector<std::string>& warnings);
+
+// Adds a warning if other programs disturbed the measuring of the ceilings.
+void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warnings);
 
 // This machine from the cache; otherwise it is measured and cached. Adds to `warnings` as
 // cache_machine does, and throws as measure_machine does.

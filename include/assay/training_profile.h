@@ -110,6 +110,8 @@ struct TrainingProfile {
   Optimizer optimizer = {};
   Loss loss = Loss::SumOfSquares;
   std::int64_t parameters = 0;
+  std::int64_t model_flops = 0;            // of the model alone, as `profile_model` counts them
+  std::int64_t loss_flops = 0;             // of the loss, part of the forward phase
   std::vector<PhaseTotals> phases = {};    // in order; recomputation only where there is any
   std::vector<TrainingLayer> layers = {};  // in execution order, then what belongs to no layer
   std::vector<Phase> step_phases = {};     // by step of the program

@@ -49,6 +49,9 @@ struct TrainingStepOptions {
   // The forward pass in N segments, all but the last of which are computed a second time
   // instead of being kept: see recompute().
   std::size_t pieces = 1;
+  // A model without parameters: the gradients of its floating inputs, which become outputs of the
+  // step, instead of an Error.
+  bool input_gradients = false;
 };
 
 // A value that the step carries on.
@@ -61,14 +64,15 @@ struct StateSlot {
 
 struct TrainingStep {
   // Inputs: the model's, the target if the loss takes one, the rate and the number of the step,
-  // from 1. Outputs: the loss, then the model's.
+  // from 1. Outputs: the loss, then the model's, then gradients of inputs (`input_gradients`).
   Graph graph = {};
-  std::vector<StateSlot> state = {};    // in the order of graph.carried()
-  std::vector<Phase> phases = {};       // by node
-  std::vector<NodeId> layers = {};      // by node: the model's node it belongs to, if any
-  std::vector<ValueId> gradients = {};  // of the parameters among `state`, in their order
-  std::size_t repeated_nodes = 0;       // that are computed a second time
-  ValueId target = {};                  // invalid where the loss takes none
+  std::vector<StateSlot> state = {};  // in the order of graph.carried()
+  std::vector<Phase> phases = {};     // by node
+  std::vector<NodeId> layers = {};    // by node: the model's node it belongs to, if any
+  // Of the parameters among `state`, in their order; of the inputs where there are no parameters.
+  std::vector<ValueId> gradients = {};
+  std::size_t repeated_nodes = 0;  // that are computed a second time
+  ValueId target = {};             // invalid where the loss takes none
   ValueId rate = {};
   ValueId number = {};  // of the step
   ValueId loss = {};

@@ -53,6 +53,10 @@ void print_error(std::string_view message) {
   print_labelled("error", "1;31", message);
 }
 
+void print_note(std::string_view message, bool quiet) {
+  if (!quiet) print_labelled("note", "1;36", message);
+}
+
 void print_warnings(const std::vector<std::string>& warnings, bool quiet) {
   if (quiet) return;
   for (const auto& warning : warnings) print_labelled("warning", "1;33", warning);

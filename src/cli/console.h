@@ -16,6 +16,8 @@ void print_data(std::string_view text);
 // Whether stdout is a terminal that wants colours.
 bool draws_colours();
 void print_error(std::string_view message);
+// Something that happens now, and may surprise: shown unless `quiet`, on a terminal or not.
+void print_note(std::string_view message, bool quiet);
 void print_warnings(const std::vector<std::string>& warnings, bool quiet);
 
 // Makes Ctrl-C, SIGTERM and a closed terminal set a flag that long work asks for, instead of ending

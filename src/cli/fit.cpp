@@ -11,6 +11,7 @@
 #include "cli/console.h"
 #include "cli/device_options.h"
 #include "cli/flags.h"
+#include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -106,7 +107,7 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
   catch_interrupts();
   std::vector<std::string> warnings;
   ProgressBar progress(quiet);
-  const Machine machine = cached_or_measured_machine(warnings, &progress);
+  const Machine machine = chosen_machine(progress, quiet, kStoredMachine, warnings);
   const Calibration calibration = cached_or_measured_calibration(
       machine, warnings, {.recalibrate = arguments.recalibrate}, &progress);
   if (arguments.validate) {

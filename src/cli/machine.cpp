@@ -3,9 +3,12 @@
 
 #include "assay/machine_report.h"
 #include "assay/stored_machine.h"
+#include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/flags.h"
+#include "cli/machine_choice.h"
+#include "cli/model_argument.h"
 
 namespace assay::cli {
 
@@ -15,19 +18,35 @@ struct Arguments {
   bool json = false;
   bool quick = false;
   bool refresh = false;
+  std::string max_time;
 };
 
 constexpr const char* kExamples = R"(Examples:
-  assay machine             caches, peaks and bandwidths; under 20 s
+  assay machine             caches, peaks and bandwidths; at most 15 s, then cached
   assay machine --refresh   measure again; otherwise the cached result is shown
+  assay machine --refresh --max-time 60   larger buffers and more tries
   assay machine --quick     fewer repetitions, no copy bandwidth; not cached
-  assay machine --json      the same for programs)";
+  assay machine --json      the same for programs
+ASSAY_MACHINE=FILE makes every command use the ceilings that 'assay machine --json' wrote to FILE.)";
+
+CeilingOptions ceiling_options(const Arguments& arguments) {
+  CeilingOptions options{.quick = arguments.quick};
+  if (!arguments.max_time.empty()) {
+    options.seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
+    if (!arguments.refresh && !arguments.quick) {
+      fail_usage("--max-time is about measuring: add --refresh, or --quick");
+    }
+  }
+  return options;
+}
 
 Machine wanted_machine(const Arguments& arguments, bool quiet, std::vector<std::string>& warnings) {
+  const CeilingOptions options = ceiling_options(arguments);
   ProgressBar progress(quiet);
-  if (!arguments.refresh && !arguments.quick)
-    return cached_or_measured_machine(warnings, &progress);
-  Machine machine = measure_machine({.quick = arguments.quick}, &progress);
+  if (!arguments.refresh && !arguments.quick) {
+    return chosen_machine(progress, quiet, kStoredMachine, warnings);
+  }
+  Machine machine = measure_machine(options, &progress);
   if (!arguments.quick) cache_machine(machine, warnings);
   return machine;
 }
@@ -55,6 +74,7 @@ void add_machine(CommandLine& program) {
   machine->add_flag("--refresh", arguments->refresh, "measure again and replace the cached result");
   machine->add_flag("--quick", arguments->quick,
                     "fewer repetitions, no copy bandwidth; not cached");
+  machine->add_option("--max-time", arguments->max_time, "seconds to measure; default 12");
   machine->add_flag("--json", arguments->json, "print one JSON object");
   machine->footer(kExamples);
   machine->callback([&program, arguments] {

@@ -243,4 +243,16 @@ DataType parse_precision(const std::string& text) {
   fail_usage("--precision {}: expected one of {}", text, join(precision_names(), ", "));
 }
 
+ModelSummary model_summary(const Graph& graph, const std::string& name) {
+  const auto values = [&](std::span<const ValueId> ids) {
+    std::vector<Value> list;
+    for (const ValueId id : ids) list.push_back(graph.value(id));
+    return list;
+  };
+  return {.name = name,
+          .opset = graph.opset(),
+          .inputs = values(graph.inputs()),
+          .outputs = values(graph.outputs())};
+}
+
 }  // namespace assay::cli

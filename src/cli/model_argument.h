@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/bind.h"
+#include "assay/count.h"
 #include "assay/graph.h"
 
 namespace assay::cli {
@@ -13,6 +14,8 @@ namespace assay::cli {
 // A path to an .onnx file, or zoo:NAME.
 Graph load_model(const std::string& argument);
 bool is_zoo(const std::string& argument);
+// What reports say of a model that was not bound to any shape.
+ModelSummary model_summary(const Graph& graph, const std::string& name);
 
 // "NAME=N" each.
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& arguments);

@@ -1,6 +1,8 @@
 // assay profile: runs a model and says where the time goes.
 #include <memory>
 
+#include "assay/device_file.h"
+#include "assay/device_list.h"
 #include "assay/hardware_comparison.h"
 #include "assay/hardware_report.h"
 #include "assay/hardware_summary.h"
@@ -14,6 +16,7 @@
 #include "cli/engine_options.h"
 #include "cli/flags.h"
 #include "cli/folder.h"
+#include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/profile_gate.h"
@@ -44,6 +47,8 @@ struct Arguments {
   bool hardware = false;
   bool counters = false;
   bool energy = false;
+  std::string memory_bandwidth_gbps;
+  std::string peak_compute_gmacs;
   std::string power_watts;
   std::string turns;
   TrainingArguments training;
@@ -59,6 +64,8 @@ constexpr const char* kExamples = R"(Examples:
   assay profile model.onnx --input x=photo.npy   on real data
   assay profile model.onnx --trace t.json        a timeline for ui.perfetto.dev
   assay profile model.onnx --roofline --hardware how near the machine's ceilings it comes
+  assay profile model.onnx --hardware --memory-bandwidth-gbps 12.8 --peak-compute-gmacs 64
+  assay profile model.onnx --hardware --csv      the same model on every device of the catalogue
   assay profile model.onnx --out results         everything, with pictures, in a folder
   assay profile model.onnx --json > before.json  every sample; see 'assay compare'
   assay profile model.onnx --train --batch 32    a step of training, forward, back and update
@@ -141,8 +148,9 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   Progress& progress = turns ? static_cast<Progress&>(*turns) : bar;
   catch_interrupts();
   std::vector<std::string> machine_warnings;
-  if (request.options.judge)
-    request.options.machine = cached_or_measured_machine(machine_warnings, &progress);
+  if (request.options.judge) {
+    request.options.machine = chosen_machine(progress, quiet, kNoCeilings, machine_warnings);
+  }
   Profile profile = blaming(arguments.model.model, [&] {
     return profile_model(std::move(request.model.graph), arguments.model.model, request.options,
                          &progress);
@@ -185,62 +193,122 @@ class Files {
   std::vector<std::pair<Content, std::unique_ptr<AtomicFile>>> files_;
 };
 
-std::optional<HardwareSummary> hardware_summary(const Profile& profile,
-                                                const std::vector<LayerEstimate>& layers) {
-  if (!profile.roofline || layers.empty()) return {};
-  return summarize_hardware(layers, profile.latency.latency.median_ms,
-                            profile.roofline->levels.back().read_gbps,
-                            profile.roofline->peak_gflops / 2);
+std::optional<double> given(const char* flag, const std::string& text) {
+  if (text.empty()) return {};
+  return parse_decimal(flag, text, 1e-9);
 }
 
-// The hardware summary (docs/hardware-summary.md), how to read it, and the same model on other
-// devices.
-std::string hardware_text(const Profile& profile) {
-  const auto layers = layer_estimates(profile);
-  const auto summary = hardware_summary(profile, layers);
-  if (!summary) return "no hardware summary: it needs ceilings, and layers with weights or MACs\n";
+// What summarize_hardware is configured with: as given, else as measured.
+struct HardwareSetting {
+  std::optional<double> memory_bandwidth_gbps = {};
+  std::optional<double> peak_compute_gmacs = {};
+};
+
+HardwareSetting hardware_setting(const Arguments& arguments) {
+  return {given("--memory-bandwidth-gbps", arguments.memory_bandwidth_gbps),
+          given("--peak-compute-gmacs", arguments.peak_compute_gmacs)};
+}
+
+HardwareSetting completed(HardwareSetting setting, const Profile& profile) {
+  if (!profile.roofline) return setting;
+  if (!setting.memory_bandwidth_gbps) {
+    setting.memory_bandwidth_gbps = profile.roofline->levels.back().read_gbps;
+  }
+  if (!setting.peak_compute_gmacs) setting.peak_compute_gmacs = profile.roofline->peak_gflops / 2;
+  return setting;
+}
+
+std::optional<HardwareSummary> hardware_summary(const Arguments& arguments, const Profile& profile,
+                                                const std::vector<LayerEstimate>& layers) {
+  const HardwareSetting setting = completed(hardware_setting(arguments), profile);
+  if (!setting.memory_bandwidth_gbps || layers.empty()) return {};
+  return summarize_hardware(layers, profile.latency.latency.median_ms,
+                            *setting.memory_bandwidth_gbps, setting.peak_compute_gmacs);
+}
+
+// The devices that everybody quotes, the catalogue, and this machine as measured or as given.
+std::vector<ComparedDevice> devices_to_compare(const Arguments& arguments,
+                                               const HardwareSummary& summary) {
   std::vector<ComparedDevice> devices = reference_devices();
+  std::vector<Device> catalogue = built_in_devices();
+  sort_devices(catalogue);
+  for (ComparedDevice& device : compared_devices(catalogue)) devices.push_back(std::move(device));
+  const bool is_given =
+      !arguments.memory_bandwidth_gbps.empty() || !arguments.peak_compute_gmacs.empty();
   devices.push_back({.name = "this machine",
-                     .memory_bandwidth_gbps = summary->configured_memory_bandwidth_gbps,
-                     .peak_compute_gmacs = summary->configured_peak_compute_gmacs,
-                     .note = "measured"});
-  return hardware_summary_table(*summary, interpret_utilization(*summary, layers)) + "\n" +
-         device_comparison_table(
-             compare_devices(layers, profile.latency.latency.median_ms, devices));
+                     .memory_bandwidth_gbps = summary.configured_memory_bandwidth_gbps,
+                     .peak_compute_gmacs = summary.configured_peak_compute_gmacs,
+                     .note = is_given ? "as given on the command line" : "measured"});
+  return devices;
+}
+
+std::optional<HardwareReport> hardware_report(const Arguments& arguments, const Profile& profile) {
+  const auto layers = layer_estimates(profile);
+  const auto summary = hardware_summary(arguments, profile, layers);
+  if (!summary) return {};
+  return HardwareReport{*summary, interpret_utilization(*summary, layers),
+                        compare_devices(layers, profile.latency.latency.median_ms,
+                                        devices_to_compare(arguments, *summary))};
+}
+
+std::string hardware_text(const std::optional<HardwareReport>& report) {
+  if (report) return hardware_report_table(*report);
+  return "no hardware summary: it needs a memory bandwidth, and layers with weights or MACs\n";
 }
 
 std::string rendered(const Arguments& arguments, const Profile& profile,
                      const ProfileReportOptions& options) {
   if (arguments.json) return profile_json(profile, options);
+  if (arguments.csv && arguments.hardware) {
+    return device_comparison_csv(options.hardware.value_or(HardwareReport{}).devices);
+  }
   if (arguments.csv) return profile_csv(profile, options);
   std::string text = profile_table(profile, options);
   const auto chart = arguments.roofline ? roofline_chart(profile) : std::nullopt;
   if (chart) text += "\n" + roofline_text(*chart, 80, 20, draws_colours());
-  if (arguments.hardware) text += "\n" + hardware_text(profile);
+  if (arguments.hardware) text += "\n" + hardware_text(options.hardware);
   return text;
 }
 
+// No flag is silently without effect.
+void check_hardware_flags(const Arguments& arguments) {
+  const HardwareSetting setting = hardware_setting(arguments);
+  const bool is_given = setting.memory_bandwidth_gbps || setting.peak_compute_gmacs;
+  if (is_given && !arguments.hardware && arguments.folder.empty()) {
+    fail_usage("--memory-bandwidth-gbps and --peak-compute-gmacs are about --hardware: add it");
+  }
+  if (arguments.hardware && arguments.no_ceilings && !setting.memory_bandwidth_gbps) {
+    fail_usage(
+        "--hardware needs a bandwidth: leave out --no-ceilings, or give "
+        "--memory-bandwidth-gbps");
+  }
+}
+
 // Pictures and tables of --out beside profile.json.
-void write_artifacts(const std::filesystem::path& folder, const Profile& profile) {
+void write_artifacts(const Arguments& arguments, const Profile& profile) {
+  const std::filesystem::path folder(arguments.folder);
   if (const auto chart = roofline_chart(profile)) {
     write_file(folder / "roofline.png", roofline_png(*chart));
     write_file(folder / "roofline.svg", roofline_svg(*chart));
   }
   const auto layers = layer_estimates(profile);
-  if (const auto summary = hardware_summary(profile, layers)) {
+  if (const auto summary = hardware_summary(arguments, profile, layers)) {
     save_hardware_artifacts(folder, layers, {}, *summary);
   }
 }
 
 // Flags that say something of a single run of the model only.
 void check_training_flags(const Arguments& arguments) {
-  const std::pair<const char*, bool> not_for_training[] = {{"--ops", arguments.ops},
-                                                           {"--steps", arguments.steps},
-                                                           {"--sort", !arguments.sort.empty()},
-                                                           {"--roofline", arguments.roofline},
-                                                           {"--hardware", arguments.hardware},
-                                                           {"--counters", arguments.counters},
-                                                           {"--trace", !arguments.trace.empty()}};
+  const std::pair<const char*, bool> not_for_training[] = {
+      {"--ops", arguments.ops},
+      {"--steps", arguments.steps},
+      {"--sort", !arguments.sort.empty()},
+      {"--roofline", arguments.roofline},
+      {"--hardware", arguments.hardware},
+      {"--memory-bandwidth-gbps", !arguments.memory_bandwidth_gbps.empty()},
+      {"--peak-compute-gmacs", !arguments.peak_compute_gmacs.empty()},
+      {"--counters", arguments.counters},
+      {"--trace", !arguments.trace.empty()}};
   for (const auto& [flag, is_given] : not_for_training) {
     if (is_given) fail_usage("{} does not go with --train; --json has every step", flag);
   }
@@ -264,11 +332,13 @@ Exit run_training(const Arguments& arguments, bool quiet) {
 Exit run_profile(const Arguments& arguments, bool quiet) {
   if (arguments.training.train) return run_training(arguments, quiet);
   check_is_unused(arguments.training);
-  const ProfileReportOptions report = report_options(arguments);
+  check_hardware_flags(arguments);
+  ProfileReportOptions report = report_options(arguments);
   Files files(arguments);
   const Profile profile = profiled(arguments, quiet);
+  if (arguments.hardware) report.hardware = hardware_report(arguments, profile);
   files.write(profile, report);
-  if (!arguments.folder.empty()) write_artifacts(arguments.folder, profile);
+  if (!arguments.folder.empty()) write_artifacts(arguments, profile);
   print_data(rendered(arguments, profile, report));
   print_warnings(profile.warnings, quiet);
   print_warnings(profile.uncounted_events, quiet);
@@ -310,7 +380,12 @@ void add_report_options(Command& command, Arguments& arguments) {
   command.add_flag("--roofline", arguments.roofline,
                    "draw the layers under the machine's ceilings");
   command.add_flag("--hardware", arguments.hardware,
-                   "the hardware summary, and the same model on other devices");
+                   "the hardware summary, and the same model on other devices; with --csv the "
+                   "devices instead of the layers");
+  command.add_option("--memory-bandwidth-gbps", arguments.memory_bandwidth_gbps,
+                     "the bandwidth that --hardware compares with, GB/s; default: as measured");
+  command.add_option("--peak-compute-gmacs", arguments.peak_compute_gmacs,
+                     "its peak, GMAC/s; default: as measured");
   command.add_flag("--strict", arguments.strict,
                    "exit code 1 if an op was not counted or fell back, or times are noisy");
 }

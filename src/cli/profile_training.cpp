@@ -7,6 +7,7 @@
 #include "base/megabytes.h"
 #include "cli/flags.h"
 #include "cli/folder.h"
+#include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/profile_gate.h"
@@ -126,8 +127,9 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> machine_warnings;
-  if (options.profile.judge)
-    options.profile.machine = cached_or_measured_machine(machine_warnings, &progress);
+  if (options.profile.judge) {
+    options.profile.machine = chosen_machine(progress, quiet, kNoCeilings, machine_warnings);
+  }
   TrainingReportOptions report;
   TrainingProfile profile = blaming(request.model, [&] {
     if (budget_of_step) {

@@ -11,6 +11,7 @@
 #include "cli/console.h"
 #include "cli/engine_options.h"
 #include "cli/flags.h"
+#include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 
@@ -156,7 +157,7 @@ StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> warnings;
-  request.profile.machine = cached_or_measured_machine(warnings, &progress);
+  request.profile.machine = chosen_machine(progress, quiet, kStoredMachine, warnings);
   StreamReport report{.profile = estimated(request, progress)};
   report.profile.warnings.insert(report.profile.warnings.end(), warnings.begin(), warnings.end());
   use_flags(report.profile.warnings);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/data_options.h"
 #include "cli/engine_options.h"
 #include "cli/flags.h"
 #include "cli/model_argument.h"
@@ -22,8 +23,7 @@ namespace {
 
 struct Arguments {
   std::string model;
-  std::string dataset;
-  std::string folder;
+  DataArguments data;
   std::string epochs;
   std::string rate;
   std::string batch;
@@ -33,7 +33,6 @@ struct Arguments {
   std::string weight_decay;
   std::string schedule = "constant";
   std::string train_subset;
-  std::string val_subset;
   std::string early_stop;
   std::string checkpoint;
   std::string output;
@@ -112,12 +111,12 @@ TrainOptions train_options(const Arguments& arguments) {
 
 TrainingData load_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed) {
   TrainingDataOptions options = {
-      .folder = arguments.folder,
+      .folder = arguments.data.folder,
       .training_samples = count_or("--train-subset", arguments.train_subset, 0),
-      .validation_samples = count_or("--val-subset", arguments.val_subset, 0),
+      .validation_samples = validation_count(arguments.data),
       .seed = seed};
   options.sample_dims = sample_dims_of(graph, options.sample_dims);
-  return load_training_data(arguments.dataset, options);
+  return load_training_data(arguments.data.dataset, options);
 }
 
 // Checked before training, not after hours of it.
@@ -128,18 +127,6 @@ void check_writable(const Arguments& arguments) {
   for (const std::string& path : {arguments.output, arguments.checkpoint}) {
     if (!path.empty()) AtomicFile probe(path);
   }
-}
-
-ModelSummary summary_of(const Graph& graph, const std::string& name) {
-  const auto values = [&](std::span<const ValueId> ids) {
-    std::vector<Value> list;
-    for (const ValueId id : ids) list.push_back(graph.value(id));
-    return list;
-  };
-  return {.name = name,
-          .opset = graph.opset(),
-          .inputs = values(graph.inputs()),
-          .outputs = values(graph.outputs())};
 }
 
 // With types and shapes inferred: other tools want those of the outputs.
@@ -173,7 +160,7 @@ Exit run_train(const Arguments& arguments, bool quiet) {
   check_writable(arguments);
   Graph graph = load_model(arguments.model);
   const TrainingData data = load_data(arguments, graph, report.options.seed);
-  report.model = summary_of(graph, arguments.model);
+  report.model = model_summary(graph, arguments.model);
   report.dataset = trained_on(data.training, &data.validation);
   catch_interrupts();
   TrainingProgress progress(report.options.epochs, quiet);
@@ -212,18 +199,11 @@ void add_training_options(Command& train, Arguments& arguments) {
   train.add_option("--seed", arguments.engine.seed, "seed of the sample order; default 0");
 }
 
-void add_data_options(Command& train, Arguments& arguments) {
-  train
-      .add_option("--dataset", arguments.dataset,
-                  "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or "
-                  "x.npy,y.npy")
-      ->required();
-  train.add_option("--dataset-folder", arguments.folder,
-                   "folder with the files of fashion-mnist or mnist");
+void add_sample_options(Command& train, Arguments& arguments) {
+  add_data_options(train, arguments.data);
   train.add_option("--train-subset", arguments.train_subset, "train on N samples drawn at random");
   train.add_flag("--no-shuffle", arguments.no_shuffle,
                  "use the stored order of samples in every epoch");
-  train.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
 }
 
 void add_running_options(Command& train, Arguments& arguments) {
@@ -261,7 +241,7 @@ void add_train(CommandLine& program) {
   Command* train =
       program.app.add_subcommand("train", "Train a model on a data set and write it as ONNX");
   train->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
-  add_data_options(*train, *arguments);
+  add_sample_options(*train, *arguments);
   add_training_options(*train, *arguments);
   add_running_options(*train, *arguments);
   train->footer(kExamples);

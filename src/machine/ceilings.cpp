@@ -8,11 +8,11 @@
 #include "assay/timing.h"
 #include "base/fail.h"
 #include "base/free_memory.h"
-#include "base/memory_block.h"
-#include "base/round.h"
 #include "machine/peaks/peak_kernel.h"
 #include "machine/pinned_team.h"
 #include "machine/traffic/traffic_kernel.h"
+#include "machine/traffic/traffic_meter.h"
+#include "machine/tries.h"
 
 namespace assay {
 
@@ -20,58 +20,35 @@ using namespace assay::machine;
 
 namespace {
 
-// A try is long enough for the clock and short enough to fall between two disturbances.
-constexpr double kTryNanoseconds = 1e6;
-
-// Tries end when the best is no accident: when several come as near as this.
-constexpr double kNear = 1.01;
-constexpr int kEnoughNear = 4;
-
-struct Tries {
-  int least = 1;
-  int most = 1;
-};
-
-struct Effort {
-  int sweeps = 3;  // over everything: a disturbance may outlast the tries of one kernel
-  Tries in_caches = {8, 40};
-  Tries in_memory = {1, 2};  // besides the two that tell how long one takes
+// How the time there is gets shared out. A round measures everything once with every team of
+// threads: a disturbance may outlast the tries of one kernel, so there are several rounds while
+// there is time.
+struct Plan {
+  double seconds = 0;        // for everything
+  std::size_t rounds = 1;    // at most
+  double touch_seconds = 0;  // of one team in one round: to get buffers from the system,
+  double pass_seconds = 0;   // to pass once over a buffer in memory,
+  double try_seconds = 0;    // and to try one kernel that works in registers or caches
 };
 
 void check(Progress& progress) {
   if (progress.cancelled()) throw Error(ErrorKind::Cancelled, "cancelled while measuring ceilings");
 }
 
-// The smallest time of several tries.
-template <typename Try>
-std::int64_t best_of(const Tries& tries, Try one) {
-  std::vector<std::int64_t> times;
-  std::int64_t best = 0;
-  const auto is_no_accident = [&] {
-    const auto near = static_cast<std::int64_t>(static_cast<double>(best) * kNear);
-    return std::ranges::count_if(times, [&](auto time) { return time <= near; }) >= kEnoughNear;
-  };
-  for (int i = 0; i < tries.most && (i < tries.least || !is_no_accident()); ++i) {
-    times.push_back(one());
-    best = std::ranges::min(times);
-  }
-  return best;
-}
-
 // --- peaks
 
 std::int64_t rounds_for_a_try(const PeakKernel& kernel, PinnedTeam& team) {
   constexpr std::int64_t kFew = 2000;
-  const auto time =
+  const TryTimes times =
       best_of({3, 3}, [&] { return team.time([&](std::size_t) { (void)kernel.run(kFew); }); });
-  const double rounds = kFew * kTryNanoseconds / static_cast<double>(time);
+  const double rounds = kFew * kTryNanoseconds / static_cast<double>(times.best);
   return std::clamp(static_cast<std::int64_t>(rounds), kFew, kMostRounds);
 }
 
-Peak measure_peak(const PeakKernel& kernel, PinnedTeam& team, const Tries& tries) {
+Peak measure_peak(const PeakKernel& kernel, PinnedTeam& team, const TryLimits& limits) {
   const std::int64_t rounds = rounds_for_a_try(kernel, team);
   std::vector<double> sums(team.size());
-  const auto time = best_of(tries, [&] {
+  const TryTimes times = best_of(limits, [&] {
     return team.time([&](std::size_t thread) { sums[thread] = kernel.run(rounds); });
   });
   for (const double sum : sums) {
@@ -85,22 +62,17 @@ Peak measure_peak(const PeakKernel& kernel, PinnedTeam& team, const Tries& tries
   return {.precision = std::string(kernel.precision),
           .instruction_set = std::string(kernel.instruction_set),
           .threads = static_cast<int>(team.size()),
-          .gflops = operations / static_cast<double>(time)};
+          .gflops = operations / static_cast<double>(times.best),
+          .spread = times.spread};
 }
 
 // --- bandwidth
 
-struct Level {
-  std::string name;
-  std::size_t bytes = 0;  // that each thread works on
-  bool is_memory = false;
-};
-
 // Most of a private cache. Of a shared one, which others may use as well, a share of the half; but
 // enough that the cache before it cannot hold it, and no more than it takes for that one to hold
 // next to nothing.
-std::vector<Level> levels_of(const Topology& topology, std::size_t threads) {
-  std::vector<Level> levels;
+std::vector<TrafficLevel> levels_of(const Topology& topology, std::size_t threads) {
+  std::vector<TrafficLevel> levels;
   std::size_t before = 0;
   for (const CacheLevel& cache : topology.caches) {
     const auto size = static_cast<std::size_t>(cache.bytes);
@@ -113,91 +85,17 @@ std::vector<Level> levels_of(const Topology& topology, std::size_t threads) {
   constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
   const std::int64_t last =
       topology.caches.empty() ? kLikelyLastCache : topology.caches.back().bytes;
-  // As STREAM asks: each of three arrays four times the cache, all threads together.
-  std::int64_t total = 3 * 4 * std::max(last, kLikelyLastCache);
+  // As STREAM asks: each of three arrays four times the cache, all threads together; but no more
+  // than can be written a few times while there is time (`bytes_within`).
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  std::int64_t total = std::min(kMost, 3 * 4 * std::max(last, kLikelyLastCache));
   if (const auto free = free_memory_bytes()) total = std::min(total, *free / 4);
   levels.push_back({"DRAM", static_cast<std::size_t>(total) / threads, true});
   return levels;
 }
 
-// One after another in one block, a few lines apart: arrays a page's length apart would get into
-// each other's way.
-TrafficArrays arrays_in(const MemoryBlock& block, std::size_t bytes, std::size_t arrays) {
-  constexpr std::size_t kApart = 5 * 8;
-  TrafficArrays placed;
-  placed.count = bytes / arrays / sizeof(double) / kTrafficStep * kTrafficStep;
-  auto* numbers = reinterpret_cast<double*>(block.data());
-  const std::size_t step = rounded_up(placed.count, std::size_t{8}) + kApart;
-  placed.a = numbers;
-  placed.b = arrays > 1 ? numbers + step : nullptr;
-  placed.c = arrays > 2 ? numbers + 2 * step : nullptr;
-  return placed;
-}
-
-void fill(const TrafficArrays& arrays) {
-  std::fill_n(arrays.a, arrays.count, kFilledA);
-  if (arrays.b != nullptr) std::fill_n(arrays.b, arrays.count, kFilledB);
-  if (arrays.c != nullptr) std::fill_n(arrays.c, arrays.count, kFilledC);
-}
-
-bool did_its_work(const TrafficKernel& kernel, const TrafficArrays& arrays, double sum,
-                  std::size_t passes) {
-  if (kernel.reads_only) {
-    return sum == kernel.expected * static_cast<double>(arrays.count * passes);
-  }
-  return std::all_of(arrays.a, arrays.a + arrays.count,
-                     [&](double number) { return number == kernel.expected; });
-}
-
-class TrafficMeter {
- public:
-  TrafficMeter(PinnedTeam& team, std::size_t most_bytes) : team_(team) {
-    constexpr std::size_t kApart = 4096;
-    for (std::size_t i = 0; i < team.size(); ++i) {
-      blocks_.emplace_back(most_bytes + kApart, "measuring bandwidth");
-    }
-  }
-
-  Bandwidth measure(const TrafficKernel& kernel, const Level& level, const Tries& tries) {
-    std::vector<TrafficArrays> arrays;
-    for (const MemoryBlock& block : blocks_) {
-      arrays.push_back(arrays_in(block, level.bytes, kernel.arrays));
-    }
-    // Each thread touches its own first, so that it lies near it.
-    team_.time([&](std::size_t thread) { fill(arrays[thread]); });
-    std::vector<double> sums(team_.size());
-    std::size_t passes = 1;
-    const auto run = [&] {
-      return team_.time(
-          [&](std::size_t thread) { sums[thread] = kernel.run(arrays[thread], passes); });
-    };
-    const std::int64_t once = best_of({2, 2}, run);
-    passes =
-        static_cast<std::size_t>(std::clamp(kTryNanoseconds / static_cast<double>(once), 1.0, 1e6));
-    const std::int64_t best = best_of(tries, run);
-    const auto time = static_cast<double>(passes == 1 ? std::min(once, best) : best);
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-      if (!did_its_work(kernel, arrays[i], sums[i], passes)) {
-        fail_running("{} in {}: left wrong numbers behind, so its time means nothing",
-                     kernel.access, level.name);
-      }
-    }
-    const std::size_t numbers = arrays.front().count * team_.size();
-    const double bytes =
-        static_cast<double>(numbers * passes) * static_cast<double>(kernel.bytes_a_number);
-    return {.level = level.name,
-            .access = std::string(kernel.access),
-            .threads = static_cast<int>(team_.size()),
-            .bytes = static_cast<std::int64_t>(numbers * kernel.arrays * sizeof(double)),
-            .gbps = bytes / time};
-  }
-
- private:
-  PinnedTeam& team_;
-  std::vector<MemoryBlock> blocks_;
-};
-
-bool is_wanted(const TrafficKernel& kernel, const Level& level, const CeilingOptions& options) {
+bool is_wanted(const TrafficKernel& kernel, const TrafficLevel& level,
+               const CeilingOptions& options) {
   const bool goes_past_caches = kernel.access.ends_with("-nt");
   if (goes_past_caches && !level.is_memory) return false;
   return !options.quick || !kernel.access.starts_with("copy");
@@ -205,33 +103,31 @@ bool is_wanted(const TrafficKernel& kernel, const Level& level, const CeilingOpt
 
 // --- all
 
-// Reports how far all that there is to measure has come.
+// Reports how much of the time is spent.
 class Reporter {
  public:
-  Reporter(Progress& progress, std::size_t all) : progress_(progress), all_(all) {}
+  Reporter(Progress& progress, double seconds) : progress_(progress), seconds_(seconds) {}
+
   void next(const std::string& what) {
     check(progress_);
-    progress_.report(static_cast<double>(done_++) / static_cast<double>(all_), what);
+    progress_.report(std::min(1.0, spent() / seconds_), what);
   }
+  double spent() const { return static_cast<double>(steady_clock().nanoseconds() - start_) * 1e-9; }
 
  private:
   Progress& progress_;
-  std::size_t all_ = 1;
-  std::size_t done_ = 0;
+  double seconds_ = 1;
+  std::int64_t start_ = steady_clock().nanoseconds();
 };
 
-Effort effort_for(const CeilingOptions& options) {
-  return options.quick ? Effort{.sweeps = 1, .in_caches = {8, 20}, .in_memory = {2, 2}} : Effort{};
-}
-
-// A row that was measured before gets the better of both rates.
+// Of two rows for the same thing the better one stays, with its own spread.
 template <typename Row, typename IsSame>
 void keep_best(std::vector<Row>& rows, Row row, double Row::*rate, IsSame is_same) {
   const auto before = std::ranges::find_if(rows, is_same);
   if (before == rows.end()) {
     rows.push_back(std::move(row));
-  } else {
-    (*before).*rate = std::max((*before).*rate, row.*rate);
+  } else if (row.*rate > (*before).*rate) {
+    *before = std::move(row);
   }
 }
 
@@ -273,34 +169,63 @@ std::vector<std::vector<int>> teams_for(const Topology& topology, const CeilingO
   return teams;
 }
 
-void measure_with(PinnedTeam& team, const Topology& topology, const CeilingOptions& options,
-                  Reporter& reporter, Ceilings& ceilings) {
-  const Effort effort = effort_for(options);
-  for (const PeakKernel* kernel : wanted_peaks(options)) {
-    reporter.next("measuring peaks");
-    keep(measure_peak(*kernel, team, effort.in_caches), ceilings);
+struct ThingsToMeasure {
+  std::size_t in_caches = 0;  // or in registers
+  std::size_t in_memory = 0;
+};
+
+ThingsToMeasure things_to_measure(const Topology& topology, const CeilingOptions& options) {
+  ThingsToMeasure count{.in_caches = wanted_peaks(options).size()};
+  for (const TrafficLevel& level : levels_of(topology, 1)) {
+    for (const TrafficKernel& kernel : traffic_table().kernels) {
+      if (!is_wanted(kernel, level, options)) continue;
+      (level.is_memory ? count.in_memory : count.in_caches) += 1;
+    }
   }
-  const auto levels = levels_of(topology, team.size());
-  const auto most = std::ranges::max(levels, {}, &Level::bytes).bytes;
-  TrafficMeter meter(team, most);
-  for (const Level& level : levels) {
+  return count;
+}
+
+// Of a team's time in one round a sixth gets buffers from the system, half works in memory.
+Plan plan_of(const CeilingOptions& options, const Topology& topology, std::size_t teams) {
+  constexpr double kLeastRounds = 2;   // that time is set aside for
+  constexpr double kPassesOver = 4.0;  // a buffer in memory: filled, tried, checked
+  Plan plan{.seconds = seconds_to_measure(options),
+            .rounds = options.quick ? std::size_t{1} : std::size_t{3}};
+  const double share =
+      plan.seconds / static_cast<double>(teams) / (options.quick ? 1.0 : kLeastRounds);
+  const ThingsToMeasure things = things_to_measure(topology, options);
+  plan.touch_seconds = share / 6;
+  plan.pass_seconds = share / 2 / kPassesOver / static_cast<double>(things.in_memory);
+  plan.try_seconds = share / 4 / static_cast<double>(things.in_caches);
+  return plan;
+}
+
+void measure_bandwidths(PinnedTeam& team, const Topology& topology, const CeilingOptions& options,
+                        const Plan& plan, Reporter& reporter, Ceilings& ceilings) {
+  auto levels = levels_of(topology, team.size());
+  TrafficMeter meter(team, std::ranges::max(levels, {}, &TrafficLevel::bytes).bytes);
+  for (TrafficLevel& level : levels) {
+    if (level.is_memory) {
+      level.bytes =
+          std::min(level.bytes, meter.bytes_within(plan.pass_seconds, plan.touch_seconds));
+    }
+    const TryLimits limits = level.is_memory ? TryLimits{2, 4, 2 * plan.pass_seconds}
+                                             : TryLimits{4, 40, plan.try_seconds};
     for (const TrafficKernel& kernel : traffic_table().kernels) {
       if (!is_wanted(kernel, level, options)) continue;
       reporter.next("measuring bandwidth");
-      keep(meter.measure(kernel, level, level.is_memory ? effort.in_memory : effort.in_caches),
-           ceilings);
+      keep(meter.measure(kernel, level, limits), ceilings);
     }
   }
 }
 
-std::size_t things_to_measure(const Topology& topology, const CeilingOptions& options) {
-  std::size_t count = wanted_peaks(options).size();
-  for (const Level& level : levels_of(topology, 1)) {
-    for (const TrafficKernel& kernel : traffic_table().kernels) {
-      count += is_wanted(kernel, level, options) ? 1 : 0;
-    }
+void measure_round(PinnedTeam& team, const Topology& topology, const CeilingOptions& options,
+                   const Plan& plan, Reporter& reporter, Ceilings& ceilings) {
+  for (const PeakKernel* kernel : wanted_peaks(options)) {
+    reporter.next("measuring peaks");
+    keep(measure_peak(*kernel, team, {4, 40, plan.try_seconds}), ceilings);
   }
-  return count;
+  measure_bandwidths(team, topology, options, plan, reporter, ceilings);
 }
 
 template <typename Row, typename Matches>
@@ -323,24 +248,36 @@ std::vector<std::string> doubts_between(const std::optional<MachineTimes>& befor
 
 }  // namespace
 
+double seconds_to_measure(const CeilingOptions& options) {
+  constexpr double kSeconds = 12;
+  constexpr double kQuickSeconds = 1.5;  // for each number of threads
+  if (options.seconds) return *options.seconds;
+  if (!options.quick) return kSeconds;
+  const std::size_t counts = options.thread_counts.empty() ? 2 : options.thread_counts.size();
+  return kQuickSeconds * static_cast<double>(counts);
+}
+
 Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& options,
                           Progress* progress, MachineState& state) {
   Progress silent;
   Progress& listener = progress != nullptr ? *progress : silent;
-  const std::int64_t start = steady_clock().nanoseconds();
   const auto teams = teams_for(topology, options);
-  const auto sweeps = static_cast<std::size_t>(effort_for(options).sweeps);
-  Reporter reporter(listener, sweeps * teams.size() * things_to_measure(topology, options));
+  const Plan plan = plan_of(options, topology, teams.size());
+  Reporter reporter(listener, plan.seconds);
   Ceilings ceilings;
   const auto before = state.times();
-  for (std::size_t sweep = 0; sweep < sweeps; ++sweep) {
+  double round_seconds = 0;  // of the longest so far
+  for (std::size_t round = 0; round < plan.rounds; ++round) {
+    const double start = reporter.spent();
+    if (round > 0 && start + round_seconds > plan.seconds) break;
     for (const auto& processors : teams) {
       PinnedTeam team(processors);
-      measure_with(team, topology, options, reporter, ceilings);
+      measure_round(team, topology, options, plan, reporter, ceilings);
     }
+    round_seconds = std::max(round_seconds, reporter.spent() - start);
   }
   ceilings.doubts = doubts_between(before, state.times());
-  ceilings.seconds = static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
+  ceilings.seconds = reporter.spent();
   return ceilings;
 }
 

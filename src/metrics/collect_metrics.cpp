@@ -64,7 +64,7 @@ void add_energy(const EnergyEstimate& measured, double power_watts, double multi
 PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::string_view device,
                             double power_watts, std::string_view precision,
                             double latency_multiplier, std::size_t benchmark_repeats,
-                            const MetricsOptions& options) {
+                            const MetricsOptions& options, Progress* progress) {
   train::check_device(device);
   train::check_precision(precision);
   check_positive("power in watts", power_watts);
@@ -74,9 +74,9 @@ PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::strin
   const train::BoundModel bound = train::bind_to_data(model, loader.dataset(), batch_size);
   const Tensor samples = train::fitted_samples(batch.samples, bound);
   PerfMetrics metrics;
-  add_accuracy(evaluate(model, loader, {.program = options.program}).accuracy, metrics);
+  add_accuracy(evaluate(model, loader, {.program = options.program}, progress).accuracy, metrics);
   add_latency(measure_latency_distribution(model, samples, benchmark_repeats, options.num_runs,
-                                           options.warmup, options.program),
+                                           options.warmup, options.program, progress),
               latency_multiplier, batch_size, metrics);
   metrics.memory_mb = model_memory_mb(model);
   metrics.runtime_memory_mb = metrics.memory_mb + in_mb(plan_memory(bound.model).arena_bytes);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "assay/error.h"
 #include "assay/timing.h"
 #include "base/fail.h"
 #include "profile/compiled_model.h"
@@ -57,13 +58,17 @@ double measure_latency(const Graph& model, const ModelInputs& input, std::size_t
 
 LatencyDistribution measure_latency_distribution(const Graph& model, const ModelInputs& input,
                                                  std::size_t repeats, std::size_t num_runs,
-                                                 std::size_t warmup,
-                                                 const ProgramOptions& options) {
+                                                 std::size_t warmup, const ProgramOptions& options,
+                                                 Progress* progress) {
   if (repeats == 0) fail_usage("repeats is 0: nothing would be measured");
   const auto program = profile::compiled_for(model, input, options);
   std::vector<double> means;
   std::vector<double> samples;
+  Progress silent;
+  Progress& listener = progress != nullptr ? *progress : silent;
   for (std::size_t i = 0; i < repeats; ++i) {
+    if (listener.cancelled()) throw Error(ErrorKind::Cancelled, "cancelled while timing the model");
+    listener.report(static_cast<double>(i) / static_cast<double>(repeats), "timing");
     const Measurement repeat = measured(*program, num_runs, warmup);
     means.push_back(repeat.latency.mean_ms);
     samples.insert(samples.end(), repeat.samples_ms.begin(), repeat.samples_ms.end());

@@ -1,5 +1,7 @@
 #include "assay/hardware_comparison.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace assay {
@@ -29,6 +31,24 @@ std::vector<ComparedDevice> reference_devices() {
       {"Jetson Nano", 25.6, std::nullopt, "data sheet"},
       {"desktop", 50.0, std::nullopt, "a round figure for two channels of memory"},
   };
+}
+
+std::vector<ComparedDevice> compared_devices(std::span<const Device> devices) {
+  std::vector<ComparedDevice> compared;
+  for (const Device& device : devices) {
+    const auto bandwidth = best(device.memory_bandwidth_gbps);
+    if (!bandwidth) continue;
+    ComparedDevice one{
+        .name = device.name,
+        .memory_bandwidth_gbps = bandwidth->value,
+        .note = fmt::format("{}, {}", name(bandwidth->provenance), bandwidth->source),
+        .is_catalogued = true};
+    if (const auto peak = peak_for(device, "fp32")) {
+      one.peak_compute_gmacs = peak->figure.value / 2;
+    }
+    compared.push_back(std::move(one));
+  }
+  return compared;
 }
 
 std::vector<DeviceComparisonRow> compare_devices(const std::vector<LayerEstimate>& layers,

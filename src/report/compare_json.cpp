@@ -1,6 +1,7 @@
 #include "assay/compare_report.h"
+#include "report/compare_impact.h"
 #include "report/compare_words.h"
-#include "report/json_parts.h"
+#include "report/hardware_columns.h"
 
 namespace assay {
 
@@ -47,6 +48,8 @@ std::string compare_json(const ModelComparison& comparison) {
   json.field("interleaved", comparison.interleaved);
   json.field("a", side_json(comparison.a, result.median_a));
   json.field("b", side_json(comparison.b, result.median_b));
+  const auto impact = impact_of(comparison);
+  json.field("impact", impact ? impact_json(*impact) : Json(nullptr));
   json.field("warnings", comparison.warnings);
   return json.finish();
 }

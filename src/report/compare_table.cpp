@@ -1,6 +1,8 @@
 #include "assay/compare_report.h"
+#include "assay/hardware_report.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "report/compare_impact.h"
 #include "report/compare_words.h"
 #include "report/figures.h"
 #include "report/headline.h"
@@ -74,8 +76,9 @@ std::string how(const ModelComparison& comparison) {
 }  // namespace
 
 std::string compare_table(const ModelComparison& comparison) {
+  const auto impact = impact_of(comparison);
   return side("A", comparison.a.profile) + side("B", comparison.b.profile) + "\n" +
-         figures_table(comparison) + "\n" +
+         figures_table(comparison) + "\n" + (impact ? hardware_impact_table(*impact) + "\n" : "") +
          labelled("verdict", fmt::format("{}   {}", name(comparison.result.verdict),
                                          verdict_words(comparison.result))) +
          labelled("", how(comparison));

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/hardware_comparison.h"
+#include "assay/hardware_report.h"
 #include "report/json_parts.h"
 
 namespace assay::report {
@@ -14,6 +14,12 @@ using NamedFigures = std::vector<std::pair<std::string, Json>>;
 
 // The keys of a summary; those that need a peak are null without one.
 NamedFigures summary_figures(const HardwareSummary& summary);
+
+// What `hardware_summary_json` prints of a summary, without its schema, and a list of devices.
+Json hardware_json(const HardwareReport& report);
+
+// By figure: before, after and the change in %.
+Json impact_json(const HardwareImpact& impact);
 
 // As a cell of CSV: nothing for null, text as it is, numbers in their shortest exact form.
 std::string csv_cell(const Json& value);

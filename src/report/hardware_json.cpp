@@ -32,15 +32,28 @@ Json device_json(const DeviceComparisonRow& row) {
   return json;
 }
 
-}  // namespace
-
-std::string hardware_summary_json(const HardwareSummary& summary,
-                                  const UtilizationReading& reading) {
-  Json json = {{"schema", "assay.hardware_summary/1"}, {"provenance", "estimated"}};
+Json read_summary_json(const HardwareSummary& summary, const UtilizationReading& reading) {
+  Json json = {{"provenance", "estimated"}};
   json.update(summary_json(summary));
   json["reading"] = reading.sentence;
   json["advice"] = reading.advice;
   json["limits"] = hardware_summary_limits();
+  return json;
+}
+
+}  // namespace
+
+Json hardware_json(const HardwareReport& report) {
+  Json json = read_summary_json(report.summary, report.reading);
+  json["devices"] = Json::array();
+  for (const auto& row : report.devices) json["devices"].push_back(device_json(row));
+  return json;
+}
+
+std::string hardware_summary_json(const HardwareSummary& summary,
+                                  const UtilizationReading& reading) {
+  Json json = {{"schema", "assay.hardware_summary/1"}};
+  json.update(read_summary_json(summary, reading));
   return text_of(json) + "\n";
 }
 
@@ -55,13 +68,19 @@ std::string device_comparison_json(const std::vector<DeviceComparisonRow>& rows)
   return json.finish();
 }
 
-std::string hardware_impact_json(const HardwareImpact& impact) {
-  Json json = {{"schema", "assay.hardware_impact/1"}, {"provenance", "estimated"}};
+Json impact_json(const HardwareImpact& impact) {
+  Json json = Json::object();
   for (const ImpactFigure& figure : impact) {
     json[figure.name] = {{"before", figure.before},
                          {"after", figure.after},
                          {"change_percent", optional_json(figure.change_percent)}};
   }
+  return json;
+}
+
+std::string hardware_impact_json(const HardwareImpact& impact) {
+  Json json = {{"schema", "assay.hardware_impact/1"}, {"provenance", "estimated"}};
+  json.update(impact_json(impact));
   return text_of(json) + "\n";
 }
 

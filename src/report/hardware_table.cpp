@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "assay/hardware_report.h"
 #include "base/text.h"
 #include "report/figures.h"
@@ -72,9 +74,13 @@ std::string short_class(const HardwareSummary& summary) {
 
 std::string device_notes(const std::vector<DeviceComparisonRow>& rows) {
   std::string text;
+  if (std::ranges::any_of(rows, [](const auto& row) { return row.device.is_catalogued; })) {
+    text +=
+        marked_lines("- ", "The others are from the catalogue: 'assay devices ID' tells sources.");
+  }
   for (const auto& row : rows) {
-    if (!row.device.note.empty())
-      text += marked_lines("- ", row.device.name + ": " + row.device.note);
+    const bool has_note = !row.device.note.empty() && !row.device.is_catalogued;
+    if (has_note) text += marked_lines("- ", row.device.name + ": " + row.device.note);
     if (row.summary.is_bandwidth_clamped) {
       text += marked_lines("! ", row.device.name + ": its bandwidth was raised to 1e-9 GB/s.");
     }
@@ -114,6 +120,11 @@ std::string hardware_summary_table(const HardwareSummary& summary,
   text += "\n" + marked_lines("", reading.sentence);
   for (const std::string& advice : reading.advice) text += marked_lines("- ", advice);
   return text + list_of("What this leaves out:", hardware_summary_limits());
+}
+
+std::string hardware_report_table(const HardwareReport& report) {
+  return hardware_summary_table(report.summary, report.reading) + "\n" +
+         device_comparison_table(report.devices);
 }
 
 std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows) {

@@ -63,7 +63,8 @@ Json peaks_json(const Ceilings& ceilings) {
     peaks.push_back({{"precision", peak.precision},
                      {"instruction_set", peak.instruction_set},
                      {"threads", peak.threads},
-                     {"gflops", peak.gflops}});
+                     {"gflops", peak.gflops},
+                     {"spread", peak.spread}});
   }
   return peaks;
 }
@@ -75,7 +76,8 @@ Json bandwidths_json(const Ceilings& ceilings) {
                           {"access", one.access},
                           {"threads", one.threads},
                           {"bytes", one.bytes},
-                          {"gbps", one.gbps}});
+                          {"gbps", one.gbps},
+                          {"spread", one.spread}});
   }
   return bandwidths;
 }

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "assay/machine_report.h"
@@ -112,13 +113,47 @@ std::string bandwidth_table(const Ceilings& ceilings) {
   return rate_table("bandwidth, GB/s", "access", rows);
 }
 
+// The ceiling whose typical try was farthest from its best.
+std::string spread_text(const Ceilings& ceilings) {
+  double widest = 0;
+  std::string what;
+  const auto look_at = [&](double spread, const std::string& name, int threads) {
+    if (spread < widest) return;
+    widest = spread;
+    what = fmt::format("{}, {}", name, plural(threads, "thread"));
+  };
+  for (const Peak& peak : ceilings.peaks) {
+    look_at(peak.spread, peak.precision + " " + peak.instruction_set, peak.threads);
+  }
+  for (const Bandwidth& one : ceilings.bandwidths) {
+    look_at(one.spread, one.level + " " + one.access, one.threads);
+  }
+  if (what.empty()) return "";
+  return fmt::format("The median try took at most {:.1f} % longer ({}).\n", 100 * widest, what);
+}
+
+// Memory that was measured on less than twice the last cache may be partly that cache.
+std::string small_buffer_text(const Machine& machine) {
+  if (machine.topology.caches.empty()) return "";
+  const CacheLevel& last = machine.topology.caches.back();
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Bandwidth& one : machine.ceilings.bandwidths) {
+    if (one.level == "DRAM") least = std::min(least, one.bytes);
+  }
+  if (least >= 2 * last.bytes) return "";
+  return fmt::format(
+      "There was time for {} of memory, less than twice L{}: some may have come from there.\n",
+      with_binary_unit(static_cast<double>(least)), last.level);
+}
+
 }  // namespace
 
 std::string machine_table(const Machine& machine) {
   return headline(machine) + "\n" + peak_table(machine.ceilings) + "\n" +
          bandwidth_table(machine.ceilings) +
          fmt::format("\nEach is the best of several tries, measured in {:.1f} s on {}.\n",
-                     machine.ceilings.seconds, machine.measured_at);
+                     machine.ceilings.seconds, machine.measured_at) +
+         spread_text(machine.ceilings) + small_buffer_text(machine);
 }
 
 }  // namespace assay

@@ -1,5 +1,7 @@
 #include "assay/profile_report.h"
+#include "base/checked.h"
 #include "base/megabytes.h"
+#include "report/hardware_columns.h"
 #include "report/profile_json_parts.h"
 #include "report/profile_rows.h"
 
@@ -188,6 +190,18 @@ Json advice_json(const std::vector<Advice>& advice) {
   return list;
 }
 
+// What summarize_hardware would sum up, so that two stored profiles can be compared by it.
+void put_estimated_totals(const Profile& profile, JsonWriter& json) {
+  std::int64_t bytes = 0;
+  std::int64_t macs = 0;
+  for (const LayerEstimate& layer : layer_estimates(profile)) {
+    bytes = saturating_add(bytes, saturating_add(layer.parameter_bytes, layer.activation_bytes));
+    macs = saturating_add(macs, layer.macs);
+  }
+  json.field("estimated_total_bytes", bytes);
+  json.field("estimated_total_macs", macs);
+}
+
 // The keys of `profile_forward_pass`.
 void put_forward_pass(const Profile& profile, JsonWriter& json) {
   const double seconds = profile.latency.latency.median_ms / 1000.0;
@@ -239,6 +253,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   json.field("options", options_json(profile));
   json.field("start_up", start_up_json(profile.start_up));
   put_forward_pass(profile, json);
+  put_estimated_totals(profile, json);
   json.field("latency", latency_json(profile.latency));
   json.field("memory", memory_json(profile.memory));
   json.field("energy", energy_json(profile.energy));
@@ -254,6 +269,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   json.field("fell_back", fell_back_json(profile.steps));
   json.field("uncounted_events", profile.uncounted_events);
   json.field("advice", advice_json(profile.advice));
+  if (options.hardware) json.field("hardware", hardware_json(*options.hardware));
   json.field("warnings", profile.warnings);
   return json.finish();
 }

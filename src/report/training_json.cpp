@@ -12,9 +12,11 @@ namespace {
 // The keys of `profile_backward_pass`.
 void put_backward_pass(const BackwardPass& pass, JsonWriter& json) {
   json.field("forward_flops", pass.forward_flops);
+  json.field("loss_flops", pass.loss_flops);
   json.field("forward_latency_ms", pass.forward_latency_ms);
   json.field("forward_memory_mb", pass.forward_memory_mb);
   json.field("backward_flops", pass.backward_flops);
+  json.field("backward_flops_rule", pass.backward_flops_rule);
   json.field("backward_latency_ms", pass.backward_latency_ms);
   json.field("gradient_memory_mb", pass.gradient_memory_mb);
   json.field("total_flops", pass.total_flops);
@@ -110,7 +112,7 @@ void put_batches(const TrainingReportOptions& options, JsonWriter& json) {
 
 std::string training_json(const TrainingProfile& profile, const TrainingReportOptions& options) {
   JsonWriter json;
-  json.field("schema", "assay.profile-train/1");
+  json.field("schema", "assay.profile-train/2");
   json.field("provenance", "measured");
   json.field("interrupted", profile.step.was_interrupted());
   json.field("model", model_json(profile.step.model));

@@ -37,6 +37,11 @@ std::string phase_text(const PhaseTotals& phase) {
   return text;
 }
 
+std::string loss_text(const TrainingProfile& profile) {
+  return fmt::format("of which the loss: {}FLOPs",
+                     with_si_suffix(static_cast<double>(profile.loss_flops)));
+}
+
 std::string ratio_text(const TrainingProfile& profile) {
   const BackwardPass pass = backward_pass_of(profile);
   return fmt::format(
@@ -100,7 +105,7 @@ std::string optimizer_text(const TrainingProfile& profile) {
        {OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam, OptimizerKind::AdamW}) {
     const auto states = static_cast<std::int64_t>(states_of(kind));
     parts.push_back(fmt::format("{} {}", name(kind),
-                                binary_text(states * profile.memory.planned.gradient_bytes)));
+                                binary_text(states * profile.memory.planned.parameter_bytes)));
   }
   return join(parts, ", ") + " of state";
 }
@@ -131,6 +136,7 @@ std::string summary(const TrainingProfile& profile, const TrainingReportOptions&
                      labelled("throughput", throughput_text(profile.step));
   for (const PhaseTotals& phase : profile.phases) {
     text += labelled(name(phase.phase), phase_text(phase));
+    if (phase.phase == Phase::Forward) text += labelled("", loss_text(profile));
   }
   return text + labelled("ratio", ratio_text(profile)) +
          labelled("bottleneck", ceiling_text(profile.step)) +

@@ -78,6 +78,16 @@ std::optional<std::int64_t> JsonReader::count_or_null(const char* path) const {
   return at(path).is_null() ? std::nullopt : std::optional(count(path));
 }
 
+bool JsonReader::has(const char* key) const {
+  return root_.contains(key);
+}
+
+double JsonReader::at_least_zero(const char* path) const {
+  const Json& value = at(path);
+  if (!value.is_number() || !(value.get<double>() >= 0)) refuse(path, "a number of 0 or more");
+  return value.get<double>();
+}
+
 double JsonReader::rate(const char* path) const {
   const report::Json& value = at(path);
   if (!is_rate(value)) refuse(path, "a number above 0");

@@ -30,6 +30,8 @@ class JsonReader {
   int small_count(const char* path) const;     // cut at a million
   std::vector<int> small_counts(const char* path) const;
   std::optional<std::int64_t> count_or_null(const char* path) const;
+  bool has(const char* key) const;
+  double at_least_zero(const char* path) const;       // finite
   double rate(const char* path) const;                // finite and above 0: a time, a bandwidth
   std::vector<double> rates(const char* path) const;  // at least one
   // Each is an object, read by `read(JsonReader)`.

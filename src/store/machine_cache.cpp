@@ -19,6 +19,8 @@ bool is_disturbed(const Machine& machine) {
   return !machine.ceilings.doubts.empty();
 }
 
+}  // namespace
+
 void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warnings) {
   if (!is_disturbed(machine)) return;
   warnings.push_back(
@@ -26,8 +28,6 @@ void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warning
                   "`measure_machine` again when nothing else runs",
                   machine.measured_at, join(machine.ceilings.doubts, "; ")));
 }
-
-}  // namespace
 
 Machine measure_machine(const CeilingOptions& options, Progress* progress) {
   Machine machine{.measured_at = utc_now(), .topology = read_topology()};

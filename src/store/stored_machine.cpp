@@ -70,20 +70,27 @@ Instruments instruments_of(const JsonReader& reader) {
   return instruments;
 }
 
+// Files written before there were spreads have none.
+double spread_of(const JsonReader& reader) {
+  return reader.has("spread") ? reader.at_least_zero("spread") : 0;
+}
+
 Ceilings ceilings_of(const JsonReader& reader) {
   Ceilings ceilings;
   reader.each("peaks", [&](const JsonReader& peak) {
     ceilings.peaks.push_back({.precision = peak.text("precision"),
                               .instruction_set = peak.text("instruction_set"),
                               .threads = peak.small_count("threads"),
-                              .gflops = peak.rate("gflops")});
+                              .gflops = peak.rate("gflops"),
+                              .spread = spread_of(peak)});
   });
   reader.each("bandwidths", [&](const JsonReader& one) {
     ceilings.bandwidths.push_back({.level = one.text("level"),
                                    .access = one.text("access"),
                                    .threads = one.small_count("threads"),
                                    .bytes = one.count("bytes"),
-                                   .gbps = one.rate("gbps")});
+                                   .gbps = one.rate("gbps"),
+                                   .spread = spread_of(one)});
   });
   ceilings.seconds = reader.rate("measuring_seconds");
   ceilings.doubts = reader.texts("doubts");

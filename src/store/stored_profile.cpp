@@ -26,6 +26,10 @@ StoredProfile parse_profile_json(std::string_view text, const std::string& descr
   stored.threads = reader.small_count("options/threads");
   stored.parameters = reader.count("parameters");
   stored.flops = reader.count("flops");
+  if (reader.has("estimated_total_bytes") && reader.has("estimated_total_macs")) {
+    stored.estimated_total_bytes = reader.count("estimated_total_bytes");
+    stored.estimated_total_macs = reader.count("estimated_total_macs");
+  }
   stored.peak_memory_bytes = reader.count("memory/peak_bytes");
   stored.peak_rss_growth_bytes = reader.count_or_null("memory/peak_rss_growth_bytes");
   stored.verdict = reader.text("latency/verdict");

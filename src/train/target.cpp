@@ -17,7 +17,7 @@ namespace {
 void check_name(const char* what, std::string_view name, std::span<const std::string> known) {
   if (name == known.front()) return;
   if (std::ranges::find(known, name) != known.end()) {
-    fail_usage("{} '{}' is not built yet, choose {}", what, name, known.front());
+    fail_usage("{} '{}' is not built yet: {} is all there is so far", what, name, known.front());
   }
   fail_usage("there is no {} '{}': choose from {}", what, without_control_characters(name),
              join(known, ", "));

@@ -8,6 +8,7 @@
 #include "assay/bind.h"
 #include "assay/builder.h"
 #include "assay/error.h"
+#include "assay/layers.h"
 #include "assay/zoo.h"
 
 namespace assay {
@@ -147,7 +148,7 @@ TEST(Profiler, ProfileBackwardPassHasTheKeysOfTheContract) {
   const BackwardPass pass = Profiler({.cpu = {.threads = 1}}).profile_backward_pass(model, {input});
   const std::int64_t macs = 784 * 256 + 256 * 128 + 128 * 10;
   EXPECT_GE(pass.forward_flops, 8 * 2 * macs);
-  EXPECT_EQ(pass.total_flops, pass.forward_flops + pass.backward_flops);
+  EXPECT_EQ(pass.total_flops, pass.forward_flops + pass.loss_flops + pass.backward_flops);
   EXPECT_GT(pass.flops_ratio, 1.0);
   EXPECT_LT(pass.flops_ratio, 2.0);  // nobody wants the gradient of the samples
   EXPECT_GT(pass.forward_latency_ms, 0);
@@ -162,6 +163,44 @@ TEST(Profiler, ProfileBackwardPassHasTheKeysOfTheContract) {
   EXPECT_NEAR(pass.optimizer_memory_estimates.at("adamw"), 2 * gradients, 1e-9);
   EXPECT_GT(pass.memory_efficiency, 0);
   EXPECT_LE(pass.memory_efficiency, 1);
+}
+
+BackwardPass backward_pass(const Layer& layer, std::vector<std::int64_t> dims) {
+  const Tensor input =
+      random_inputs({{"input", tensor_type(DataType::Float32, Shape(dims))}}, 1).front();
+  return Profiler({.cpu = {.threads = 1}}).profile_backward_pass(layer, {input});
+}
+
+TEST(Profiler, ForwardFlopsAreTheForwardProfilesAndTheLossHasItsOwn) {
+  const BackwardPass pass = backward_pass(Linear(128, 64), {16, 128});
+  EXPECT_EQ(pass.forward_flops, 16 * (2 * 128 * 64 + 64));
+  EXPECT_EQ(pass.loss_flops, 16 * 64 * 2);  // a square and a sum
+  // The weights' gradient is a product as large as the forward one, the bias's a sum of 16 rows.
+  EXPECT_GE(pass.backward_flops, pass.forward_flops);
+  EXPECT_EQ(pass.backward_flops_rule, 2 * pass.forward_flops);
+}
+
+TEST(Profiler, AModelWithoutParametersHasTheGradientOfItsInput) {
+  const BackwardPass pass = backward_pass(Relu(), {4, 8});
+  EXPECT_EQ(pass.forward_flops, 4 * 8);
+  EXPECT_GE(pass.backward_flops, 4 * 8);
+  EXPECT_GT(pass.backward_latency_ms, 0);
+  EXPECT_EQ(pass.update_latency_ms, 0);
+  EXPECT_DOUBLE_EQ(pass.gradient_memory_mb, 4 * 8 * 4 / 1024.0 / 1024.0);
+  EXPECT_EQ(pass.optimizer_memory_estimates.at("adam"), 0);
+}
+
+TEST(TrainingProfile, AModelWithoutParametersSaysSo) {
+  TrainingProfileOptions options;
+  options.profile.run.program = {.cpu = {.threads = 1}};
+  options.profile.run.bindings.input_shapes["input"] = Shape({4, 8});
+  options.profile.timing = {.fixed_warmup = 1, .fixed_samples = 2};
+  options.profile.judge = false;
+  const TrainingProfile profile = profile_training(Relu(), "relu", options);
+  EXPECT_THAT(profile.step.warnings, ::testing::Contains(::testing::HasSubstr("no parameters")));
+  EXPECT_EQ(profile.totals(Phase::Update).flops, 0);
+  options.step.accumulate = 2;
+  EXPECT_THROW(profile_training(Relu(), "relu", options), Error);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::ordered_json;
 
 TEST(MachineTable, HasAColumnForEachThreadCountAndFitsATerminal) {
@@ -19,6 +20,15 @@ TEST(MachineTable, HasAColumnForEachThreadCountAndFitsATerminal) {
   EXPECT_THAT(table, HasSubstr("1 thread  3 threads"));
   EXPECT_THAT(table, HasSubstr("300.2"));
   EXPECT_THAT(table, HasSubstr("a virtual machine (kvm), in a container"));
+}
+
+TEST(MachineTable, SaysTheSpreadAndWhereMemoryMayBeCache) {
+  Machine machine = some_machine();
+  const std::string table = machine_table(machine);
+  EXPECT_THAT(table, HasSubstr("at most 12.5 % longer (L1 read, 3 threads)"));
+  EXPECT_THAT(table, HasSubstr("There was time for 1.00 MiB of memory, less than twice L2"));
+  machine.ceilings.bandwidths.back().bytes = 2 << 20;
+  EXPECT_THAT(machine_table(machine), Not(HasSubstr("less than twice")));
 }
 
 TEST(MachineTable, NamesMetersAndCountersAndSaysWhyOthersAreNot) {

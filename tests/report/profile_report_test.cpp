@@ -165,6 +165,7 @@ ModelComparison fixed_comparison() {
   comparison.b.profile = comparison.a.profile;
   comparison.b.profile.model = "tiny-pruned.onnx";
   comparison.b.profile.parameters = 10'000;
+  comparison.b.profile.estimated_total_bytes = *comparison.a.profile.estimated_total_bytes / 2;
   comparison.a.processes = {{{2.0, 2.1}, {1, 2}}, {{2.0, 2.0}, {1}}};
   comparison.b.processes = {{{1.5, 1.6}, {1, 2}}, {{1.5, 1.4}, {2}}};
   comparison.result = {.ratio = 0.75,
@@ -180,6 +181,12 @@ ModelComparison fixed_comparison() {
 
 TEST(CompareReport, TableIsAsPinned) {
   expect_golden("compare.txt", compare_table(fixed_comparison()));
+}
+TEST(CompareReport, HasNoImpactWhereAStoredProfileDoesNotTellItsBytes) {
+  ModelComparison comparison = fixed_comparison();
+  comparison.a.profile.estimated_total_bytes.reset();
+  EXPECT_EQ(compare_table(comparison).find("bandwidth reached"), std::string::npos);
+  EXPECT_NE(compare_json(comparison).find("\"impact\":null"), std::string::npos);
 }
 TEST(CompareReport, JsonIsAsPinned) {
   expect_golden("compare.json", compare_json(fixed_comparison()));

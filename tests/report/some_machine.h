@@ -25,10 +25,13 @@ inline Machine some_machine() {
       .counters = {"cycles", "page-faults"},
       .has_hardware_counters = true,
       .why_not_counters = "cache-misses: the processor shows no such counter"};
-  machine.ceilings = {.peaks = {{"fp32", "AVX2 FMA", 1, 111.5}, {"fp32", "AVX2 FMA", 3, 300.25}},
-                      .bandwidths = {{"L1", "read", 1, 16384, 200}, {"L1", "read", 3, 49152, 600}},
-                      .seconds = 7.5,
-                      .doubts = {"other programs used 30 %"}};
+  machine.ceilings = {
+      .peaks = {{"fp32", "AVX2 FMA", 1, 111.5, 0.015}, {"fp32", "AVX2 FMA", 3, 300.25}},
+      .bandwidths = {{"L1", "read", 1, 16384, 200},
+                     {"L1", "read", 3, 49152, 600, 0.125},
+                     {"DRAM", "read", 3, 1 << 20, 20}},
+      .seconds = 7.5,
+      .doubts = {"other programs used 30 %"}};
   return machine;
 }
 

@@ -16,14 +16,16 @@ TrainingProfile fixed_training() {
   TrainingProfile profile{.step = fixed_profile(),
                           .optimizer = {.kind = OptimizerKind::Adam},
                           .loss = Loss::CrossEntropy,
-                          .parameters = 12345};
+                          .parameters = 12345,
+                          .model_flops = 1'000'000,
+                          .loss_flops = 10'000};
   profile.phases = {{Phase::Forward, 500'000, 1'010'000, 800'000, 0.6, 0.3},
                     {Phase::Backward, 900'000, 1'830'000, 1'500'000, 1.2, 0.6},
                     {Phase::Update, 0, 148'140, 148'140, 0.1, 0.05}};
   profile.layers = {
       {"conv", "Conv", 12000, {900'000, 0.5}, {1'700'000, 1.0}, {144'000, 0.06}, 0.78},
       {"relu", "Relu", 0, {10'000, {}}, {10'000, 0.1}, {}, 0.05},
-      {"(loss and the rest)", "", 0, {0, 0.1}, {0, 0.1}, {}, 0.1}};
+      {"(loss and the rest)", "", 0, {10'000, 0.1}, {0, 0.1}, {}, 0.1}};
   const std::size_t steps = profile.step.steps.size();
   for (std::size_t i = 0; i < steps; ++i) {
     profile.step_phases.push_back(profile.phases[i * profile.phases.size() / steps].phase);
@@ -52,10 +54,10 @@ TEST(TrainingProfileReport, JsonIsAsPinned) {
   expect_golden("training_profile.json", text);
   const auto json = nlohmann::json::parse(text);
   for (const char* key :
-       {"forward_flops", "forward_latency_ms", "forward_memory_mb", "backward_flops",
-        "backward_latency_ms", "gradient_memory_mb", "total_flops", "total_latency_ms",
-        "total_memory_mb", "total_gflops_per_second", "optimizer_memory_estimates",
-        "memory_efficiency", "bottleneck"}) {
+       {"forward_flops", "loss_flops", "forward_latency_ms", "forward_memory_mb", "backward_flops",
+        "backward_flops_rule", "backward_latency_ms", "gradient_memory_mb", "total_flops",
+        "total_latency_ms", "total_memory_mb", "total_gflops_per_second",
+        "optimizer_memory_estimates", "memory_efficiency", "bottleneck"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
 }

@@ -31,6 +31,8 @@ TEST(StoredMachine, ComesBackAsItWas) {
   EXPECT_EQ(peak_gflops(back.ceilings, "fp32", 3), 300.25);
   EXPECT_EQ(bandwidth_gbps(back.ceilings, "L1", "read", 1), 200);
   EXPECT_EQ(back.ceilings.bandwidths[1].bytes, 49152);
+  EXPECT_EQ(back.ceilings.peaks[0].spread, 0.015);
+  EXPECT_EQ(back.ceilings.bandwidths[1].spread, 0.125);
   EXPECT_EQ(back.ceilings.seconds, 7.5);
   EXPECT_EQ(back.ceilings.doubts, machine.ceilings.doubts);
 }
@@ -56,6 +58,7 @@ TEST(StoredMachine, SaysWhichFieldIsWrong) {
            {"/topology/usable/0", 0.5, "'topology/usable' is not a list of whole numbers"},
            {"/surroundings/container", "no", "'surroundings/container' is not true or false"},
            {"/peaks/0/gflops", 0, "'gflops' is not a number above 0"},
+           {"/peaks/0/spread", -1, "'spread' is not a number of 0 or more"},
            {"/bandwidths/1/level", nullptr, "'level' is not text"},
            {"/meters/0/kind", "heat", "'kind' is not a word that assay knows"},
            {"/meters/0/channels", 1, "'channels' is not a list"},
@@ -66,6 +69,12 @@ TEST(StoredMachine, SaysWhichFieldIsWrong) {
     damaged[Json::json_pointer(path)] = value;
     EXPECT_THAT(refusal(damaged.dump()), HasSubstr(wanted)) << path;
   }
+}
+
+TEST(StoredMachine, WithoutSpreadsIsReadToo) {
+  Json json = Json::parse(machine_json(some_machine()));
+  json["peaks"][0].erase("spread");
+  EXPECT_EQ(parse_machine_json(json.dump(), "x.json").ceilings.peaks[0].spread, 0);
 }
 
 }  // namespace

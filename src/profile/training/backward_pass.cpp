@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "assay/training_profile.h"
+#include "base/checked.h"
 #include "base/megabytes.h"
 #include "profile/compiled_model.h"
 #include "profile/training/memory_use.h"
@@ -26,18 +27,21 @@ std::int64_t forward_peak(const TrainingProfile& profile) {
 
 BackwardPass backward_pass_of(const TrainingProfile& profile) {
   const PhaseTotals& forward = profile.totals(Phase::Forward);
+  const double updated = profile.parameters > 0 ? 1 : 0;  // a model without parameters is not
   const PhaseTotals& again = profile.totals(Phase::Recompute);
   const PhaseTotals& back = profile.totals(Phase::Backward);
   const PlannedTraining& planned = profile.memory.planned;
   BackwardPass pass;
-  pass.forward_flops = forward.flops;
+  pass.forward_flops = profile.model_flops;
+  pass.loss_flops = profile.loss_flops;
   pass.forward_latency_ms = forward.time_ms;
   pass.forward_memory_mb = in_mb(forward_peak(profile));
   pass.backward_flops = back.flops + again.flops;
+  pass.backward_flops_rule = saturating_multiply(pass.forward_flops, 2);
   pass.backward_latency_ms = back.time_ms + again.time_ms;
   pass.update_latency_ms = profile.totals(Phase::Update).time_ms;
   pass.gradient_memory_mb = in_mb(planned.gradient_bytes);
-  pass.total_flops = pass.forward_flops + pass.backward_flops;
+  pass.total_flops = pass.forward_flops + pass.loss_flops + pass.backward_flops;
   pass.total_latency_ms = pass.forward_latency_ms + pass.backward_latency_ms;
   pass.total_memory_mb =
       in_mb(planned.parameter_bytes + planned.kept_activation_bytes + planned.gradient_bytes);
@@ -46,7 +50,7 @@ BackwardPass backward_pass_of(const TrainingProfile& profile) {
   for (const OptimizerKind kind :
        {OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam, OptimizerKind::AdamW}) {
     pass.optimizer_memory_estimates[std::string(name(kind))] =
-        static_cast<double>(states_of(kind)) * pass.gradient_memory_mb;
+        updated * static_cast<double>(states_of(kind)) * pass.gradient_memory_mb;
   }
   const double taken =
       static_cast<double>(profile.memory.arena_bytes + profile.memory.constant_bytes);

@@ -27,7 +27,23 @@ std::vector<HeldBytes> held_by(const MemoryPlan& plan) {
   return held;
 }
 
+// Of all parameters, or of the inputs of a model that has none.
+std::int64_t gradient_bytes(const TrainingStep& step, std::int64_t parameter_bytes) {
+  if (parameter_bytes > 0) return parameter_bytes;
+  std::int64_t bytes = 0;
+  for (const ValueId gradient : step.gradients) {
+    const ValueType& type = step.graph.value(gradient).type;
+    bytes += byte_size(type.element, type.shape->elements().value()).value();
+  }
+  return bytes;
+}
+
 }  // namespace
+
+TrainingStep profile::step_to_profile(const Inferred& model, TrainingStepOptions options) {
+  options.input_gradients = true;
+  return training_step(model, trainable_parameters(model), options);
+}
 
 PlannedTraining profile::planned(const TrainingStep& step, const MemoryPlan& plan,
                                  std::int64_t batch, OptimizerKind optimizer) {
@@ -36,7 +52,7 @@ PlannedTraining profile::planned(const TrainingStep& step, const MemoryPlan& pla
     if (slot.kind == StateSlot::Kind::Parameter) result.parameter_bytes += bytes_of(slot.initial);
     if (slot.kind == StateSlot::Kind::Optimizer) result.optimizer_bytes += bytes_of(slot.initial);
   }
-  result.gradient_bytes = result.parameter_bytes;
+  result.gradient_bytes = gradient_bytes(step, result.parameter_bytes);
   const MemoryUses uses(step, step.phases);
   for (const HeldBytes& held : held_by(plan)) {
     if (uses.use_of(held) == MemoryUse::KeptActivations) result.kept_activation_bytes += held.bytes;
@@ -48,7 +64,7 @@ PlannedTraining plan_training(const Graph& model, const TrainingStepOptions& opt
                               const Bindings& bindings) {
   const Prepared prepared = prepare_model(model, model.name, {.bindings = bindings});
   const Inferred& inferred = prepared.inferred;
-  const TrainingStep step = training_step(inferred, trainable_parameters(inferred), options);
+  const TrainingStep step = step_to_profile(inferred, options);
   const MemoryPlan plan = plan_memory(infer_shapes(step.graph));
   return planned(step, plan, prepared.batch * options.accumulate, options.optimizer.kind);
 }

@@ -172,6 +172,11 @@ Prepared prepared_step(const Prepared& model, const TrainingStep& step) {
   prepared.model = model.model;
   prepared.batch = model.batch;
   prepared.warnings = model.warnings;
+  if (model.cost.totals.parameters == 0) {
+    prepared.warnings.push_back(
+        "the model has no parameters: its backward pass computes the gradient of its input, and "
+        "nothing is updated");
+  }
   prepared.inferred = infer_shapes(step.graph);
   prepared.cost = count_costs(prepared.inferred);
   prepared.plan = plan_memory(prepared.inferred);
@@ -200,7 +205,7 @@ TrainingProfile profile_training(Graph graph, std::string name,
   Prepared prepared;
   start_up.infer_ms = timed_ms(steady_clock(), [&] {
     model = prepare_to_run(std::move(graph), std::move(name), options.profile.run);
-    step = training_step(model.inferred, trainable_parameters(model.inferred), options.step);
+    step = step_to_profile(model.inferred, options.step);
     prepared = prepared_step(model, step);
   });
   const CostSheet cost = prepared.cost;
@@ -216,13 +221,15 @@ TrainingProfile profile_training(Graph graph, std::string name,
       .step = profile_prepared(std::move(prepared), start_up, options.profile, attendant, progress),
       .optimizer = options.step.optimizer,
       .loss = options.step.loss,
-      .parameters = model.cost.totals.parameters};
+      .parameters = model.cost.totals.parameters,
+      .model_flops = saturating_multiply(model.cost.totals.flops, options.step.accumulate)};
   result.step_phases = phases_of(result.step.steps, step);
   result.phases = phase_totals(result.step, cost, step, result.step_phases);
   LayerRows rows(model.inferred.graph, model.cost, step);
   rows.add_work(cost);
   rows.add_time(result.step.steps, result.step_phases);
   result.layers = rows.take();
+  result.loss_flops = result.layers.back().forward.flops;
   result.memory = memory_of(step, result.step_phases, facts);
   result.memory.planned = plan;
   result.memory.peak_rss_growth_bytes = result.step.memory.peak_rss_growth_bytes;

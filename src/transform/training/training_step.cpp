@@ -53,7 +53,6 @@ class StepMaker {
   }
 
   TrainingStep make() {
-    if (trainable_.parameters.empty()) fail_bad_input("the model has no parameters to train");
     differentiate_loss();
     if (options_.pieces > 1) repeat_pieces();
     if (options_.accumulate > 1) {
@@ -77,16 +76,42 @@ class StepMaker {
     return infer_shapes(std::move(graph));
   }
 
+  // What gradients are taken of: the parameters, or the inputs of a model that has none.
+  std::vector<ValueId> differentiated_values() const {
+    if (!trainable_.parameters.empty()) return trainable_.parameters;
+    if (!options_.input_gradients) fail_bad_input("the model has no parameters to train");
+    if (options_.accumulate > 1) {
+      fail_usage(
+          "gradients of several batches add up to an update, and the model has no "
+          "parameters to update");
+    }
+    std::vector<ValueId> inputs;
+    for (const ValueId input : model_.graph.inputs()) {
+      const bool is_stored = model_.graph.initializer(input) != nullptr;
+      if (!is_stored && is_floating(model_.graph.value(input).type.element)) {
+        inputs.push_back(input);
+      }
+    }
+    if (inputs.empty()) fail_bad_input("the model has neither parameters nor floating inputs");
+    return inputs;
+  }
+
+  bool has_parameters() const { return !trainable_.parameters.empty(); }
+
   void differentiate_loss() {
+    const std::vector<ValueId> values = differentiated_values();
     Inferred forward = infer_shapes(std::move(trainable_.graph));
     const AddedLoss loss = add_loss(forward.graph, options_.loss);
     made_.target = loss.target;
     made_.classes = loss.classes;
     forward = infer_shapes(std::move(forward.graph));
-    Differentiated back = differentiate(forward, loss.loss, trainable_.parameters);
+    Differentiated back = differentiate(forward, loss.loss, values);
     const bool depends = std::ranges::any_of(
         back.gradients, [](const ValueGradient& one) { return one.gradient.is_valid(); });
-    if (!depends) fail_bad_input("the loss depends on no parameter of the model");
+    if (!depends) {
+      fail_bad_input("the loss depends on no {} of the model",
+                     has_parameters() ? "parameter" : "input");
+    }
     begin_part(std::move(back), loss.loss);
   }
 
@@ -135,11 +160,12 @@ class StepMaker {
     const auto readers = consumers(graph);
     for (const auto& [parameter, gradient] : part_.gradients) {
       if (!gradient.is_valid()) continue;
+      made_.gradients.push_back(gradient);
+      if (!has_parameters()) continue;
       Update update =
           update_of(graph, options_.optimizer, {made_.rate, made_.number, parameter, gradient});
       std::uint32_t last = graph.producer(gradient).number;
       for (const NodeId reader : readers[parameter.number]) last = std::max(last, reader.number);
-      made_.gradients.push_back(gradient);
       after_[last].push_back(std::move(update));
       position_.push_back({last, after_[last].size() - 1});
     }
@@ -188,6 +214,8 @@ class StepMaker {
     graph.add_input(made_.number);
     graph.add_output(made_.loss);
     for (const ValueId output : part_.outputs) graph.add_output(output);
+    if (has_parameters()) return;
+    for (const ValueId gradient : made_.gradients) graph.add_output(gradient);
   }
 
   void add_slot(Graph& graph, const Carried& carried, StateSlot slot) {

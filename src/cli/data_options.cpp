@@ -1,0 +1,35 @@
+#include "cli/data_options.h"
+
+#include "assay/training_data.h"
+#include "cli/model_argument.h"
+
+namespace assay::cli {
+
+void add_data_options(Command& command, DataArguments& arguments) {
+  command
+      .add_option("--dataset", arguments.dataset,
+                  "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or "
+                  "x.npy,y.npy")
+      ->required();
+  command.add_option("--dataset-folder", arguments.folder,
+                     "folder with the files of fashion-mnist or mnist");
+  command.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
+}
+
+std::int64_t validation_count(const DataArguments& arguments) {
+  return arguments.val_subset.empty() ? 0 : parse_count("--val-subset", arguments.val_subset, 1);
+}
+
+DatasetOptions dataset_options(const DataArguments& arguments, const Graph& graph,
+                               std::uint64_t seed) {
+  DatasetOptions options = {.folder = arguments.folder, .seed = seed};
+  options.sample_dims = sample_dims_of(graph, options.sample_dims);
+  return options;
+}
+
+Dataset limited(const Dataset& dataset, std::int64_t count, std::uint64_t seed) {
+  const bool is_whole = count == 0 || count == dataset.size();
+  return is_whole ? dataset : subset(dataset, count, seed);
+}
+
+}  // namespace assay::cli

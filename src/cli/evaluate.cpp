@@ -1,0 +1,168 @@
+// assay evaluate: accuracy, latency, memory and energy of a model on a data set, in one row.
+#include <algorithm>
+#include <memory>
+
+#include "assay/machine.h"
+#include "assay/memory_budget.h"
+#include "assay/metrics_report.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/data_options.h"
+#include "cli/engine_options.h"
+#include "cli/model_argument.h"
+#include "cli/model_options.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  DataArguments data;
+  EngineArguments engine;
+  std::string batch;
+  std::string device = "cpu";
+  std::string precision = "fp32";
+  std::string power_watts;
+  std::string latency_multiplier;
+  std::string repeats;
+  std::string runs;
+  std::string warmup;
+  std::string budgets;
+  bool json = false;
+  bool csv = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  assay evaluate trained.onnx --dataset fashion-mnist
+  assay evaluate trained.onnx --dataset data.npz --batch 1 --threads 1 --power-watts 5
+  assay evaluate zoo:small_cnn --dataset synthetic --memory-budgets-mb 1,2,4 --json
+  assay evaluate trained.onnx --dataset fashion-mnist --latency-multiplier 1.43 --csv
+Accuracy is over the data set's test part, or all of it where it has none. Times and energies are
+for one batch.)";
+
+constexpr std::int64_t kBatch = 64;
+constexpr double kWatts = 5;
+constexpr std::int64_t kRepeats = 5;
+
+std::vector<double> budgets_of(const std::string& text) {
+  std::vector<double> budgets;
+  if (text.empty()) return budgets;
+  for (const std::string& part : split(text, ',')) {
+    budgets.push_back(parse_decimal("--memory-budgets-mb", part, 0));
+  }
+  return budgets;
+}
+
+std::int64_t count_or(const char* flag, const std::string& text, std::int64_t otherwise) {
+  return text.empty() ? otherwise : parse_count(flag, text, 1);
+}
+
+double decimal_or(const char* flag, const std::string& text, double otherwise) {
+  return text.empty() ? otherwise : parse_decimal(flag, text, 1e-9);
+}
+
+MetricsOptions metrics_options(const Arguments& arguments, const RunOptions& run) {
+  MetricsOptions options{.program = run.program};
+  const auto count = [](std::int64_t number) { return static_cast<std::size_t>(number); };
+  if (!arguments.runs.empty()) options.num_runs = count(parse_count("--runs", arguments.runs, 1));
+  if (!arguments.warmup.empty()) {
+    options.warmup = count(parse_count("--warmup", arguments.warmup, 0));
+  }
+  return options;
+}
+
+MetricsReport report_of(const Arguments& arguments) {
+  return {.device = arguments.device,
+          .precision = arguments.precision,
+          .batch = count_or("--batch", arguments.batch, kBatch),
+          .power_watts = decimal_or("--power-watts", arguments.power_watts, kWatts),
+          .latency_multiplier = decimal_or("--latency-multiplier", arguments.latency_multiplier, 1),
+          .repeats = static_cast<std::size_t>(count_or("--repeats", arguments.repeats, kRepeats))};
+}
+
+Dataset test_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed,
+                  std::vector<std::string>& warnings) {
+  const std::int64_t count = validation_count(arguments.data);
+  DatasetOptions options = dataset_options(arguments.data, graph, seed);
+  if (has_test_part(arguments.data.dataset)) {
+    options.split = Split::Test;
+  } else {
+    warnings.push_back(
+        fmt::format("data set '{}' has no test part: all of it counts, samples that the model was "
+                    "trained on included",
+                    arguments.data.dataset));
+  }
+  options.size = count;  // no more are made up than are asked for
+  return limited(load_dataset(arguments.data.dataset, options), count, seed);
+}
+
+int threads_of(const ProgramOptions& program) {
+  return program.threads > 0 ? program.threads : static_cast<int>(read_topology().usable.size());
+}
+
+Exit run_evaluate(const Arguments& arguments, bool quiet) {
+  MetricsReport report = report_of(arguments);
+  const std::vector<double> budgets = budgets_of(arguments.budgets);
+  RunOptions run;
+  apply_engine_options(arguments.engine, run);
+  const MetricsOptions options = metrics_options(arguments, run);
+  const Graph graph = load_model(arguments.model);
+  const Dataset data = test_data(arguments, graph, run.seed, report.warnings);
+  report.model = model_summary(graph, arguments.model);
+  report.dataset = evaluated_on(data);
+  report.batch = std::min(report.batch, data.size());
+  report.threads = threads_of(options.program);
+  catch_interrupts();
+  ProgressBar progress(quiet);
+  const Loader loader(data, {.batch_size = report.batch, .shuffle = false});
+  report.metrics = blaming(arguments.model, [&] {
+    return collect_metrics(graph, loader, report.device, report.power_watts, report.precision,
+                           report.latency_multiplier, report.repeats, options, &progress);
+  });
+  report.violations = memory_violations(report.metrics.memory_mb, budgets);
+  print_data(arguments.json  ? metrics_json(report)
+             : arguments.csv ? metrics_csv(report)
+                             : metrics_table(report));
+  print_warnings(report.warnings, quiet);
+  return Exit::Fine;
+}
+
+void add_metric_options(Command& command, Arguments& arguments) {
+  command.add_option("--batch", arguments.batch, "samples in a run; default 64");
+  command.add_option("--device", arguments.device, "cpu (default)");
+  command.add_option("--precision", arguments.precision, "fp32 (default)");
+  command.add_option("--power-watts", arguments.power_watts,
+                     "energy_proxy_j is so many watts × latency; default 5");
+  command.add_option("--latency-multiplier", arguments.latency_multiplier,
+                     "scales every latency, and so throughput and energy: 1.43 for a processor at "
+                     "0.7 of its frequency; default 1");
+  command.add_option("--repeats", arguments.repeats,
+                     "series of runs, whose means the latency figures are over; default 5");
+  command.add_option("--runs", arguments.runs, "runs in a series; default 100");
+  command.add_option("--warmup", arguments.warmup, "runs before each series; default 3");
+  command.add_option("--memory-budgets-mb", arguments.budgets,
+                     "violates_{budget}mb: whether stored tensors take more MB; as in 1,2,4");
+}
+
+}  // namespace
+
+void add_evaluate(CommandLine& program) {
+  auto arguments = std::make_shared<Arguments>();
+  Command* evaluate = program.app.add_subcommand(
+      "evaluate", "Accuracy, latency, memory and energy on a data set, in one row");
+  evaluate->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
+  add_data_options(*evaluate, arguments->data);
+  add_metric_options(*evaluate, *arguments);
+  add_engine_options(*evaluate, arguments->engine);
+  auto* json = evaluate->add_flag("--json", arguments->json, "print one JSON object");
+  evaluate->add_flag("--csv", arguments->csv, "print a header and one row")->excludes(json);
+  evaluate->footer(kExamples);
+  evaluate->callback([&program, arguments] {
+    program.chosen = [&program, arguments] { return run_evaluate(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace assay::cli

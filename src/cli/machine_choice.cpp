@@ -1,0 +1,55 @@
+#include "cli/machine_choice.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "assay/stored_machine.h"
+#include "base/fail.h"
+#include "base/system_error.h"
+#include "cli/console.h"
+
+namespace assay::cli {
+
+namespace {
+
+std::string text_in(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  if (!(text << file.rdbuf())) {
+    fail_bad_input("ASSAY_MACHINE={}: cannot be read: {}", path, last_system_error());
+  }
+  return text.str();
+}
+
+// The file may be of another machine: whoever names it wants to compare with that one.
+Machine machine_in(const std::string& path, std::vector<std::string>& warnings) {
+  Machine machine = parse_machine_json(text_in(path), path);
+  if (fingerprint(machine.topology) != fingerprint(read_topology())) {
+    warnings.push_back(fmt::format("{}: ceilings of another machine ({}), as ASSAY_MACHINE asks",
+                                   path, machine.topology.processor));
+  }
+  warn_if_disturbed(machine, warnings);
+  return machine;
+}
+
+void announce_measuring(std::string_view how_to_skip, bool quiet) {
+  print_note(fmt::format("measuring this machine's ceilings (peak arithmetic and memory bandwidth, "
+                         "which layers are compared with): about {:.0f} s, once, then cached; {}",
+                         seconds_to_measure({}), how_to_skip),
+             quiet);
+}
+
+}  // namespace
+
+Machine chosen_machine(Progress& progress, bool quiet, std::string_view how_to_skip,
+                       std::vector<std::string>& warnings) {
+  const char* path = std::getenv("ASSAY_MACHINE");
+  if (path != nullptr && *path != '\0') return machine_in(path, warnings);
+  if (!cached_machine(read_topology())) announce_measuring(how_to_skip, quiet);
+  return cached_or_measured_machine(warnings, &progress);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,113 @@
+#include "machine/traffic/traffic_meter.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/fail.h"
+#include "base/round.h"
+
+namespace assay::machine {
+
+namespace {
+
+// One after another in one block, a few lines apart: arrays a page's length apart would map to the
+// same sets of a cache.
+TrafficArrays arrays_in(const MemoryBlock& block, std::size_t bytes, std::size_t arrays) {
+  constexpr std::size_t kApart = 5 * 8;
+  TrafficArrays placed;
+  placed.count = bytes / arrays / sizeof(double) / kTrafficStep * kTrafficStep;
+  auto* numbers = reinterpret_cast<double*>(block.data());
+  const std::size_t step = rounded_up(placed.count, std::size_t{8}) + kApart;
+  placed.a = numbers;
+  placed.b = arrays > 1 ? numbers + step : nullptr;
+  placed.c = arrays > 2 ? numbers + 2 * step : nullptr;
+  return placed;
+}
+
+void fill(const TrafficArrays& arrays) {
+  std::fill_n(arrays.a, arrays.count, kFilledA);
+  if (arrays.b != nullptr) std::fill_n(arrays.b, arrays.count, kFilledB);
+  if (arrays.c != nullptr) std::fill_n(arrays.c, arrays.count, kFilledC);
+}
+
+// Of large arrays a sample is checked, a prime apart so that every lane of a vector is in it.
+bool did_its_work(const TrafficKernel& kernel, const TrafficArrays& arrays, double sum,
+                  std::size_t passes, bool is_memory) {
+  if (kernel.reads_only) {
+    return sum == kernel.expected * static_cast<double>(arrays.count * passes);
+  }
+  const std::size_t apart = is_memory ? 61 : 1;
+  for (std::size_t i = 0; i < arrays.count; i += apart) {
+    if (arrays.a[i] != kernel.expected) return false;
+  }
+  return arrays.a[arrays.count - 1] == kernel.expected;
+}
+
+}  // namespace
+
+TrafficMeter::TrafficMeter(PinnedTeam& team, std::size_t most_bytes)
+    : team_(team), most_bytes_(most_bytes) {
+  constexpr std::size_t kApart = 4096;
+  for (std::size_t i = 0; i < team.size(); ++i) {
+    blocks_.emplace_back(most_bytes + kApart, "measuring bandwidth");
+  }
+}
+
+// Each thread touches its own first, so that the pages are near it.
+std::size_t TrafficMeter::touched_within(double seconds) {
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
+  std::size_t touched = 0;
+  double spent = 0;
+  while (touched < most_bytes_ && spent <= seconds * 1e9) {
+    const std::size_t piece = std::min(kPiece, most_bytes_ - touched);
+    spent += static_cast<double>(team_.time(
+        [&](std::size_t thread) { std::memset(blocks_[thread].data() + touched, 0, piece); }));
+    touched += piece;
+  }
+  return touched;
+}
+
+std::size_t TrafficMeter::bytes_within(double pass_seconds, double touch_seconds) {
+  const std::size_t touched = touched_within(touch_seconds);
+  const auto once = static_cast<double>(
+      team_.time([&](std::size_t thread) { std::memset(blocks_[thread].data(), 1, touched); }));
+  const double bytes = static_cast<double>(touched) * pass_seconds * 1e9 / std::max(1.0, once);
+  return std::min(touched, static_cast<std::size_t>(bytes));
+}
+
+Bandwidth TrafficMeter::measure(const TrafficKernel& kernel, const TrafficLevel& level,
+                                const TryLimits& limits) {
+  std::vector<TrafficArrays> arrays;
+  for (const MemoryBlock& block : blocks_) {
+    arrays.push_back(arrays_in(block, level.bytes, kernel.arrays));
+  }
+  team_.time([&](std::size_t thread) { fill(arrays[thread]); });
+  std::vector<double> sums(team_.size());
+  std::size_t passes = 1;
+  const auto run = [&] {
+    return team_.time(
+        [&](std::size_t thread) { sums[thread] = kernel.run(arrays[thread], passes); });
+  };
+  if (!level.is_memory) {
+    const auto once = static_cast<double>(best_of({2, 2}, run).best);
+    passes = static_cast<std::size_t>(std::clamp(kTryNanoseconds / once, 1.0, 1e6));
+  }
+  const TryTimes times = best_of(limits, run);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!did_its_work(kernel, arrays[i], sums[i], passes, level.is_memory)) {
+      fail_running("{} in {}: left wrong numbers behind, so its time means nothing", kernel.access,
+                   level.name);
+    }
+  }
+  const std::size_t numbers = arrays.front().count * team_.size();
+  const double bytes =
+      static_cast<double>(numbers * passes) * static_cast<double>(kernel.bytes_a_number);
+  return {.level = level.name,
+          .access = std::string(kernel.access),
+          .threads = static_cast<int>(team_.size()),
+          .bytes = static_cast<std::int64_t>(numbers * kernel.arrays * sizeof(double)),
+          .gbps = bytes / static_cast<double>(times.best),
+          .spread = times.spread};
+}
+
+}  // namespace assay::machine
