@@ -100,7 +100,8 @@ Dataset test_data(const Arguments& arguments, const Graph& graph, std::uint64_t 
 }
 
 int threads_of(const ProgramOptions& program) {
-  return program.threads > 0 ? program.threads : static_cast<int>(read_topology().usable.size());
+  return program.cpu.threads > 0 ? program.cpu.threads
+                                 : static_cast<int>(read_topology().usable.size());
 }
 
 Exit run_evaluate(const Arguments& arguments, bool quiet) {

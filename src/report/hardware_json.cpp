@@ -43,7 +43,7 @@ Json read_summary_json(const HardwareSummary& summary, const UtilizationReading&
 
 }  // namespace
 
-Json hardware_json(const HardwareReport& report) {
+Json report::hardware_json(const HardwareReport& report) {
   Json json = read_summary_json(report.summary, report.reading);
   json["devices"] = Json::array();
   for (const auto& row : report.devices) json["devices"].push_back(device_json(row));
@@ -68,7 +68,7 @@ std::string device_comparison_json(const std::vector<DeviceComparisonRow>& rows)
   return json.finish();
 }
 
-Json impact_json(const HardwareImpact& impact) {
+Json report::impact_json(const HardwareImpact& impact) {
   Json json = Json::object();
   for (const ImpactFigure& figure : impact) {
     json[figure.name] = {{"before", figure.before},

@@ -9,6 +9,8 @@
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
 NamedFigures metric_figures(const PerfMetrics& metrics) {
@@ -37,7 +39,7 @@ NamedFigures with_violations(const MetricsReport& report) {
   return figures;
 }
 
-Json setting_json(const MetricsReport& report) {
+Json metrics_setting_json(const MetricsReport& report) {
   return {{"device", report.device},
           {"precision", report.precision},
           {"batch", report.batch},
@@ -54,7 +56,7 @@ Json dataset_json(const EvaluatedOn& dataset) {
           {"size", dataset.size}};
 }
 
-std::string setting_text(const MetricsReport& report) {
+std::string metrics_setting_text(const MetricsReport& report) {
   std::string text =
       fmt::format("{}, {}, batch {}, {} {}, {} {}", report.device, report.precision, report.batch,
                   report.threads, report.threads == 1 ? "thread" : "threads", report.repeats,
@@ -70,7 +72,7 @@ std::string accuracy_text(const PerfMetrics& metrics) {
                      100 * metrics.accuracy_ci95_low, 100 * metrics.accuracy_ci95_high);
 }
 
-std::string latency_text(const PerfMetrics& metrics) {
+std::string metrics_latency_text(const PerfMetrics& metrics) {
   return fmt::format("{} mean, {} median, {} p95, standard deviation {}; 95 % interval {} to {}",
                      duration_text(metrics.latency_ms), duration_text(metrics.latency_median_ms),
                      duration_text(metrics.latency_p95_ms), duration_text(metrics.latency_std_ms),
@@ -105,8 +107,9 @@ std::string metrics_table(const MetricsReport& report) {
   return headline(report.model) + "\n" +
          labelled("data", fmt::format("{}: {} samples", report.dataset.name,
                                       with_thousands(report.dataset.size))) +
-         labelled("setting", setting_text(report)) + labelled("accuracy", accuracy_text(metrics)) +
-         labelled("latency", latency_text(metrics)) +
+         labelled("setting", metrics_setting_text(report)) +
+         labelled("accuracy", accuracy_text(metrics)) +
+         labelled("latency", metrics_latency_text(metrics)) +
          labelled("throughput", any_rate_text(metrics.throughput_sps) + " samples/s") +
          labelled("memory", fmt::format("{} MB stored, {} MB with planned activations",
                                         any_rate_text(metrics.memory_mb),
@@ -118,7 +121,7 @@ std::string metrics_json(const MetricsReport& report) {
   Json json = {{"schema", "assay.evaluate/1"}, {"provenance", "measured"}};
   json["model"] = model_json(report.model);
   json["dataset"] = dataset_json(report.dataset);
-  json["options"] = setting_json(report);
+  json["options"] = metrics_setting_json(report);
   json.update(object_of(with_violations(report)));
   json["warnings"] = report.warnings;
   return text_of(json) + "\n";

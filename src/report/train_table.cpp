@@ -31,7 +31,7 @@ std::string data_text(const TrainedOn& data, bool was_trained) {
   return data.name + ": " + join(parts, ", ");
 }
 
-std::string setting_text(const TrainReport& report) {
+std::string train_setting_text(const TrainReport& report) {
   const TrainOptions& options = report.options;
   const int threads = report.result.threads;
   const bool falls = options.schedule == Schedule::Cosine;
@@ -118,7 +118,7 @@ std::string train_table(const TrainReport& report) {
   const bool was_trained = !result.epochs.empty();
   std::string text = headline(report.model) + "\n";
   text += labelled("data", data_text(report.dataset, was_trained));
-  if (was_trained) text += labelled("setting", setting_text(report)) + "\n";
+  if (was_trained) text += labelled("setting", train_setting_text(report)) + "\n";
   if (was_trained) text += epochs_table(result.epochs) + "\n";
   text += labelled("accuracy", accuracy_text(report));
   if (was_trained) text += labelled("time", time_text(result));

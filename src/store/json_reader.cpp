@@ -83,7 +83,7 @@ bool JsonReader::has(const char* key) const {
 }
 
 double JsonReader::at_least_zero(const char* path) const {
-  const Json& value = at(path);
+  const report::Json& value = at(path);
   if (!value.is_number() || !(value.get<double>() >= 0)) refuse(path, "a number of 0 or more");
   return value.get<double>();
 }
