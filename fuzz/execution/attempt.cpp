@@ -63,6 +63,17 @@ bool is_large(const Inferred& model, const CostSheet& costs) {
                              [&](const Node& node) { return may_run_long(model, node); });
 }
 
+// Whether every size follows from the shapes of the inputs, whatever the file declares.
+bool sizes_are_fixed(const Inferred& model) {
+  Graph graph = model.graph;
+  for (const Node& node : model.graph.nodes()) {
+    for (const ValueId output : node.outputs) {
+      if (output.is_valid()) graph.value(output).type.shape.reset();
+    }
+  }
+  return infer_shapes(std::move(graph)).unresolved.empty();
+}
+
 // Where sizes depend on what the inputs hold, extreme inputs ask for large tensors honestly.
 std::vector<Tensor> drawn_inputs(const Program& program, bool may_be_extreme,
                                  RandomNumbers& random) {
@@ -96,7 +107,7 @@ void run_twice(Program& program, bool may_be_extreme, RandomNumbers& random) {
 
 void run_on(const std::string& engine, const Inferred& model, RandomNumbers& random) {
   const auto program = compile(model, options_for(engine, random));
-  run_twice(*program, model.unresolved.empty(), random);
+  run_twice(*program, sizes_are_fixed(model), random);
 }
 
 // The gradient of everything real that comes in or is stored.
@@ -138,7 +149,7 @@ void run_training(const Inferred& model, RandomNumbers& random) {
   std::vector<Tensor> state;
   for (const StateSlot& slot : step.state) state.push_back(slot.initial);
   program->set_state(state);
-  run_twice(*program, model.unresolved.empty(), random);
+  run_twice(*program, sizes_are_fixed(model), random);
   program->state_values();
 }
 

@@ -41,10 +41,9 @@ Pool<Item> pool_of(const KernelCall& call, const std::vector<Item>& items) {
   for (std::size_t n = 1; n <= starts.size(); ++n) {
     const std::int64_t end =
         n < starts.size() ? starts[n] : static_cast<std::int64_t>(items.size());
-    const std::int64_t length = end - starts[n - 1];
-    const bool fits = starts[n - 1] >= 0 && length >= 0 &&
-                      end <= static_cast<std::int64_t>(items.size()) &&
-                      static_cast<std::size_t>(length) % n == 0;
+    const bool is_inside = 0 <= starts[n - 1] && starts[n - 1] <= end &&
+                           end <= static_cast<std::int64_t>(items.size());
+    const bool fits = is_inside && static_cast<std::size_t>(end - starts[n - 1]) % n == 0;
     if (!fits) call.fail("ngram_counts {} do not fit the pool", join_dims(starts));
     for (std::int64_t at = starts[n - 1]; at < end; at += static_cast<std::int64_t>(n), ++gram) {
       if (gram >= columns.size() || columns[gram] < 0)

@@ -99,8 +99,11 @@ std::vector<Tensor> reduce(const KernelCall& call) {
     if (Averages && !results.empty()) {
       const auto each = values.size() / results.size();
       if (each == 0 && std::is_integral_v<T>) call.fail("the mean of no integers");
+      // Of integers too small to hold how many there are, the quotient is taken in wider ones.
+      using Integer = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+      using Quotient = std::conditional_t<std::is_integral_v<T>, Integer, Wide<T>>;
       for (auto& result : results) {
-        result = static_cast<Wide<T>>(result / static_cast<Wide<T>>(each));
+        result = static_cast<Wide<T>>(static_cast<Quotient>(result) / static_cast<Quotient>(each));
       }
     }
     const std::vector<T> rounded(results.begin(), results.end());

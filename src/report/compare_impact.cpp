@@ -1,6 +1,6 @@
 #include "report/compare_impact.h"
 
-namespace assay {
+namespace assay::report {
 
 namespace {
 
@@ -24,4 +24,4 @@ std::optional<HardwareImpact> impact_of(const ModelComparison& comparison) {
   return compare_summaries(*before, *after);
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -6,9 +6,9 @@
 #include "assay/compare_report.h"
 #include "assay/hardware_comparison.h"
 
-namespace assay {
+namespace assay::report {
 
 // Nothing where a stored profile does not tell its bytes and MACs.
 std::optional<HardwareImpact> impact_of(const ModelComparison& comparison);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -18,11 +18,11 @@ ASSAY = ""
 def made_up_machine():
     """Ceilings for one thread and for all, so high that no layer passes them."""
     threads = sorted({1, len(os.sched_getaffinity(0))})
-    peaks = [{"precision": precision, "instruction_set": "made up", "threads": count, "gflops": 1e6 * count,
+    peaks = [{"precision": precision, "instruction_set": "made up", "threads": count, "gflops": 1e4 * count,
               "spread": 0.01} for count in threads for precision in ("fp32", "int8")]
     bandwidths = [{"level": level, "access": access, "threads": count, "bytes": 1 << 20, "gbps": gbps * count,
                    "spread": 0.01} for count in threads
-                  for level, gbps in (("L1", 4e5), ("L2", 2e5), ("DRAM", 1e5))
+                  for level, gbps in (("L1", 4e3), ("L2", 2e3), ("DRAM", 1e3))
                   for access in ("read", "write", "copy", "triad")]
     return {"schema": "assay.machine/1", "measured_at": "2026-01-01T00:00:00Z",
             "topology": {"processor": "made up", "packages": 1, "cores": threads[-1], "processors": threads[-1],

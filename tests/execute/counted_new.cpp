@@ -21,10 +21,16 @@ bool is_in_onednn(const void* caller) {
          std::strstr(library.dli_fname, "libdnnl") != nullptr;
 }
 
-void* allocated(std::size_t bytes, std::size_t alignment, const void* caller) {
+// Null where there is none.
+void* allocated_or_null(std::size_t bytes, std::size_t alignment, const void* caller) {
   if (is_counting && !is_in_onednn(caller)) ++counted;
   void* block = nullptr;
-  if (posix_memalign(&block, alignment, bytes == 0 ? 1 : bytes) != 0) throw std::bad_alloc();
+  return posix_memalign(&block, alignment, bytes == 0 ? 1 : bytes) == 0 ? block : nullptr;
+}
+
+void* allocated(std::size_t bytes, std::size_t alignment, const void* caller) {
+  void* block = allocated_or_null(bytes, alignment, caller);
+  if (block == nullptr) throw std::bad_alloc();
   return block;
 }
 
@@ -41,6 +47,12 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return allocated(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return allocated_or_null(bytes, alignof(std::max_align_t), __builtin_return_address(0));
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return allocated_or_null(bytes, alignof(std::max_align_t), __builtin_return_address(0));
 }
 void operator delete(void* block) noexcept {
   std::free(block);

@@ -48,6 +48,13 @@ TEST(ReductionKernels, NormsOfIntegersStayExactAndWrap) {
   EXPECT_EQ(result_of({"ReduceL1", {long_tensor({1}, {lowest})}}).to_int64(), Sizes{lowest});
 }
 
+TEST(ReductionKernels, MeansOfSmallIntegersDivideByMoreThanTheyCanHold) {
+  const std::vector<std::int8_t> zeros(256, 0);  // 256 is 0 in eight bits
+  const Tensor mean =
+      result_of({"ReduceMean", {Tensor::of<std::int8_t>(DataType::Int8, {256}, zeros)}});
+  EXPECT_EQ(mean.to_int64(), Sizes{0});
+}
+
 TEST(ReductionKernels, LogarithmsOfSumsDoNotOverflow) {
   expect_near(result_of({"ReduceLogSum", {real_tensor({2}, {1, 2})}}), {std::log(3.0)});
   expect_near(result_of({"ReduceLogSumExp", {real_tensor({2}, {1000, 1000})}}),

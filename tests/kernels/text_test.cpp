@@ -84,6 +84,8 @@ TEST(TextKernels, NGramTablesThatDoNotFitAreRefused) {
   Case bad = counting("TF", {2}, 0);
   bad.attributes[5] = list("ngram_counts", {0, 7});
   EXPECT_THROW(result_of(bad), Error);
+  bad.attributes[5] = list("ngram_counts", {std::numeric_limits<std::int64_t>::min(), 2});
+  EXPECT_THROW(result_of(bad), Error);
   bad = counting("TF", {2}, 0);
   bad.attributes[6] = list("ngram_indexes", {0, 1, 2, -3});
   EXPECT_THROW(result_of(bad), Error);

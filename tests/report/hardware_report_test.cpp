@@ -100,7 +100,7 @@ TEST(HardwareJson, HasTheRooflineKeysOnlyWithAPeak) {
   const Json without = json_of(std::nullopt);
   EXPECT_EQ(without["estimated_total_bytes"], 113'616);
   EXPECT_EQ(without["clamped"], Json::array());
-  EXPECT_EQ(without["limits"].size(), 4u);
+  EXPECT_EQ(without["limits"].size(), 5u);
   EXPECT_FALSE(without.contains("bound_regime"));
   EXPECT_FALSE(without.contains("configured_peak_compute_gmacs"));
   EXPECT_EQ(json_of(24.0)["roofline_knee_macs_per_byte"], 6.0);

@@ -85,6 +85,7 @@ bool lower_reshape(Lowering& lowering, NodeId id) {
   const Dims wanted = lowering.dims(node.outputs[0]);
   Placement placement = lowering.strided(node.inputs[0]);
   if (placement.elements() == 0) return false;
+  if (checked_product(wanted) != placement.elements()) return false;  // only declared so
   auto strides = reshaped_strides(placement, wanted);
   if (!strides) {
     placement = lowering.row_major(node.inputs[0]);
@@ -150,14 +151,18 @@ bool lower_split(Lowering& lowering, NodeId id) {
   Placement whole = lowering.strided(node.inputs[0]);
   const auto axis = axis_of(node.int_or("axis", 0), whole.dims.size());
   if (!axis || whole.elements() == 0) return false;
+  std::vector<Placement> parts;
   std::int64_t first = 0;
   for (const ValueId output : node.outputs) {
-    if (!output.is_valid()) return false;
-  }
-  for (const ValueId output : node.outputs) {
+    if (!output.is_valid() || lowering.dims(output).size() != whole.dims.size()) return false;
     const std::int64_t count = lowering.dims(output)[*axis];
-    lowering.set_placement(output, sliced(whole, *axis, first, 1, count));
+    parts.push_back(sliced(whole, *axis, first, 1, count));
+    if (parts.back().dims != lowering.dims(output)) return false;  // only declared so
     first += count;
+  }
+  if (first != whole.dims[*axis]) return false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    lowering.set_placement(node.outputs[i], parts[i]);
   }
   return true;
 }
@@ -170,7 +175,11 @@ bool lower_expand(Lowering& lowering, NodeId id) {
   Dims strides(wanted.size(), 0);
   const std::size_t lead = wanted.size() - placement.dims.size();
   for (std::size_t i = 0; i < placement.dims.size(); ++i) {
-    if (placement.dims[i] == wanted[lead + i]) strides[lead + i] = placement.strides[i];
+    if (placement.dims[i] == wanted[lead + i]) {
+      strides[lead + i] = placement.strides[i];
+    } else if (placement.dims[i] != 1) {
+      return false;  // only declared so
+    }
   }
   placement.dims = wanted;
   placement.strides = strides;
