@@ -81,7 +81,7 @@ pid_t spawn(const std::vector<std::string>& words,
   return child;
 }
 
-// Reaps the child on every way out, so that none is left running.
+// Reaps the child on every exit path, so that none is left running.
 class Child {
  public:
   explicit Child(pid_t number) : number_(number) {}
@@ -93,7 +93,7 @@ class Child {
     wait();
   }
 
-  // Threads that would spin while others measure do not.
+  // Keeps idle threads from spinning while the other process measures.
   void stop() const { ::kill(number_, SIGSTOP); }
   void go_on() const { ::kill(number_, SIGCONT); }
 
@@ -152,7 +152,7 @@ struct TurnTaker::Process {
     return true;
   }
 
-  // Reads what it prints until it says that it waits for a turn, or has closed everything.
+  // Reads its output until it reports that it waits for a turn, or has closed all descriptors.
   void wait() {
     constexpr int kMillisecondsToWait = 100;  // a signal may come just before poll does
     while (is_open()) {
@@ -172,7 +172,7 @@ struct TurnTaker::Process {
 
 TurnTaker::TurnTaker(std::vector<std::string> words) {
   refuse_when_interrupted();
-  ::signal(SIGPIPE, SIG_IGN);  // a process that was killed is found out by waiting for it
+  ::signal(SIGPIPE, SIG_IGN);  // a killed process is detected by waitpid
   words.insert(words.end(), {"--turns", "0.025"});
   process_ = std::make_unique<Process>(words);
 }

@@ -57,11 +57,11 @@ ComparisonOptions comparison_options(const Arguments& arguments) {
 
 // --- two models
 
-// Of one process of many: it is one observation, so its samples may be few. What the first pairs
-// cannot decide takes a closer look at each.
+// For one process of many. A process is one observation, so it needs few samples. If the first pairs
+// do not decide, later processes take more.
 double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& options) {
   constexpr double kEasyVerdict = 20;       // seconds
-  constexpr double kProcessesThatFit = 32;  // more would see too little of each
+  constexpr double kProcessesThatFit = 32;  // more would leave too little time for each
   const double seconds = std::min(kEasyVerdict, options.max_seconds) / kProcessesThatFit;
   return pairs_before < options.min_pairs ? seconds : 2 * seconds;
 }
@@ -77,7 +77,7 @@ std::vector<std::string> profile_words(const Arguments& arguments, const std::st
   return words;
 }
 
-// "error: zoo:x: …" as the child said it, under the kind that its exit code tells.
+// "error: zoo:x: …" as the child printed it, with the kind that its exit code means.
 [[noreturn]] void fail_like(const ChildResult& child, const std::string& model) {
   std::string message = child.complaints.substr(0, child.complaints.find('\n'));
   constexpr std::string_view kLabel = "error: ";
@@ -89,7 +89,7 @@ std::vector<std::string> profile_words(const Arguments& arguments, const std::st
   throw Error(ErrorKind::Failed, message);
 }
 
-// A pair of fresh processes at a time, which measure in turns, until the verdict is sure or the
+// A pair of fresh processes at a time, which measure in turns, until the verdict is certain or the
 // time is up.
 class Duel {
  public:
@@ -118,7 +118,7 @@ class Duel {
     const double seconds = seconds_to_measure(pairs, options_);
     try {
       TurnTaker a(profile_words(arguments_, arguments_.a, seconds));
-      // The first of all may tune, and the second finds what it chose.
+      // The first process may tune; the second one reuses its choices.
       if (pairs == 0) wait_until_ready(a, true);
       TurnTaker b(profile_words(arguments_, arguments_.b, seconds));
       if (pairs > 0) wait_until_ready(a, true);
@@ -140,11 +140,11 @@ class Duel {
 
   void wait_until_ready(TurnTaker& process, bool is_a) {
     process.wait_until_ready();
-    // It ended before it measured: that is told at once.
+    // It ended before it measured: report that at once.
     if (process.has_ended()) keep(process, is_a);
   }
 
-  // In an order left to chance, so that nothing on the machine can keep step with it.
+  // In random order, so that nothing periodic on the machine can correlate with it.
   void take_turns(TurnTaker& a, TurnTaker& b) {
     const bool a_first = chance_() % 2 == 0;
     (a_first ? a : b).take_turn();
@@ -166,8 +166,8 @@ class Duel {
   std::mt19937 chance_{1};
 };
 
-// Equal layers get equal algorithms on both sides, in every process: what they are compared in is
-// the models, not the luck of the choice.
+// Equal layers get the same algorithms on both sides, in every process, so that the models are
+// compared and not random differences in that choice.
 class SharedTuning {
  public:
   explicit SharedTuning(EngineArguments& engine) {
@@ -179,7 +179,7 @@ class SharedTuning {
                    failed.message());
     }
     path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
-    std::filesystem::remove(path_, failed);  // what another process of that number left behind
+    std::filesystem::remove(path_, failed);  // left behind by an earlier process with the same id
     engine.tuning = path_.string();
   }
   SharedTuning(const SharedTuning&) = delete;
@@ -195,7 +195,7 @@ class SharedTuning {
 
 ModelComparison compared_models(Arguments arguments, const ComparisonOptions& options, bool quiet) {
   RunOptions checked;
-  apply_engine_options(arguments.engine, checked);  // a slip is told before anything starts
+  apply_engine_options(arguments.engine, checked);  // report mistakes before anything starts
   catch_interrupts();
   const SharedTuning tuning(arguments.engine);
   ProgressBar progress(quiet);

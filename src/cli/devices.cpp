@@ -1,4 +1,4 @@
-// assay devices: the catalogue of devices, and one's own.
+// assay devices: the catalogue of devices and the user's own devices.
 #include <memory>
 
 #include "assay/device_list.h"

@@ -91,11 +91,11 @@ Dataset test_data(const Arguments& arguments, const Graph& graph, std::uint64_t 
     options.split = Split::Test;
   } else {
     warnings.push_back(
-        fmt::format("data set '{}' has no test part: all of it counts, samples that the model was "
-                    "trained on included",
+        fmt::format("data set '{}' has no test part: all samples are used, including those the model "
+                    "may have been trained on",
                     arguments.data.dataset));
   }
-  options.size = count;  // no more are made up than are asked for
+  options.size = count;  // generate no more synthetic samples than needed
   return limited(load_dataset(arguments.data.dataset, options), count, seed);
 }
 
@@ -135,7 +135,7 @@ void add_metric_options(Command& command, Arguments& arguments) {
   command.add_option("--device", arguments.device, "cpu (default)");
   command.add_option("--precision", arguments.precision, "fp32 (default)");
   command.add_option("--power-watts", arguments.power_watts,
-                     "energy_proxy_j is so many watts × latency; default 5");
+                     "energy_proxy_j is this power × latency; default 5");
   command.add_option("--latency-multiplier", arguments.latency_multiplier,
                      "scales every latency, and so throughput and energy: 1.43 for a processor at "
                      "0.7 of its frequency; default 1");

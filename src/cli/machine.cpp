@@ -1,4 +1,4 @@
-// assay machine: what this machine is, and the ceilings that short kernels measure on it.
+// assay machine: describes this machine and measures its ceilings.
 #include <memory>
 
 #include "assay/machine_report.h"

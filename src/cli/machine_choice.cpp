@@ -24,7 +24,7 @@ std::string text_in(const std::string& path) {
   return text.str();
 }
 
-// The file may be of another machine: whoever names it wants to compare with that one.
+// The file may be from another machine, if the user wants to compare with that one.
 Machine machine_in(const std::string& path, std::vector<std::string>& warnings) {
   Machine machine = parse_machine_json(text_in(path), path);
   if (fingerprint(machine.topology) != fingerprint(read_topology())) {

@@ -65,7 +65,7 @@ Exit exit_code(ErrorKind kind) {
   return Exit::Failed;
 }
 
-// CLI11 only says that a word was not expected; people want to know which was meant.
+// CLI11 only says that a word was not expected; suggest the one that was probably meant.
 std::string unknown_command(const CommandLine& program, const std::string& word) {
   const auto known = program.app.subcommand_names();
   const auto near = nearest(word, known);
@@ -104,7 +104,7 @@ Exit run(int count, char** words) {
 
 int main(int count, char** words) {
   using assay::cli::Exit;
-  // Large pieces go back to the system when they are freed, however many there were.
+  // Large blocks are returned to the system when they are freed, however many there were.
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
   Exit code = Exit::Failed;
   try {

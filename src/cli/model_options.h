@@ -1,4 +1,4 @@
-// The words that say which model and which shapes: shared by every command that takes a MODEL.
+// Options for the model and its shapes, shared by every command that takes a MODEL.
 #pragma once
 
 #include <string>
@@ -23,14 +23,14 @@ void add_shape_options(Command& command, ModelArguments& arguments);
 // Those, and MODEL.
 void add_model_options(Command& command, ModelArguments& arguments);
 
-// The same words again, for another process.
+// Appends the same options for the command line of another process.
 void append_words(const ModelArguments& arguments, std::vector<std::string>& words);
 
 struct RequestedModel {
   Graph graph;
   double read_ms = 0;
   RunOptions run =
-      {};  // bindings, known values and contents; engine and seed are the standard ones
+      {};  // bindings, known values and contents; engine and seed are the defaults
 };
 RequestedModel requested_model(const ModelArguments& arguments);
 

@@ -1,4 +1,4 @@
-// assay profile: runs a model and says where the time goes.
+// assay profile: runs a model and reports where the time goes.
 #include <memory>
 
 #include "assay/device_file.h"
@@ -161,7 +161,7 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   return profile;
 }
 
-// The files to write, opened before anything runs: whether they can be is known at once.
+// The files to write, opened before anything runs so that errors show at once.
 class Files {
  public:
   explicit Files(const Arguments& arguments) {
@@ -226,7 +226,7 @@ std::optional<HardwareSummary> hardware_summary(const Arguments& arguments, cons
                             *setting.memory_bandwidth_gbps, setting.peak_compute_gmacs);
 }
 
-// The devices that everybody quotes, the catalogue, and this machine as measured or as given.
+// Often quoted devices, the catalogue, and this machine as measured or as given.
 std::vector<ComparedDevice> devices_to_compare(const Arguments& arguments,
                                                const HardwareSummary& summary) {
   std::vector<ComparedDevice> devices = reference_devices();
@@ -270,7 +270,7 @@ std::string rendered(const Arguments& arguments, const Profile& profile,
   return text;
 }
 
-// No flag is silently without effect.
+// A flag that would have no effect is an error.
 void check_hardware_flags(const Arguments& arguments) {
   const HardwareSetting setting = hardware_setting(arguments);
   const bool is_given = setting.memory_bandwidth_gbps || setting.peak_compute_gmacs;
@@ -284,7 +284,7 @@ void check_hardware_flags(const Arguments& arguments) {
   }
 }
 
-// Pictures and tables of --out beside profile.json.
+// Pictures and tables that --out writes next to profile.json.
 void write_artifacts(const Arguments& arguments, const Profile& profile) {
   const std::filesystem::path folder(arguments.folder);
   if (const auto chart = roofline_chart(profile)) {
@@ -297,7 +297,7 @@ void write_artifacts(const Arguments& arguments, const Profile& profile) {
   }
 }
 
-// Flags that say something of a single run of the model only.
+// Flags that only apply to plain runs of the model.
 void check_training_flags(const Arguments& arguments) {
   const std::pair<const char*, bool> not_for_training[] = {
       {"--ops", arguments.ops},
@@ -360,7 +360,7 @@ void add_timing_options(Command& command, Arguments& arguments) {
   command.add_flag("--energy", arguments.energy, "joules a run, with this machine's meter");
   command.add_option("--power-watts", arguments.power_watts,
                      "estimate energy per run as N watts × latency");
-  // What 'assay compare' starts its processes with.
+  // How 'assay compare' starts its processes.
   command.add_option("--turns", arguments.turns, "seconds of a turn with another process")->hide();
 }
 

@@ -1,4 +1,4 @@
-// assay run: one run, its outputs looked at, written and checked.
+// assay run: runs a model once; shows, writes and checks its outputs.
 #include <memory>
 
 #include "assay/npy.h"

@@ -1,4 +1,4 @@
-// assay stream: a model that is fed at a fixed interval.
+// assay stream: a model fed at a fixed interval.
 #include <algorithm>
 #include <memory>
 
@@ -142,7 +142,7 @@ HardwareProfile estimated(const Request& request, Progress& progress) {
                                       request.profile, &progress);
 }
 
-// What was measured before is not lost where this is stopped early.
+// If this is interrupted, earlier measurements are still reported.
 void add_deployment(const Request& request, StreamReport& report, Progress& progress) {
   try {
     report.deployment = simulate_deployment(request.graph, report.profile.batch,
@@ -185,7 +185,7 @@ std::string rendered(const Arguments& arguments, const StreamReport& report) {
 
 Exit run_stream(const Arguments& arguments, bool quiet) {
   Request request = requested(arguments);
-  if (!arguments.folder.empty()) make_folder(arguments.folder);  // known at once if it cannot be
+  if (!arguments.folder.empty()) make_folder(arguments.folder);  // fails before anything runs
   const StreamReport report =
       blaming(request.name, [&] { return streamed(arguments, std::move(request), quiet); });
   write_files(arguments.folder, report);

@@ -1,4 +1,4 @@
-// assay train: fits a model to a data set and writes it.
+// assay train: trains a model on a data set and writes it.
 #include <algorithm>
 #include <memory>
 
@@ -60,12 +60,12 @@ std::int64_t count_or(const char* flag, const std::string& text, std::int64_t ot
   return text.empty() ? otherwise : parse_count(flag, text, 1);
 }
 
-// What people begin with: plain descent takes larger steps than Adam.
+// Common first choices: SGD needs larger steps than Adam.
 double usual_rate(OptimizerKind kind) {
   return states_of(kind) == 2 ? 0.001 : 0.01;
 }
 
-// Results are the same to the bit only if the same algorithms are chosen again, so the choices are
+// Results are bit-identical only if the same algorithms are chosen again, so the choices are
 // stored. If no file can store them, oneDNN's own choice is used.
 EngineArguments with_memory(EngineArguments engine) {
   if (!engine.tuning.empty() || !chooses_algorithms(engine)) return engine;
@@ -129,7 +129,7 @@ void check_writable(const Arguments& arguments) {
   }
 }
 
-// With types and shapes inferred: other tools want those of the outputs.
+// With inferred types and shapes: other tools need those of the outputs.
 void write_model(const Graph& model, const std::string& path, Progress& progress) {
   write_onnx(infer_shapes(model).graph, path, {}, &progress);
 }

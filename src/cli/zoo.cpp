@@ -50,7 +50,7 @@ std::string standard_file_name(const std::string& spec) {
 }
 
 Exit run_export(const Arguments& arguments, bool quiet) {
-  // With types and shapes inferred: the checker wants those of the outputs, people those of all.
+  // With inferred types and shapes: checkers need those of the outputs, readers those of all values.
   const Graph graph = infer_shapes(zoo_model(arguments.spec)).graph;
   const std::string path =
       arguments.output.empty() ? standard_file_name(arguments.spec) : arguments.output;
