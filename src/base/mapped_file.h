@@ -1,8 +1,8 @@
 // A read-only memory mapping of a regular file.
 //
-// If the file is truncated while it is mapped, reading the missing pages would kill the process with
-// SIGBUS. Instead the pages read as zeros and `check_intact` throws. A reader calls it once, after
-// reading and before using the result.
+// If the file is truncated while it is mapped, reading the missing pages would kill the process
+// with SIGBUS. Instead the pages read as zeros and `check_intact` throws. A reader calls it once,
+// after reading and before using the result.
 #pragma once
 
 #include <atomic>

@@ -6,8 +6,8 @@
 
 namespace assay {
 
-// Floating-point to integer truncates and saturates at the range's ends, and NaN becomes 0. Integer to
-// integer wraps.
+// Floating-point to integer truncates and saturates at the range's ends, and NaN becomes 0. Integer
+// to integer wraps.
 template <typename To, typename From>
 constexpr To number_cast(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

@@ -72,7 +72,7 @@ class Command {
   explicit Command(CLI::App* app);
   Option* keep(CLI::Option* option);
 
-  std::unique_ptr<CLI::App> owned_;  // set for the program itself; a subcommand belongs to its parent
+  std::unique_ptr<CLI::App> owned_;  // only of the program; a subcommand belongs to its parent
   CLI::App* app_ = nullptr;
   std::vector<std::unique_ptr<Option>> options_;
   std::vector<std::unique_ptr<Command>> subcommands_;

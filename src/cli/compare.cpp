@@ -57,8 +57,8 @@ ComparisonOptions comparison_options(const Arguments& arguments) {
 
 // --- two models
 
-// For one process of many. A process is one observation, so it needs few samples. If the first pairs
-// do not decide, later processes take more.
+// For one process of many. A process is one observation, so it needs few samples. If the first
+// pairs do not decide, later processes take more.
 double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& options) {
   constexpr double kEasyVerdict = 20;       // seconds
   constexpr double kProcessesThatFit = 32;  // more would leave too little time for each

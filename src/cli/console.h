@@ -20,8 +20,8 @@ void print_error(std::string_view message);
 void print_note(std::string_view message, bool quiet);
 void print_warnings(const std::vector<std::string>& warnings, bool quiet);
 
-// Makes Ctrl-C, SIGTERM and a closed terminal set a flag that long computations check, instead of ending
-// the process.
+// Makes Ctrl-C, SIGTERM and a closed terminal set a flag that long computations check, instead of
+// ending the process.
 void catch_interrupts();
 bool interrupted();
 

@@ -90,10 +90,10 @@ Dataset test_data(const Arguments& arguments, const Graph& graph, std::uint64_t 
   if (has_test_part(arguments.data.dataset)) {
     options.split = Split::Test;
   } else {
-    warnings.push_back(
-        fmt::format("data set '{}' has no test part: all samples are used, including those the model "
-                    "may have been trained on",
-                    arguments.data.dataset));
+    warnings.push_back(fmt::format(
+        "data set '{}' has no test part: all samples are used, including those the model "
+        "may have been trained on",
+        arguments.data.dataset));
   }
   options.size = count;  // generate no more synthetic samples than needed
   return limited(load_dataset(arguments.data.dataset, options), count, seed);

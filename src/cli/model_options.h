@@ -29,8 +29,7 @@ void append_words(const ModelArguments& arguments, std::vector<std::string>& wor
 struct RequestedModel {
   Graph graph;
   double read_ms = 0;
-  RunOptions run =
-      {};  // bindings, known values and contents; engine and seed are the defaults
+  RunOptions run = {};  // bindings, known values and contents; engine and seed are the defaults
 };
 RequestedModel requested_model(const ModelArguments& arguments);
 

@@ -1,5 +1,5 @@
-// Two processes that are compared measure in turns of a few samples, so that other load on the machine
-// slows down both alike. The comparing process schedules the turns through pipes.
+// Two processes that are compared measure in turns of a few samples, so that other load on the
+// machine slows down both alike. The comparing process schedules the turns through pipes.
 #pragma once
 
 #include <chrono>

@@ -50,7 +50,8 @@ std::string standard_file_name(const std::string& spec) {
 }
 
 Exit run_export(const Arguments& arguments, bool quiet) {
-  // With inferred types and shapes: checkers need those of the outputs, readers those of all values.
+  // With inferred types and shapes: checkers need those of the outputs, readers those of all
+  // values.
   const Graph graph = infer_shapes(zoo_model(arguments.spec)).graph;
   const std::string path =
       arguments.output.empty() ? standard_file_name(arguments.spec) : arguments.output;

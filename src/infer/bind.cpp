@@ -23,7 +23,7 @@ bool is_open(const Dim& dim) {
   return !dim.is_known();
 }
 
-// What stands for an open dimension in the shape we suggest: H for "height".
+// The placeholder for an unknown dimension in a suggested shape: H for "height".
 std::string suggested_dim(const Dim& dim) {
   if (dim.is_known()) return dim.to_string();
   const char initial = dim.is_symbol() ? dim.symbol_name().front() : 'N';
@@ -172,8 +172,7 @@ class Binder {
     if (!found_open) replace_fixed_batch(batch);
   }
 
-  // Dimensions that the model itself calls a batch, on whichever axis; they were symbols in the
-  // file.
+  // Dimensions that the model names as a batch, on any axis; they were symbols in the file.
   std::vector<std::string> batch_symbols() const {
     std::vector<std::string> found;
     for (const auto& [id, type] : declared_) {
@@ -188,7 +187,8 @@ class Binder {
     return found;
   }
 
-  // Every input that leads with the same number as the first is taken to lead with the batch.
+  // Every input whose first dimension equals that of the first input is assumed to start with the
+  // batch.
   void replace_fixed_batch(std::int64_t batch) {
     std::optional<std::int64_t> old;
     for (const ValueId id : graph_.inputs()) {

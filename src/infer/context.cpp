@@ -114,7 +114,7 @@ void InferContext::set(std::size_t output, DataType element, std::optional<Shape
 }
 
 void InferContext::set(std::size_t output, ValueType type) {
-  constexpr std::size_t kMostAxes = 64;  // no framework knows more, and every step would be slow
+  constexpr std::size_t kMostAxes = 64;  // no framework has more, and every step would be slow
   if (type.shape && type.shape->rank() > kMostAxes) {
     fail("its output would have {} axes, more than {}", type.shape->rank(), kMostAxes);
   }

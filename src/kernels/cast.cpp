@@ -1,6 +1,6 @@
 // Cast and CastLike. A float beyond the integer's range becomes the nearest one, NaN becomes 0;
-// integers wrap; anything but zero is true. Numbers are written to strings as briefly as they can
-// be read back, and read with all their digits.
+// integers wrap; anything but zero is true. Numbers become the shortest string that
+// converts back to the same number.
 #include <charconv>
 
 #include "base/number_cast.h"

@@ -1,6 +1,7 @@
 // Dropout. The standard op does nothing at inference; in training it drops elements by its `seed`,
-// the same ones in every run, and is refused without one: nobody could repeat its result. The op of
-// our own domain drops other elements in every `step`, which is its second input.
+// the same ones in every run. Without a seed it is refused, because its result could not be
+// reproduced. The op of our own domain drops other elements in every `step`, which is its second
+// input.
 #include "kernels/dropout.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Compress keeps what a condition names; ReverseSequence turns the first part of each sequence
-// around.
+// Compress keeps the elements that a condition selects; ReverseSequence reverses the first part of
+// each sequence.
 #include "kernels/families.h"
 #include "kernels/movement.h"
 

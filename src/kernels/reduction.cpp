@@ -1,4 +1,4 @@
-// Axes folded into one: ReduceSum, Prod, Max, Min, Mean, the norms and logarithms; ArgMax, ArgMin;
+// Reductions: ReduceSum, Prod, Max, Min, Mean, the norms and logarithms; ArgMax, ArgMin;
 // and CumSum along one.
 #include <algorithm>
 #include <cmath>

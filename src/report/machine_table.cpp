@@ -132,7 +132,8 @@ std::string spread_text(const Ceilings& ceilings) {
   return fmt::format("The median try took at most {:.1f} % longer ({}).\n", 100 * widest, what);
 }
 
-// If memory was measured on less than twice the last-level cache, that cache may have served some of it.
+// If memory was measured on less than twice the last-level cache, that cache may have served some
+// of it.
 std::string small_buffer_text(const Machine& machine) {
   if (machine.topology.caches.empty()) return "";
   const CacheLevel& last = machine.topology.caches.back();

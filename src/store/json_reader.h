@@ -21,7 +21,8 @@ class JsonReader {
   std::string text(const char* path) const;
   std::optional<std::string> text_or_null(const char* path) const;
   std::vector<std::string> texts(const char* path) const;
-  // Checks that the schema begins like this; otherwise the file is not a `what`, which `command` prints.
+  // Checks that the schema begins like this; otherwise the file is not a `what`, which `command`
+  // prints.
   void check_schema(std::string_view beginning, std::string_view what,
                     std::string_view command) const;
   bool flag(const char* path) const;

@@ -1,4 +1,5 @@
-// Reads devices from JSON. The text is untrusted: every field is checked, and unknown keys are errors.
+// Reads devices from JSON. The text is untrusted: every field is checked, and unknown keys are
+// errors.
 #include <algorithm>
 
 #include "assay/device_file.h"

@@ -1,5 +1,5 @@
-// Strict parsing of untrusted, possibly hand-written JSON. Text that is too long or too deep, duplicate
-// keys and syntax errors throw an Error with the position.
+// Strict parsing of untrusted, possibly hand-written JSON. Text that is too long or too deep,
+// duplicate keys and syntax errors throw an Error with the position.
 #pragma once
 
 #include <string>

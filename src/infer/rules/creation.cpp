@@ -1,4 +1,4 @@
-// Tensors made from shapes, numbers and chance.
+// Ops that create tensors from shapes, numbers and random generators.
 #include "base/text.h"
 #include "infer/dims.h"
 #include "infer/rules.h"

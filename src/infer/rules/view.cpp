@@ -24,7 +24,7 @@ void include(const InferContext& context, PartialProduct& product, const Dim& di
   product.known = *next;
 }
 
-// What -1 stands for, given what is left of the input once copied dimensions are taken away.
+// The value of -1, from the input dimensions without the copied ones.
 Dim inferred_dim(const InferContext& context, const PartialProduct& input,
                  const PartialProduct& wanted) {
   if (!wanted.open.empty() || wanted.known == 0) return Dim();
@@ -61,7 +61,7 @@ Shape reshaped_open(const InferContext& context, const Shape& input, const Dims&
   return result;
 }
 
-// The wanted shape is not known before running, but its length, the rank, may be.
+// The target shape is only known at run time, but its length, the rank, may be known.
 void reshape_to_unknown(InferContext& context) {
   const Shape* target = context.shape(1);
   const bool has_rank = target != nullptr && target->rank() == 1 && (*target)[0].is_known() &&

@@ -1,5 +1,6 @@
-// Horizontal bars with their names at the left and their figures at the ends. The picture grows with
-// the number of bars. Callers must not pass more than `kMostBars`, the most that fit into a PNG.
+// Horizontal bars with their names at the left and their figures at the ends. The picture grows
+// with the number of bars. Callers must not pass more than `kMostBars`, the most that fit into a
+// PNG.
 #pragma once
 
 #include <string>

@@ -213,8 +213,8 @@ void RooflinePicture::take(const Quad& quad) {
   letters_.occupy(quad);
 }
 
-// Large points get their letters first, inside the point. A letter may cover other points, but never
-// another letter.
+// Large points get their letters first, inside the point. A letter may cover other points, but
+// never another letter.
 void RooflinePicture::label_points() {
   const std::size_t count = std::min(layout_.points.size(), kLetteredPoints);
   for (const RooflinePoint& point : layout_.points) {
