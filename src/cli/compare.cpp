@@ -222,8 +222,8 @@ ModelComparison compared_profiles(const Arguments& arguments, const ComparisonOp
   comparison.interleaved = false;
   comparison.result = compare_samples(comparison.a.processes, comparison.b.processes, options);
   comparison.warnings.emplace_back(
-      "stored profiles were not run in turn: what else the machine did then is in the difference; "
-      "compare the models themselves to be sure");
+      "stored profiles were not run in turns: other load on the machine may be part of the "
+      "difference; compare the models themselves to be sure");
   const StoredProfile& a = comparison.a.profile;
   const StoredProfile& b = comparison.b.profile;
   if (a.threads != b.threads) {
@@ -252,7 +252,7 @@ Exit run_compare(const Arguments& arguments, bool quiet) {
   print_data(arguments.json ? compare_json(comparison) : compare_table(comparison));
   print_warnings(comparison.warnings, quiet);
   if (!comparison.interrupted) return Exit::Fine;
-  print_error("interrupted: this is what was measured until then");
+  print_error("interrupted: these are the results so far");
   return Exit::Interrupted;
 }
 
@@ -261,15 +261,15 @@ Exit run_compare(const Arguments& arguments, bool quiet) {
 void add_compare(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
   Command* compare = program.app.add_subcommand(
-      "compare", "Which of two models, or stored profiles, is faster, and is that sure");
+      "compare", "Tell which of two models or stored profiles is faster");
   compare->add_option("A", arguments->a, "a model, or a profile stored as .json")->required();
   compare->add_option("B", arguments->b, "another of the same kind")->required();
   add_shape_options(*compare, arguments->shapes);
   add_engine_options(*compare, arguments->engine);
   compare->add_option("--max-time", arguments->max_time,
-                      "seconds in all, if it stays undecided; default 60");
+                      "stop after N seconds if undecided; default 60");
   compare->add_option("--threshold", arguments->threshold,
-                      "a change of fewer percent is noise; default 1");
+                      "treat a change below N percent as noise; default 1");
   compare->add_flag("--json", arguments->json, "print one JSON object");
   compare->footer(kExamples);
   compare->callback([&program, arguments] {

@@ -92,7 +92,7 @@ void add_count(CommandLine& program) {
   count->add_flag("--strict", arguments->strict, "exit code 1 if any op could not be counted");
   auto* json = count->add_flag("--json", arguments->json, "print one JSON object");
   auto* csv = count->add_flag("--csv", arguments->csv, "print the layers as CSV")->excludes(json);
-  count->add_flag("--hash", arguments->hash, "tell the file's SHA-256 too")->excludes(csv);
+  count->add_flag("--hash", arguments->hash, "also print the file's SHA-256")->excludes(csv);
   count->footer(kExamples);
   count->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_count(*arguments, program.quiet); };

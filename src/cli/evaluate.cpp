@@ -140,11 +140,11 @@ void add_metric_options(Command& command, Arguments& arguments) {
                      "scales every latency, and so throughput and energy: 1.43 for a processor at "
                      "0.7 of its frequency; default 1");
   command.add_option("--repeats", arguments.repeats,
-                     "series of runs, whose means the latency figures are over; default 5");
+                     "series of runs; latency figures are statistics of their means; default 5");
   command.add_option("--runs", arguments.runs, "runs in a series; default 100");
   command.add_option("--warmup", arguments.warmup, "runs before each series; default 3");
   command.add_option("--memory-budgets-mb", arguments.budgets,
-                     "violates_{budget}mb: whether stored tensors take more MB; as in 1,2,4");
+                     "report whether stored tensors exceed these budgets, for example 1,2,4");
 }
 
 }  // namespace

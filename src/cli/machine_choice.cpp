@@ -28,8 +28,9 @@ std::string text_in(const std::string& path) {
 Machine machine_in(const std::string& path, std::vector<std::string>& warnings) {
   Machine machine = parse_machine_json(text_in(path), path);
   if (fingerprint(machine.topology) != fingerprint(read_topology())) {
-    warnings.push_back(fmt::format("{}: ceilings of another machine ({}), as ASSAY_MACHINE asks",
-                                   path, machine.topology.processor));
+    warnings.push_back(
+        fmt::format("{}: these are ceilings of another machine ({}), chosen by ASSAY_MACHINE", path,
+                    machine.topology.processor));
   }
   warn_if_disturbed(machine, warnings);
   return machine;

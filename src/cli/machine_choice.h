@@ -11,7 +11,7 @@ namespace assay::cli {
 // Tells in the announcement how to skip the measurement.
 inline constexpr std::string_view kNoCeilings = "--no-ceilings skips it";
 inline constexpr std::string_view kStoredMachine =
-    "ASSAY_MACHINE=FILE takes what 'assay machine --json' printed instead";
+    "ASSAY_MACHINE=FILE uses the output of 'assay machine --json' instead";
 
 // Adds to `warnings` what is wrong with the ceilings, or why they could not be cached.
 Machine chosen_machine(Progress& progress, bool quiet, std::string_view how_to_skip,

@@ -275,7 +275,7 @@ void check_hardware_flags(const Arguments& arguments) {
   const HardwareSetting setting = hardware_setting(arguments);
   const bool is_given = setting.memory_bandwidth_gbps || setting.peak_compute_gmacs;
   if (is_given && !arguments.hardware && arguments.folder.empty()) {
-    fail_usage("--memory-bandwidth-gbps and --peak-compute-gmacs are about --hardware: add it");
+    fail_usage("--memory-bandwidth-gbps and --peak-compute-gmacs need --hardware");
   }
   if (arguments.hardware && arguments.no_ceilings && !setting.memory_bandwidth_gbps) {
     fail_usage(
@@ -346,18 +346,19 @@ Exit run_profile(const Arguments& arguments, bool quiet) {
 }
 
 void add_timing_options(Command& command, Arguments& arguments) {
-  command.add_option("--min-time", arguments.min_time, "seconds to sample at least; default 0.5");
-  command.add_option("--max-time", arguments.max_time, "seconds to sample at most; default 10");
+  command.add_option("--min-time", arguments.min_time, "minimum seconds of sampling; default 0.5");
+  command.add_option("--max-time", arguments.max_time, "maximum seconds of sampling; default 10");
   command.add_option("--target", arguments.target,
                      "stop when the 95 % interval of the median is within ±N percent; default 1");
   command.add_option("--warmup", arguments.warmup,
                      "N warm-up runs, instead of warming up until times are steady");
   command.add_option("--runs", arguments.runs, "measure N runs");
   command.add_flag("--no-ceilings", arguments.no_ceilings,
-                   "do not hold it against what the machine could do, which is measured once");
+                   "do not compare with this machine's ceilings, and do not measure them");
   command.add_flag("--counters", arguments.counters,
                    "cycles, instructions and misses of every step, where the kernel allows");
-  command.add_flag("--energy", arguments.energy, "joules a run, with this machine's meter");
+  command.add_flag("--energy", arguments.energy,
+                   "measure joules per run with this machine's energy meter");
   command.add_option("--power-watts", arguments.power_watts,
                      "estimate energy per run as N watts × latency");
   // How 'assay compare' starts its processes.
@@ -369,8 +370,10 @@ void add_report_options(Command& command, Arguments& arguments) {
   command.add_flag("--steps", arguments.steps, "one row for each step that the engine runs")
       ->excludes(ops);
   command.add_option("--top", arguments.top, "show the N slowest rows; 0 shows all; default 15");
-  command.add_option("--sort", arguments.sort, "order rows by a column; 'order': as they run");
-  auto* json = command.add_flag("--json", arguments.json, "print one JSON object, every sample");
+  command.add_option("--sort", arguments.sort,
+                     "sort rows by a column; 'order' is the order of execution");
+  auto* json =
+      command.add_flag("--json", arguments.json, "print one JSON object with every sample");
   command.add_flag("--csv", arguments.csv, "print the rows as CSV")->excludes(json);
   command.add_option("--trace", arguments.trace,
                      "write a timeline of some runs, for ui.perfetto.dev");
@@ -385,7 +388,7 @@ void add_report_options(Command& command, Arguments& arguments) {
   command.add_option("--memory-bandwidth-gbps", arguments.memory_bandwidth_gbps,
                      "the bandwidth that --hardware compares with, GB/s; default: as measured");
   command.add_option("--peak-compute-gmacs", arguments.peak_compute_gmacs,
-                     "its peak, GMAC/s; default: as measured");
+                     "the peak that --hardware compares with, GMAC/s; default: as measured");
   command.add_flag("--strict", arguments.strict,
                    "exit code 1 if an op was not counted or fell back, or times are noisy");
 }

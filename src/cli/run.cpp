@@ -124,8 +124,8 @@ Exit run_run(const Arguments& arguments, bool quiet) {
 
 void add_run(CommandLine& program) {
   auto arguments = std::make_shared<Arguments>();
-  Command* run = program.app.add_subcommand(
-      "run", "Run a model once; look at its outputs, write them, check them");
+  Command* run =
+      program.app.add_subcommand("run", "Run a model once; show, write and check its outputs");
   add_model_options(*run, arguments->model);
   add_engine_options(*run, arguments->engine);
   run->add_option("-o,--output", arguments->folder, "write each output as FOLDER/NAME.npy");

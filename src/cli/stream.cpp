@@ -192,7 +192,7 @@ Exit run_stream(const Arguments& arguments, bool quiet) {
   print_data(rendered(arguments, report));
   print_warnings(report.profile.warnings, quiet);
   if (!report.was_interrupted()) return Exit::Fine;
-  print_error("interrupted: this is what was measured until then");
+  print_error("interrupted: these are the results so far");
   return Exit::Interrupted;
 }
 
@@ -205,11 +205,11 @@ void add_measuring_options(Command& command, Arguments& arguments) {
                   "seconds to feed it; default 100 intervals, but 5 to 30 s")
       ->needs(measured);
   command.add_option("--deadline-ms", arguments.deadline_ms,
-                     "from arrival to result; default: the interval");
+                     "longest time from arrival to result; default: the interval");
   command.add_flag("--find-interval", arguments.find_interval,
                    "find the shortest interval that it keeps up with; takes about 20 s");
   command.add_flag("--deployment", arguments.deployment,
-                   "the samples of a batch at once against one by one");
+                   "compare running a batch at once with running its samples one by one");
 }
 
 }  // namespace
@@ -223,10 +223,11 @@ void add_stream(CommandLine& program) {
       stream->add_option("--features", arguments->features,
                          "use the built-in streaming model with N features instead of a MODEL");
   features->excludes(model);
-  stream->add_option("--width", arguments->width, "of its projection; default: as many as features")
+  stream
+      ->add_option("--width", arguments->width,
+                   "width of its projection; default: the number of features")
       ->needs(features);
-  stream->add_option("--interval-ms", arguments->interval_ms, "from one arrival to the next")
-      ->required();
+  stream->add_option("--interval-ms", arguments->interval_ms, "time between arrivals")->required();
   add_shape_options(*stream, arguments->model);
   add_engine_options(*stream, arguments->engine);
   add_measuring_options(*stream, *arguments);

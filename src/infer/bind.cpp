@@ -202,7 +202,7 @@ class Binder {
     }
     if (*old != 1 && *old != batch) {
       assumptions_.push_back(fmt::format(
-          "`batch` {} replaces the fixed first axis, which is {}; if that is no batch, use "
+          "`batch` {} replaces the fixed first axis, which is {}; if that is not the batch, use "
           "`input_shapes`",
           batch, *old));
     }
@@ -227,7 +227,7 @@ class Binder {
     }
     if (inputs.empty()) return;
     assumptions_.push_back(
-        fmt::format("the batch is taken as 1: axis 0 of input {} is open; `batch` N sets it",
+        fmt::format("the batch is taken as 1: axis 0 of input {} is unknown; `batch` N sets it",
                     join(inputs, ", ")));
   }
 
@@ -236,7 +236,7 @@ class Binder {
       const bool is_new = symbols_.emplace(symbol, 1).second;
       if (!is_new) continue;
       assumptions_.push_back(fmt::format(
-          "the batch is taken as 1: dimension '{}' is open; `batch` N sets it", symbol));
+          "the batch is taken as 1: dimension '{}' is unknown; `batch` N sets it", symbol));
     }
   }
 

@@ -77,7 +77,7 @@ std::size_t InferContext::axis(std::int64_t axis, std::size_t rank) const {
 std::vector<std::size_t> InferContext::axes(const Dims& axes, std::size_t rank) const {
   auto normalized = kernels::normalized_axes(axes, rank);
   if (!normalized)
-    fail("axes [{}] are out of range for rank {} or stand twice", join_dims(axes), rank);
+    fail("axes [{}] are out of range for rank {} or not unique", join_dims(axes), rank);
   return *normalized;
 }
 

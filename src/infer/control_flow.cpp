@@ -232,7 +232,7 @@ void infer_loop(Inference& inference, Node& node, InferContext& context) {
     context.set(loop.carried + i, type.element,
                 type.shape ? std::optional(Shape(dims)) : std::nullopt);
   }
-  context.leave_open("how often it runs, or a shape its body carries, is known only when it runs");
+  context.leave_open("the number of iterations, or a carried shape, is only known at run time");
   node.set("body", Inference::finished(*body));
 }
 

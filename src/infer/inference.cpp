@@ -257,7 +257,8 @@ void Inference::note_unresolved(const Node& node, const InferContext& context, b
     if (value.type.is_tensor() && !value.type.has_known_shape())
       reason = fmt::format("the shape of its input '{}' is not known", value.name);
   }
-  if (reason.empty()) reason = "its output's shape depends on values known only when it runs";
+  if (reason.empty())
+    reason = "its output's shape depends on values that are only known at run time";
   unresolved_.push_back({id, std::move(reason)});
 }
 

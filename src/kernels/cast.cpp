@@ -26,7 +26,7 @@ T read(const KernelCall& call, const std::string& text) {
   const char* last = text.data() + text.size();
   const auto result = std::from_chars(first, last, number);
   if (result.ec != std::errc() || result.ptr != last)
-    call.fail("'{}' is no {}", text.substr(0, 40), std::is_integral_v<T> ? "integer" : "number");
+    call.fail("'{}' is not a {}", text.substr(0, 40), std::is_integral_v<T> ? "integer" : "number");
   return number;
 }
 

@@ -33,7 +33,7 @@ std::vector<Tensor> dropped(const KernelCall& call, double ratio, std::uint64_t 
 double training_ratio(const KernelCall& call) {
   const bool trains = call.has(2) && call.input(2).elements() == 1 && call.input(2).to_int64()[0];
   if (!trains) return 0;
-  if (call.has(1) && call.input(1).elements() != 1) call.fail("ratio is no scalar");
+  if (call.has(1) && call.input(1).elements() != 1) call.fail("ratio is not a scalar");
   return call.has(1) ? call.input(1).to_double().front() : 0.5;
 }
 

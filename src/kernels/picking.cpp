@@ -9,7 +9,7 @@ namespace {
 
 Dims positions_of_truths(const KernelCall& call, std::int64_t length) {
   const auto truths = call.input(1).to_int64();
-  if (call.input(1).dims().size() != 1) call.fail("the condition is no vector");
+  if (call.input(1).dims().size() != 1) call.fail("the condition is not a vector");
   Dims kept;
   for (std::size_t i = 0; i < truths.size(); ++i) {
     if (truths[i] == 0) continue;

@@ -37,7 +37,7 @@ void slice_with_open_bounds(InferContext& context, const Shape& input,
   if (!cut) cut = first_axes(input.rank());
   for (const std::size_t axis : context.axes(*cut, input.rank())) result[axis] = Dim();
   context.set(0, context.element(0), result);
-  context.leave_open("where to slice is computed when it runs");
+  context.leave_open("where to slice is only known at run time");
 }
 
 void slice(InferContext& context) {
