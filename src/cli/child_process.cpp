@@ -129,19 +129,20 @@ struct TurnTaker::Process {
   Pipe turns_in = make_pipe();
   Pipe turns_out = make_pipe();
   Pipe output = make_pipe();
-  Pipe complaints = make_pipe();
+  Pipe error_output = make_pipe();
   ChildResult result;
   Child child;
 
   explicit Process(const std::vector<std::string>& words)
       : child(spawn(words, {{turns_in.out.number(), kTurnsIn},
                             {output.in.number(), STDOUT_FILENO},
-                            {complaints.in.number(), STDERR_FILENO},
+                            {error_output.in.number(), STDERR_FILENO},
                             {turns_out.in.number(), kTurnsOut}})) {
-    for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &complaints.in}) end->close();
+    for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &error_output.in})
+      end->close();
   }
 
-  bool is_open() const { return output.out.number() >= 0 || complaints.out.number() >= 0; }
+  bool is_open() const { return output.out.number() >= 0 || error_output.out.number() >= 0; }
 
   bool turn_is_over() {
     std::string said;
@@ -158,11 +159,11 @@ struct TurnTaker::Process {
     while (is_open()) {
       refuse_when_interrupted();
       std::array<pollfd, 3> watched = {{{output.out.number(), POLLIN, 0},
-                                        {complaints.out.number(), POLLIN, 0},
+                                        {error_output.out.number(), POLLIN, 0},
                                         {turns_out.out.number(), POLLIN, 0}}};
       if (::poll(watched.data(), watched.size(), kMillisecondsToWait) <= 0) continue;
       if (watched[0].revents != 0) take_some(output.out, result.output);
-      if (watched[1].revents != 0) take_some(complaints.out, result.complaints);
+      if (watched[1].revents != 0) take_some(error_output.out, result.error_output);
       if (watched[2].revents != 0 && turn_is_over()) return child.stop();
     }
     result.exit_code = child.wait();

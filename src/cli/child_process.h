@@ -10,7 +10,7 @@ namespace assay::cli {
 struct ChildResult {
   int exit_code = 0;
   std::string output;
-  std::string complaints;                         // its stderr
+  std::string error_output;                       // its stderr
   std::vector<std::size_t> samples_by_turn = {};  // total after each turn that measured
 };
 

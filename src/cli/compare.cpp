@@ -79,7 +79,7 @@ std::vector<std::string> profile_words(const Arguments& arguments, const std::st
 
 // "error: zoo:x: …" as the child printed it, with the kind that its exit code means.
 [[noreturn]] void fail_like(const ChildResult& child, const std::string& model) {
-  std::string message = child.complaints.substr(0, child.complaints.find('\n'));
+  std::string message = child.error_output.substr(0, child.error_output.find('\n'));
   constexpr std::string_view kLabel = "error: ";
   if (message.starts_with(kLabel)) message = message.substr(kLabel.size());
   if (message.empty()) message = fmt::format("{}: profiling ended with {}", model, child.exit_code);

@@ -33,7 +33,8 @@ struct RequestedModel {
 };
 RequestedModel requested_model(const ModelArguments& arguments);
 
-// Calls `work`; what is wrong with the model says which model (the reader's complaints do already).
+// Calls `work`; adds the model's name to errors about the model (the reader's errors have it
+// already).
 template <typename Work>
 auto blaming(const std::string& model, Work work) {
   try {

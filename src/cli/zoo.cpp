@@ -77,7 +77,7 @@ void add_zoo(CommandLine& program) {
       ->required();
   exporting->add_option("-o,--output", arguments->output, "the file to write; default NAME.onnx");
   exporting->add_flag("--external-data", arguments->external,
-                      "put the weights into a file of their own beside it");
+                      "write the weights to a separate file next to it");
   exporting->footer(kExportExamples);
   zoo->callback([&program, arguments, exporting] {
     if (exporting->was_chosen()) return;

@@ -269,13 +269,12 @@ class Binder {
   }
 
   void refuse_open_inputs() const {
-    std::vector<std::string> complaints;
+    std::vector<std::string> problems;
     for (const ValueId id : graph_.inputs()) {
       const ValueType& type = graph_.value(id).type;
-      if (type.is_tensor() && !type.has_known_shape())
-        complaints.push_back(described_open_input(id));
+      if (type.is_tensor() && !type.has_known_shape()) problems.push_back(described_open_input(id));
     }
-    if (!complaints.empty()) fail_bad_input("{}", join(complaints, "; "));
+    if (!problems.empty()) fail_bad_input("{}", join(problems, "; "));
   }
 
   Graph& graph_;

@@ -226,7 +226,7 @@ std::string advice_text(const Advice& advice) {
                      wrapped(with_short_words(text) + ".", kIndent));
 }
 
-std::string to_gain_text(const std::vector<Advice>& advice) {
+std::string savings_text(const std::vector<Advice>& advice) {
   constexpr std::size_t kShown = 5;
   if (advice.empty()) return "";
   std::string text = wrapped("Potential savings, largest first; they overlap and do not add up:");
@@ -251,7 +251,7 @@ std::string convention(const Profile& profile) {
 std::string profile_table(const Profile& profile, const ProfileReportOptions& options) {
   const std::string notes = fell_back_text(profile);
   return headline(profile.model) + "\n" + summary(profile) + "\n" + rows_table(profile, options) +
-         "\n" + to_gain_text(profile.advice) + notes + convention(profile);
+         "\n" + savings_text(profile.advice) + notes + convention(profile);
 }
 
 }  // namespace assay
