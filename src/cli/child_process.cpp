@@ -138,8 +138,9 @@ struct TurnTaker::Process {
                             {output.in.number(), STDOUT_FILENO},
                             {error_output.in.number(), STDERR_FILENO},
                             {turns_out.in.number(), kTurnsOut}})) {
-    for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &error_output.in})
+    for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &error_output.in}) {
       end->close();
+    }
   }
 
   bool is_open() const { return output.out.number() >= 0 || error_output.out.number() >= 0; }
