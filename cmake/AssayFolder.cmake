@@ -6,7 +6,7 @@ add_library(assay_flags INTERFACE)
 target_include_directories(assay_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(assay_flags INTERFACE Threads::Threads)
 target_compile_options(assay_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)  # GCC 12 warns of std::string itself
+  "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict;-Wno-stringop-overflow>")  # GCC 12 warns of std::string itself
 if(ASSAY_WERROR)
   target_compile_options(assay_flags INTERFACE -Werror)
 endif()
@@ -45,6 +45,12 @@ endfunction()
 # within a folder.
 set(ASSAY_BATCH 8 CACHE STRING "Source files compiled together; 1 compiles each on its own")
 
+function(assay_batch TARGET)
+  if(ASSAY_BATCH GREATER 1)
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ASSAY_BATCH})
+  endif()
+endfunction()
+
 function(assay_folder NAME)
   cmake_parse_arguments(FOLDER "" "" "DEPENDS;HEADERS;LIBRARIES;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${NAME}/*.cpp)
@@ -59,9 +65,7 @@ function(assay_folder NAME)
   else()
     assay_precompile(assay_${NAME} SHARED_WITH assay_base)
   endif()
-  if(ASSAY_BATCH GREATER 1)
-    set_target_properties(assay_${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ASSAY_BATCH})
-  endif()
+  assay_batch(assay_${NAME})
   set_property(GLOBAL APPEND PROPERTY ASSAY_FOLDERS assay_${NAME})
   set_property(GLOBAL APPEND PROPERTY ASSAY_LIBRARIES ${FOLDER_LIBRARIES})
 endfunction()

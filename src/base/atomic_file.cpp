@@ -29,7 +29,7 @@ void sync_directory_of(const std::filesystem::path& target) {
 
 namespace {
 
-// Renaming would replace a link by a file: what the link points to is meant.
+// Renaming would replace a link by a file: write to the link's target instead.
 std::filesystem::path behind_links(const std::filesystem::path& target) {
   std::error_code ignored;
   if (!std::filesystem::is_symlink(target, ignored)) return target;

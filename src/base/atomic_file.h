@@ -1,7 +1,7 @@
-// A file that appears whole or not at all: written beside its target, synced, then renamed.
+// A file that is written atomically: to a temporary file next to its target, synced, then renamed.
 //
-// Destroying it before `commit` removes what was written so far and leaves an existing target as it
-// was. Every failure, a full disk among them, is an Error that names the target.
+// Destroying it before `commit` removes the temporary file and leaves an existing target unchanged.
+// Every failure, such as a full disk, is an Error that names the target.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class AtomicFile {
 // The whole content at once.
 void write_file(const std::filesystem::path& target, std::string_view text);
 
-// Makes the folder and those around it, or throws an Error that says why not.
+// Creates the folder and its parents, or throws an Error that says why not.
 void make_folder(const std::filesystem::path& folder);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Integer arithmetic that refuses to wrap. Every size that comes from a file goes through it.
+// Integer arithmetic that detects overflow. Every size that comes from a file goes through it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ std::optional<std::int64_t> checked_multiply(std::int64_t a, std::int64_t b);
 // The product of all dims: 1 for none, nothing if one is negative or the product overflows.
 std::optional<std::int64_t> checked_product(std::span<const std::int64_t> dims);
 
-// Sums and products of costs saturate at the largest value instead of wrapping to nonsense.
+// Sums and products of costs saturate at the largest value instead of wrapping.
 std::int64_t saturating_add(std::int64_t a, std::int64_t b);
 std::int64_t saturating_multiply(std::int64_t a, std::int64_t b);
 

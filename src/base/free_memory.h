@@ -1,5 +1,5 @@
-// How much memory this machine can still give, asked before a tensor is made that may not fit:
-// Linux promises more than it has and ends the process later.
+// How much memory is free, checked before a large tensor is allocated: Linux overcommits memory and
+// kills the process later.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace assay {
 
-// Bytes that can be taken without swapping; nothing where the system does not tell.
+// Bytes that can be allocated without swapping; nothing if the system does not report it.
 std::optional<std::int64_t> free_memory_bytes();
 
 // Throws an Error saying how much `what` takes and how much is free, unless that is enough.
 void check_memory_for(std::int64_t bytes, std::string_view what);
 
-// The same with `describe()` as the name. Nothing is asked about small amounts, so that the
-// question costs nothing.
+// The same with `describe()` as the name. Small amounts are not checked, so that the
+// check costs nothing.
 template <typename Describe>
 void check_memory_for(std::int64_t bytes, Describe describe) {
   constexpr std::int64_t kSmallAmount = std::int64_t{64} << 20;

@@ -20,7 +20,7 @@ namespace assay {
 
 namespace {
 
-// The ranges whose SIGBUS we answer. Plain atomics, because a signal handler reads them.
+// The ranges whose SIGBUS we handle. Plain atomics, because a signal handler reads them.
 struct GuardedRange {
   std::atomic<std::uintptr_t> begin = 0;
   std::atomic<std::uintptr_t> end = 0;
@@ -39,7 +39,7 @@ GuardedRange* find_range(std::uintptr_t address) {
   return nullptr;
 }
 
-// Puts a page of zeros where the file used to be, so that the faulting read can go on.
+// Maps a page of zeros where the file used to be, so that the faulting read can continue.
 void replace_lost_page(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   GuardedRange* range = find_range(address);
@@ -145,7 +145,7 @@ void MappedFile::release(std::size_t offset, std::size_t size) const {
   const std::size_t first = rounded_up(offset, page);
   const std::size_t last = (offset + size) / page * page;
   if (first >= last || last > bytes_.size()) return;
-  // Advice: where the system does not take it, memory stays in use and nothing else changes.
+  // Only a hint: if the system ignores it, memory stays in use and nothing else changes.
   (void)madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);
 }
 

@@ -1,8 +1,8 @@
 // A read-only memory mapping of a regular file.
 //
-// If the file is truncated by somebody while it is mapped, touching the lost pages would kill the
-// process with SIGBUS. Instead the pages read as zeros and `check_intact` reports the damage, so a
-// reader calls it once after it has read and before it believes what it read.
+// If the file is truncated while it is mapped, reading the missing pages would kill the process
+// with SIGBUS. Instead the pages read as zeros and `check_intact` throws. A reader calls it once,
+// after reading and before using the result.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
-  // The pages wholly inside this stretch need not stay in memory; reading them brings them back.
+  // The pages inside this range need not stay in memory; reading them loads them again.
   void release(std::size_t offset, std::size_t size) const;
   void check_intact() const;  // throws if the file shrank since it was mapped
 

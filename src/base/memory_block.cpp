@@ -18,8 +18,8 @@ void* map(std::size_t bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-// A stretch that begins between huge pages would lose up to two of them: more is asked for, and
-// what stands over is given back.
+// A block that begins between huge pages would lose up to two of them. So more is requested, and
+// the excess at both ends is released.
 void* map_for_huge_pages(std::size_t bytes) {
   auto* reserved = static_cast<std::byte*>(map(bytes + kHugePage));
   if (reserved == nullptr) return nullptr;

@@ -1,6 +1,5 @@
-// A large stretch of memory from the system: zeroed, aligned to pages, on huge pages where the
-// system gives them. Asking for more than is free is refused with a clear word instead of being
-// killed later.
+// A large block of memory from the system: zeroed, page-aligned, on huge pages where available.
+// Asking for more than is free throws an Error, instead of the process being killed later.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ class MemoryBlock {
   MemoryBlock(MemoryBlock&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   MemoryBlock& operator=(MemoryBlock&& other) noexcept {
-    MemoryBlock taken(std::move(other));  // what this held is given back at once
+    MemoryBlock taken(std::move(other));  // frees the old block at once
     std::swap(data_, taken.data_);
     std::swap(bytes_, taken.bytes_);
     return *this;

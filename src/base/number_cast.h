@@ -6,8 +6,8 @@
 
 namespace assay {
 
-// A real number becomes a whole one by dropping its fraction; beyond the range it becomes the
-// nearest there is, and NaN becomes 0. Whole numbers wrap.
+// Floating-point to integer truncates and saturates at the range's ends, and NaN becomes 0. Integer
+// to integer wraps.
 template <typename To, typename From>
 constexpr To number_cast(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

@@ -5,12 +5,12 @@
 
 namespace assay {
 
-// Those that this process may use, ascending, at least one. Asked once: a pinned thread would only
-// see its own.
+// Those that this process may use, ascending, at least one. Read once, because a pinned thread
+// would only see its own.
 const std::vector<int>& available_processors();
 
-// Keeps the calling thread on these. Where the system does not allow that, it stays as it was,
-// which changes speed, never results.
+// Pins the calling thread to these. If the system does not allow that, the thread is not pinned;
+// this affects speed, never results.
 void stay_on(const std::vector<int>& processors);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// What the operating system said last, in words.
+// The message of the last error of the operating system.
 #pragma once
 
 #include <cerrno>

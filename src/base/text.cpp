@@ -78,7 +78,7 @@ TimeUnit time_unit(double milliseconds) {
 }
 
 std::string time_in(TimeUnit unit, double milliseconds) {
-  // Four digits: as many as a measurement within one percent can mean.
+  // Four digits: more would mean nothing in a measurement within one percent.
   const double number = milliseconds / unit.milliseconds;
   const int decimals = number < 9.9995 ? 3 : number < 99.995 ? 2 : number < 999.95 ? 1 : 0;
   return fmt::format("{:.{}f}", number, decimals);

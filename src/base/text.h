@@ -22,7 +22,7 @@ std::string with_thousands(std::int64_t number);  // "1,814,073,344"
 std::string with_si_suffix(double number);        // "1.81 G"
 std::string with_binary_unit(double bytes);       // "97.5 MiB"
 
-// The unit that suits a time, for several that stand side by side.
+// The unit that suits a time, for several times in one line.
 struct TimeUnit {
   double milliseconds = 1;
   const char* name = "ms";

@@ -1,4 +1,4 @@
-// The time of the day for people and files.
+// Date and time as text, in UTC.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ int continuation_bytes(unsigned char lead) {
   return -1;
 }
 
-// Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+// Overlong forms, surrogates and values above U+10FFFF are visible in the second byte.
 bool is_second_byte(unsigned char lead, unsigned char second) {
   if (lead == 0xe0) return second >= 0xa0 && second <= 0xbf;
   if (lead == 0xed) return second >= 0x80 && second <= 0x9f;
@@ -25,7 +25,7 @@ bool is_second_byte(unsigned char lead, unsigned char second) {
   return second >= 0x80 && second <= 0xbf;
 }
 
-// How many bytes at the start are ASCII, in steps of a word: nearly always all of them.
+// How many leading bytes are ASCII, checked a word at a time: nearly always all of them.
 std::size_t ascii_words(std::string_view text) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080u;
   std::size_t i = 0;

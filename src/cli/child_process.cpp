@@ -81,7 +81,7 @@ pid_t spawn(const std::vector<std::string>& words,
   return child;
 }
 
-// Reaps the child on every way out, so that none is left running.
+// Reaps the child on every exit path, so that none is left running.
 class Child {
  public:
   explicit Child(pid_t number) : number_(number) {}
@@ -93,7 +93,7 @@ class Child {
     wait();
   }
 
-  // Threads that would spin while others measure do not.
+  // Keeps idle threads from spinning while the other process measures.
   void stop() const { ::kill(number_, SIGSTOP); }
   void go_on() const { ::kill(number_, SIGCONT); }
 
@@ -129,19 +129,21 @@ struct TurnTaker::Process {
   Pipe turns_in = make_pipe();
   Pipe turns_out = make_pipe();
   Pipe output = make_pipe();
-  Pipe complaints = make_pipe();
+  Pipe error_output = make_pipe();
   ChildResult result;
   Child child;
 
   explicit Process(const std::vector<std::string>& words)
       : child(spawn(words, {{turns_in.out.number(), kTurnsIn},
                             {output.in.number(), STDOUT_FILENO},
-                            {complaints.in.number(), STDERR_FILENO},
+                            {error_output.in.number(), STDERR_FILENO},
                             {turns_out.in.number(), kTurnsOut}})) {
-    for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &complaints.in}) end->close();
+    for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &error_output.in}) {
+      end->close();
+    }
   }
 
-  bool is_open() const { return output.out.number() >= 0 || complaints.out.number() >= 0; }
+  bool is_open() const { return output.out.number() >= 0 || error_output.out.number() >= 0; }
 
   bool turn_is_over() {
     std::string said;
@@ -152,17 +154,17 @@ struct TurnTaker::Process {
     return true;
   }
 
-  // Reads what it prints until it says that it waits for a turn, or has closed everything.
+  // Reads its output until it reports that it waits for a turn, or has closed all descriptors.
   void wait() {
     constexpr int kMillisecondsToWait = 100;  // a signal may come just before poll does
     while (is_open()) {
       refuse_when_interrupted();
       std::array<pollfd, 3> watched = {{{output.out.number(), POLLIN, 0},
-                                        {complaints.out.number(), POLLIN, 0},
+                                        {error_output.out.number(), POLLIN, 0},
                                         {turns_out.out.number(), POLLIN, 0}}};
       if (::poll(watched.data(), watched.size(), kMillisecondsToWait) <= 0) continue;
       if (watched[0].revents != 0) take_some(output.out, result.output);
-      if (watched[1].revents != 0) take_some(complaints.out, result.complaints);
+      if (watched[1].revents != 0) take_some(error_output.out, result.error_output);
       if (watched[2].revents != 0 && turn_is_over()) return child.stop();
     }
     result.exit_code = child.wait();
@@ -172,7 +174,7 @@ struct TurnTaker::Process {
 
 TurnTaker::TurnTaker(std::vector<std::string> words) {
   refuse_when_interrupted();
-  ::signal(SIGPIPE, SIG_IGN);  // a process that was killed is found out by waiting for it
+  ::signal(SIGPIPE, SIG_IGN);  // a killed process is detected by waitpid
   words.insert(words.end(), {"--turns", "0.025"});
   process_ = std::make_unique<Process>(words);
 }

@@ -1,5 +1,4 @@
-// A command with its options and subcommands: CLI11 behind an interface that costs nothing to
-// include.
+// A command with its options and subcommands: a thin interface over CLI11.
 //
 // command.cpp is the only file that includes CLI11, whose header takes seconds to compile.
 #pragma once
@@ -34,7 +33,7 @@ class Option {
   CLI::Option* option_ = nullptr;
 };
 
-// The words on the command line cannot be understood.
+// The command line is invalid.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -46,7 +45,7 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  // `names` as "-o,--output"; one without dashes is an argument by position.
+  // `names` as "-o,--output"; a name without dashes is a positional argument.
   Option* add_option(const std::string& names, std::string& value, const std::string& help);
   Option* add_option(const std::string& names, std::vector<std::string>& values,
                      const std::string& help);
@@ -58,11 +57,11 @@ class Command {
   void callback(std::function<void()> when_chosen);
   void require_subcommand();
   void version(const std::string& text);
-  // Options of this command may also stand behind its subcommands.
+  // Options of this command may also follow its subcommands.
   void inherit_options();
 
   bool was_chosen() const;
-  std::vector<std::string> subcommand_names() const;  // but the hidden ones
+  std::vector<std::string> subcommand_names() const;  // without the hidden ones
   CommandText text() const;
 
   // Sets every option and calls the callbacks. False after --help or --version, whose text it has
@@ -73,7 +72,7 @@ class Command {
   explicit Command(CLI::App* app);
   Option* keep(CLI::Option* option);
 
-  std::unique_ptr<CLI::App> owned_;  // of the program itself; a subcommand belongs to its parent
+  std::unique_ptr<CLI::App> owned_;  // only of the program; a subcommand belongs to its parent
   CLI::App* app_ = nullptr;
   std::vector<std::unique_ptr<Option>> options_;
   std::vector<std::unique_ptr<Command>> subcommands_;

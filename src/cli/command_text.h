@@ -1,5 +1,4 @@
-// The command line as plain data: what the manual page and the shells' completions are written
-// from.
+// The command line as plain data. The manual page and the shell completions are generated from it.
 #pragma once
 
 #include <string>

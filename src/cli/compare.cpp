@@ -22,7 +22,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::string a;
   std::string b;
   ModelArguments shapes;  // for both; its model stays empty
@@ -32,19 +32,19 @@ struct Arguments {
   bool json = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCompareExamples = R"(Examples:
   assay compare old.onnx new.onnx                fresh processes in turns, a verdict on B
   assay compare zoo:resnet18 zoo:resnet34 --threads 1 --batch 8
   assay compare old.onnx new.onnx --max-time 300 --threshold 0.5
   assay profile old.onnx --json > old.json       then, later,
   assay compare old.json new.json                two stored profiles
-FASTER, SLOWER, SAME or UNDECIDED is said of B against A.)";
+The verdict is FASTER, SLOWER, SAME or UNDECIDED, for B compared with A.)";
 
 bool is_stored(const std::string& argument) {
   return argument.ends_with(".json");
 }
 
-ComparisonOptions comparison_options(const Arguments& arguments) {
+ComparisonOptions comparison_options(const CompareArguments& arguments) {
   ComparisonOptions options;
   if (!arguments.max_time.empty()) {
     options.max_seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
@@ -57,16 +57,16 @@ ComparisonOptions comparison_options(const Arguments& arguments) {
 
 // --- two models
 
-// Of one process of many: it is one observation, so its samples may be few. What the first pairs
-// cannot decide takes a closer look at each.
+// For one process of many. A process is one observation, so it needs few samples. If the first
+// pairs do not decide, later processes take more.
 double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& options) {
   constexpr double kEasyVerdict = 20;       // seconds
-  constexpr double kProcessesThatFit = 32;  // more would see too little of each
+  constexpr double kProcessesThatFit = 32;  // more would leave too little time for each
   const double seconds = std::min(kEasyVerdict, options.max_seconds) / kProcessesThatFit;
   return pairs_before < options.min_pairs ? seconds : 2 * seconds;
 }
 
-std::vector<std::string> profile_words(const Arguments& arguments, const std::string& model,
+std::vector<std::string> profile_words(const CompareArguments& arguments, const std::string& model,
                                        double max_seconds) {
   const std::string seconds = fmt::format("{:.3f}", max_seconds);
   std::vector<std::string> words = {"profile",       model,        "--json", "--quiet",
@@ -77,9 +77,9 @@ std::vector<std::string> profile_words(const Arguments& arguments, const std::st
   return words;
 }
 
-// "error: zoo:x: …" as the child said it, under the kind that its exit code tells.
+// "error: zoo:x: …" as the child printed it, with the kind that its exit code means.
 [[noreturn]] void fail_like(const ChildResult& child, const std::string& model) {
-  std::string message = child.complaints.substr(0, child.complaints.find('\n'));
+  std::string message = child.error_output.substr(0, child.error_output.find('\n'));
   constexpr std::string_view kLabel = "error: ";
   if (message.starts_with(kLabel)) message = message.substr(kLabel.size());
   if (message.empty()) message = fmt::format("{}: profiling ended with {}", model, child.exit_code);
@@ -89,11 +89,11 @@ std::vector<std::string> profile_words(const Arguments& arguments, const std::st
   throw Error(ErrorKind::Failed, message);
 }
 
-// A pair of fresh processes at a time, which measure in turns, until the verdict is sure or the
+// A pair of fresh processes at a time, which measure in turns, until the verdict is certain or the
 // time is up.
 class Duel {
  public:
-  Duel(const Arguments& arguments, const ComparisonOptions& options, Progress& progress)
+  Duel(const CompareArguments& arguments, const ComparisonOptions& options, Progress& progress)
       : arguments_(arguments), options_(options), progress_(progress) {}
 
   ModelComparison run() {
@@ -118,7 +118,7 @@ class Duel {
     const double seconds = seconds_to_measure(pairs, options_);
     try {
       TurnTaker a(profile_words(arguments_, arguments_.a, seconds));
-      // The first of all may tune, and the second finds what it chose.
+      // The first process may tune; the second one reuses its choices.
       if (pairs == 0) wait_until_ready(a, true);
       TurnTaker b(profile_words(arguments_, arguments_.b, seconds));
       if (pairs > 0) wait_until_ready(a, true);
@@ -140,11 +140,11 @@ class Duel {
 
   void wait_until_ready(TurnTaker& process, bool is_a) {
     process.wait_until_ready();
-    // It ended before it measured: that is told at once.
+    // It ended before it measured: report that at once.
     if (process.has_ended()) keep(process, is_a);
   }
 
-  // In an order left to chance, so that nothing on the machine can keep step with it.
+  // In random order, so that nothing periodic on the machine can correlate with it.
   void take_turns(TurnTaker& a, TurnTaker& b) {
     const bool a_first = chance_() % 2 == 0;
     (a_first ? a : b).take_turn();
@@ -159,15 +159,15 @@ class Duel {
     side.processes.push_back({side.profile.samples_ms, child.samples_by_turn});
   }
 
-  const Arguments& arguments_;
+  const CompareArguments& arguments_;
   const ComparisonOptions& options_;
   Progress& progress_;
   ModelComparison result_;
   std::mt19937 chance_{1};
 };
 
-// Equal layers get equal algorithms on both sides, in every process: what they are compared in is
-// the models, not the luck of the choice.
+// Equal layers get the same algorithms on both sides, in every process, so that the models are
+// compared and not random differences in that choice.
 class SharedTuning {
  public:
   explicit SharedTuning(EngineArguments& engine) {
@@ -179,7 +179,7 @@ class SharedTuning {
                    failed.message());
     }
     path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
-    std::filesystem::remove(path_, failed);  // what another process of that number left behind
+    std::filesystem::remove(path_, failed);  // left behind by an earlier process with the same id
     engine.tuning = path_.string();
   }
   SharedTuning(const SharedTuning&) = delete;
@@ -193,9 +193,10 @@ class SharedTuning {
   std::filesystem::path path_;
 };
 
-ModelComparison compared_models(Arguments arguments, const ComparisonOptions& options, bool quiet) {
+ModelComparison compared_models(CompareArguments arguments, const ComparisonOptions& options,
+                                bool quiet) {
   RunOptions checked;
-  apply_engine_options(arguments.engine, checked);  // a slip is told before anything starts
+  apply_engine_options(arguments.engine, checked);  // report mistakes before anything starts
   catch_interrupts();
   const SharedTuning tuning(arguments.engine);
   ProgressBar progress(quiet);
@@ -215,15 +216,16 @@ ComparedSide stored(const std::string& path) {
   return side;
 }
 
-ModelComparison compared_profiles(const Arguments& arguments, const ComparisonOptions& options) {
+ModelComparison compared_profiles(const CompareArguments& arguments,
+                                  const ComparisonOptions& options) {
   ModelComparison comparison;
   comparison.a = stored(arguments.a);
   comparison.b = stored(arguments.b);
   comparison.interleaved = false;
   comparison.result = compare_samples(comparison.a.processes, comparison.b.processes, options);
   comparison.warnings.emplace_back(
-      "stored profiles were not run in turn: what else the machine did then is in the difference; "
-      "compare the models themselves to be sure");
+      "stored profiles were not run in turns: other load on the machine may be part of the "
+      "difference; compare the models themselves to be sure");
   const StoredProfile& a = comparison.a.profile;
   const StoredProfile& b = comparison.b.profile;
   if (a.threads != b.threads) {
@@ -236,7 +238,7 @@ ModelComparison compared_profiles(const Arguments& arguments, const ComparisonOp
   return comparison;
 }
 
-ModelComparison compared(const Arguments& arguments, bool quiet) {
+ModelComparison compared(const CompareArguments& arguments, bool quiet) {
   const ComparisonOptions options = comparison_options(arguments);
   if (is_stored(arguments.a) != is_stored(arguments.b)) {
     fail_usage("give two models or two stored profiles, not {} and {}", arguments.a, arguments.b);
@@ -247,31 +249,31 @@ ModelComparison compared(const Arguments& arguments, bool quiet) {
   return comparison;
 }
 
-Exit run_compare(const Arguments& arguments, bool quiet) {
+Exit run_compare(const CompareArguments& arguments, bool quiet) {
   const ModelComparison comparison = compared(arguments, quiet);
   print_data(arguments.json ? compare_json(comparison) : compare_table(comparison));
   print_warnings(comparison.warnings, quiet);
   if (!comparison.interrupted) return Exit::Fine;
-  print_error("interrupted: this is what was measured until then");
+  print_error("interrupted: these are the results so far");
   return Exit::Interrupted;
 }
 
 }  // namespace
 
 void add_compare(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompareArguments>();
   Command* compare = program.app.add_subcommand(
-      "compare", "Which of two models, or stored profiles, is faster, and is that sure");
+      "compare", "Tell which of two models or stored profiles is faster");
   compare->add_option("A", arguments->a, "a model, or a profile stored as .json")->required();
   compare->add_option("B", arguments->b, "another of the same kind")->required();
   add_shape_options(*compare, arguments->shapes);
   add_engine_options(*compare, arguments->engine);
   compare->add_option("--max-time", arguments->max_time,
-                      "seconds in all, if it stays undecided; default 60");
+                      "stop after N seconds if undecided; default 60");
   compare->add_option("--threshold", arguments->threshold,
-                      "a change of fewer percent is noise; default 1");
+                      "treat a change below N percent as noise; default 1");
   compare->add_flag("--json", arguments->json, "print one JSON object");
-  compare->footer(kExamples);
+  compare->footer(kCompareExamples);
   compare->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_compare(*arguments, program.quiet); };
   });

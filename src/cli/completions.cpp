@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const std::vector<CommandText>& commands) {
   return names;
 }
 
-// What may follow a command: the commands beneath it and its flags. `path` is "", "zoo" or "zoo
+// What may follow a command: its subcommands and flags. `path` is "", "zoo" or "zoo
 // export".
 std::string bash_cases(const CommandText& command, const std::string& path) {
   auto words = names_of(command.commands);
@@ -82,7 +82,7 @@ std::string zsh_commands(const std::vector<CommandText>& commands) {
   return list;
 }
 
-// Flags of inner commands are offered with those of the command around them.
+// Flags of a subcommand are offered together with those of its parent.
 CommandText with_inner_options(CommandText command) {
   for (const CommandText& inner : command.commands) {
     command.options.insert(command.options.end(), inner.options.begin(), inner.options.end());

@@ -17,7 +17,7 @@ namespace {
 volatile sig_atomic_t interrupt_seen = 0;
 
 void note_interrupt(int) {
-  // A second Ctrl-C ends at once: whoever presses twice means it.
+  // A second Ctrl-C ends the process at once.
   if (interrupt_seen != 0) ::_exit(130);
   interrupt_seen = 1;
 }

@@ -1,5 +1,5 @@
-// Data to stdout, everything else to stderr; a progress bar only on a terminal; Ctrl-C as a
-// question.
+// Output of the command line: data to stdout, everything else to stderr, a progress bar only on a
+// terminal. Ctrl-C sets a flag.
 #pragma once
 
 #include <chrono>
@@ -11,23 +11,23 @@
 
 namespace assay::cli {
 
-// Writes all of it, or throws an Error (a full disk behind a redirection is not success).
+// Writes all of it, or throws an Error, for example if output is redirected to a full disk.
 void print_data(std::string_view text);
-// Whether stdout is a terminal that wants colours.
+// Whether stdout is a terminal with colours.
 bool draws_colours();
 void print_error(std::string_view message);
-// Something that happens now, and may surprise: shown unless `quiet`, on a terminal or not.
+// A note about what happens now, shown unless `quiet`, also without a terminal.
 void print_note(std::string_view message, bool quiet);
 void print_warnings(const std::vector<std::string>& warnings, bool quiet);
 
-// Makes Ctrl-C, SIGTERM and a closed terminal set a flag that long work asks for, instead of ending
-// the process.
+// Makes Ctrl-C, SIGTERM and a closed terminal set a flag that long computations check, instead of
+// ending the process.
 void catch_interrupts();
 bool interrupted();
 
 // Whether progress is drawn at all: on a terminal, unless asked not to.
 bool draws_progress(bool quiet);
-// Draws a progress bar of `cells` characters on stderr, with text behind it, over the previous one.
+// Draws a progress bar of `cells` characters on stderr, followed by text, over the previous one.
 void draw_bar(double fraction, int cells, std::string_view what);
 void clear_bar();
 

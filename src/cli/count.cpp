@@ -15,7 +15,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct CountArguments {
   ModelArguments model;
   std::string precision;
   std::string sort;
@@ -26,7 +26,7 @@ struct Arguments {
   bool hash = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCountExamples = R"(Examples:
   assay count model.onnx                      the table, totals and peak memory
   assay count zoo:resnet50 --batch 8          a built-in network, eight samples at once
   assay count bert.onnx --dim sequence=128    bind a symbolic dimension
@@ -35,7 +35,7 @@ constexpr const char* kExamples = R"(Examples:
   assay count model.onnx --json | jq .totals  for programs
   assay count model.onnx --strict             exit code 1 if any op was not counted)";
 
-CountTableOptions table_options(const Arguments& arguments) {
+CountTableOptions table_options(const CountArguments& arguments) {
   CountTableOptions options;
   if (!arguments.top.empty()) {
     options.top = static_cast<std::size_t>(parse_count("--top", arguments.top, 0));
@@ -44,14 +44,14 @@ CountTableOptions table_options(const Arguments& arguments) {
   return options;
 }
 
-std::string rendered(const Arguments& arguments, const CountTableOptions& options,
+std::string rendered(const CountArguments& arguments, const CountTableOptions& options,
                      const CountResult& result) {
   if (arguments.json) return count_json(result, options);
   if (arguments.csv) return count_csv(result, options);
   return count_table(result, options);
 }
 
-CountResult counted(const Arguments& arguments) {
+CountResult counted(const CountArguments& arguments) {
   RequestedModel request = requested_model(arguments.model);
   CountOptions options;
   options.bindings = std::move(request.run.bindings);
@@ -62,7 +62,7 @@ CountResult counted(const Arguments& arguments) {
   });
 }
 
-Exit run_count(const Arguments& arguments, bool quiet) {
+Exit run_count(const CountArguments& arguments, bool quiet) {
   const CountTableOptions table = table_options(arguments);
   if (arguments.hash && is_zoo(arguments.model.model))
     fail_usage("--hash needs a file, not a zoo model");
@@ -81,7 +81,7 @@ Exit run_count(const Arguments& arguments, bool quiet) {
 }  // namespace
 
 void add_count(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CountArguments>();
   Command* count = program.app.add_subcommand(
       "count", "Parameters, MACs, FLOPs, bytes and peak memory, without running the model");
   add_model_options(*count, arguments->model);
@@ -92,8 +92,8 @@ void add_count(CommandLine& program) {
   count->add_flag("--strict", arguments->strict, "exit code 1 if any op could not be counted");
   auto* json = count->add_flag("--json", arguments->json, "print one JSON object");
   auto* csv = count->add_flag("--csv", arguments->csv, "print the layers as CSV")->excludes(json);
-  count->add_flag("--hash", arguments->hash, "tell the file's SHA-256 too")->excludes(csv);
-  count->footer(kExamples);
+  count->add_flag("--hash", arguments->hash, "also print the file's SHA-256")->excludes(csv);
+  count->footer(kCountExamples);
   count->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_count(*arguments, program.quiet); };
   });

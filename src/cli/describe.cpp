@@ -1,5 +1,5 @@
-// assay describe: writes the manual page and the shells' completions. The build runs it; it is not
-// listed.
+// assay describe, a hidden command that the build runs: writes the manual page and the shell
+// completions.
 #include <map>
 #include <memory>
 

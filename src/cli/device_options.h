@@ -15,7 +15,7 @@ struct DeviceArguments {
 
 void add_device_options(Command& command, DeviceArguments& arguments);
 
-// The kind of that name; an Error of kind Usage names the nearest.
+// The kind of that name; otherwise an Error of kind Usage suggests the nearest.
 DeviceKind device_kind_called(const std::string& word);
 
 struct KnownDevices {

@@ -1,4 +1,4 @@
-// assay devices: the catalogue of devices, and one's own.
+// assay devices: the catalogue of devices and the user's own devices.
 #include <memory>
 
 #include "assay/device_list.h"
@@ -13,7 +13,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct DevicesArguments {
   std::string id;
   std::string kind;
   DeviceArguments devices;
@@ -21,7 +21,7 @@ struct Arguments {
   bool csv = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDevicesExamples = R"(Examples:
   assay devices                                what there is, from small to large
   assay devices jetson-nano                    one in full, with every source
   assay devices --kind gpu                     of one kind
@@ -30,7 +30,7 @@ constexpr const char* kExamples = R"(Examples:
   assay devices kitchen-pi --device-file kitchen-pi.json
   assay devices --json | jq '.devices[].id'    for programs)";
 
-std::vector<Device> selected(const Arguments& arguments, std::vector<Device> devices) {
+std::vector<Device> selected(const DevicesArguments& arguments, std::vector<Device> devices) {
   if (!arguments.id.empty()) return {find_device(devices, arguments.id)};
   if (arguments.kind.empty()) return devices;
   const DeviceKind kind = device_kind_called(arguments.kind);
@@ -38,14 +38,14 @@ std::vector<Device> selected(const Arguments& arguments, std::vector<Device> dev
   return devices;
 }
 
-std::string rendered(const Arguments& arguments, const std::vector<Device>& devices,
+std::string rendered(const DevicesArguments& arguments, const std::vector<Device>& devices,
                      const std::vector<std::string>& warnings) {
   if (arguments.json) return devices_json(devices, warnings);
   if (arguments.csv) return devices_csv(devices);
   return arguments.id.empty() ? devices_table(devices) : device_text(devices.front());
 }
 
-Exit run_devices(const Arguments& arguments, bool quiet) {
+Exit run_devices(const DevicesArguments& arguments, bool quiet) {
   KnownDevices known = known_devices(arguments.devices);
   const auto devices = selected(arguments, std::move(known.devices));
   if (devices.empty()) {
@@ -60,7 +60,7 @@ Exit run_devices(const Arguments& arguments, bool quiet) {
 }  // namespace
 
 void add_devices(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DevicesArguments>();
   Command* devices = program.app.add_subcommand(
       "devices", "The catalogue of devices: memory, bandwidth, peaks, power, with their sources");
   auto* id = devices->add_option("ID", arguments->id, "one device, in full");
@@ -69,7 +69,7 @@ void add_devices(CommandLine& program) {
   add_device_options(*devices, arguments->devices);
   auto* json = devices->add_flag("--json", arguments->json, "print one JSON object");
   devices->add_flag("--csv", arguments->csv, "print a line for each device as CSV")->excludes(json);
-  devices->footer(kExamples);
+  devices->footer(kDevicesExamples);
   devices->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_devices(*arguments, program.quiet); };
   });

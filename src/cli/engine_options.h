@@ -23,13 +23,13 @@ std::string engine_help();
 // --engine, --optimize-for, --threads, --no-pin, --tuning and --seed.
 void add_engine_options(Command& command, EngineArguments& arguments);
 
-// Whether such a run times algorithms, whose choice a tuning file could keep.
+// Whether such a run times algorithms, so that a tuning file can store the choice.
 bool chooses_algorithms(const EngineArguments& arguments);
 
-// The same words again, for another process.
+// Appends the same options for the command line of another process.
 void append_words(const EngineArguments& arguments, std::vector<std::string>& words);
 
-// Refuses what is no engine, no goal, or no number from 1 on.
+// Throws for an unknown engine or goal, and for numbers below 1.
 void apply_engine_options(const EngineArguments& arguments, RunOptions& options);
 
 }  // namespace assay::cli

@@ -18,7 +18,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct EvaluateArguments {
   std::string model;
   DataArguments data;
   EngineArguments engine;
@@ -35,7 +35,7 @@ struct Arguments {
   bool csv = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kEvaluateExamples = R"(Examples:
   assay evaluate trained.onnx --dataset fashion-mnist
   assay evaluate trained.onnx --dataset data.npz --batch 1 --threads 1 --power-watts 5
   assay evaluate zoo:small_cnn --dataset synthetic --memory-budgets-mb 1,2,4 --json
@@ -64,7 +64,7 @@ double decimal_or(const char* flag, const std::string& text, double otherwise) {
   return text.empty() ? otherwise : parse_decimal(flag, text, 1e-9);
 }
 
-MetricsOptions metrics_options(const Arguments& arguments, const RunOptions& run) {
+MetricsOptions metrics_options(const EvaluateArguments& arguments, const RunOptions& run) {
   MetricsOptions options{.program = run.program};
   const auto count = [](std::int64_t number) { return static_cast<std::size_t>(number); };
   if (!arguments.runs.empty()) options.num_runs = count(parse_count("--runs", arguments.runs, 1));
@@ -74,7 +74,7 @@ MetricsOptions metrics_options(const Arguments& arguments, const RunOptions& run
   return options;
 }
 
-MetricsReport report_of(const Arguments& arguments) {
+MetricsReport report_of(const EvaluateArguments& arguments) {
   return {.device = arguments.device,
           .precision = arguments.precision,
           .batch = count_or("--batch", arguments.batch, kBatch),
@@ -83,19 +83,19 @@ MetricsReport report_of(const Arguments& arguments) {
           .repeats = static_cast<std::size_t>(count_or("--repeats", arguments.repeats, kRepeats))};
 }
 
-Dataset test_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed,
+Dataset test_data(const EvaluateArguments& arguments, const Graph& graph, std::uint64_t seed,
                   std::vector<std::string>& warnings) {
   const std::int64_t count = validation_count(arguments.data);
   DatasetOptions options = dataset_options(arguments.data, graph, seed);
   if (has_test_part(arguments.data.dataset)) {
     options.split = Split::Test;
   } else {
-    warnings.push_back(
-        fmt::format("data set '{}' has no test part: all of it counts, samples that the model was "
-                    "trained on included",
-                    arguments.data.dataset));
+    warnings.push_back(fmt::format(
+        "data set '{}' has no test part: all samples are used, including those the model "
+        "may have been trained on",
+        arguments.data.dataset));
   }
-  options.size = count;  // no more are made up than are asked for
+  options.size = count;  // generate no more synthetic samples than needed
   return limited(load_dataset(arguments.data.dataset, options), count, seed);
 }
 
@@ -104,7 +104,7 @@ int threads_of(const ProgramOptions& program) {
                                  : static_cast<int>(read_topology().usable.size());
 }
 
-Exit run_evaluate(const Arguments& arguments, bool quiet) {
+Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
   MetricsReport report = report_of(arguments);
   const std::vector<double> budgets = budgets_of(arguments.budgets);
   RunOptions run;
@@ -131,27 +131,27 @@ Exit run_evaluate(const Arguments& arguments, bool quiet) {
   return Exit::Fine;
 }
 
-void add_metric_options(Command& command, Arguments& arguments) {
+void add_metric_options(Command& command, EvaluateArguments& arguments) {
   command.add_option("--batch", arguments.batch, "samples in a run; default 64");
   command.add_option("--device", arguments.device, "cpu (default)");
   command.add_option("--precision", arguments.precision, "fp32 (default)");
   command.add_option("--power-watts", arguments.power_watts,
-                     "energy_proxy_j is so many watts × latency; default 5");
+                     "energy_proxy_j is this power × latency; default 5");
   command.add_option("--latency-multiplier", arguments.latency_multiplier,
                      "scales every latency, and so throughput and energy: 1.43 for a processor at "
                      "0.7 of its frequency; default 1");
   command.add_option("--repeats", arguments.repeats,
-                     "series of runs, whose means the latency figures are over; default 5");
+                     "series of runs; latency figures are statistics of their means; default 5");
   command.add_option("--runs", arguments.runs, "runs in a series; default 100");
   command.add_option("--warmup", arguments.warmup, "runs before each series; default 3");
   command.add_option("--memory-budgets-mb", arguments.budgets,
-                     "violates_{budget}mb: whether stored tensors take more MB; as in 1,2,4");
+                     "report whether stored tensors exceed these budgets, for example 1,2,4");
 }
 
 }  // namespace
 
 void add_evaluate(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvaluateArguments>();
   Command* evaluate = program.app.add_subcommand(
       "evaluate", "Accuracy, latency, memory and energy on a data set, in one row");
   evaluate->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
@@ -160,7 +160,7 @@ void add_evaluate(CommandLine& program) {
   add_engine_options(*evaluate, arguments->engine);
   auto* json = evaluate->add_flag("--json", arguments->json, "print one JSON object");
   evaluate->add_flag("--csv", arguments->csv, "print a header and one row")->excludes(json);
-  evaluate->footer(kExamples);
+  evaluate->footer(kEvaluateExamples);
   evaluate->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_evaluate(*arguments, program.quiet); };
   });

@@ -1,4 +1,4 @@
-// What the program's exit code says.
+// Exit codes of the program.
 #pragma once
 
 namespace assay::cli {

@@ -19,7 +19,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct FitArguments {
   ModelArguments model;
   DeviceArguments devices;
   std::vector<std::string> ids;
@@ -34,7 +34,7 @@ struct Arguments {
   bool csv = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kFitExamples = R"(Examples:
   assay fit model.onnx                              every device of the catalogue
   assay fit model.onnx --max-ms 200 --device raspberry-pi-4-4gb   exit code 1 if it does not fit
   assay fit zoo:mobilenet_v2 --kind microcontroller --precision int8
@@ -48,7 +48,7 @@ std::optional<double> limit_of(const char* flag, const std::string& text) {
   return parse_decimal(flag, text, 1e-9);
 }
 
-std::vector<Device> wanted_devices(const Arguments& arguments, const Machine& machine,
+std::vector<Device> wanted_devices(const FitArguments& arguments, const Machine& machine,
                                    std::vector<std::string>& warnings) {
   KnownDevices known = known_devices(arguments.devices);
   warnings.insert(warnings.end(), known.warnings.begin(), known.warnings.end());
@@ -65,7 +65,7 @@ std::vector<Device> wanted_devices(const Arguments& arguments, const Machine& ma
   return std::move(known.devices);
 }
 
-std::string rendered(const Arguments& arguments, const FitReport& report) {
+std::string rendered(const FitArguments& arguments, const FitReport& report) {
   if (arguments.json) return fit_json(report);
   if (arguments.csv) return fit_csv(report);
   return fit_table(report);
@@ -77,7 +77,7 @@ bool fits_somewhere(const FitReport& report) {
   });
 }
 
-Exit fit_and_print(const Arguments& arguments, const Machine& machine,
+Exit fit_and_print(const FitArguments& arguments, const Machine& machine,
                    const Calibration& calibration, bool quiet, std::vector<std::string> warnings) {
   FitOptions options{.precision = arguments.precision};
   options.limits = {.max_ms = limit_of("--max-ms", arguments.max_ms),
@@ -100,7 +100,7 @@ Exit fit_and_print(const Arguments& arguments, const Machine& machine,
   return Exit::GateFailed;
 }
 
-Exit run_fit(const Arguments& arguments, bool quiet) {
+Exit run_fit(const FitArguments& arguments, bool quiet) {
   if (arguments.model.model.empty() && !arguments.validate) {
     fail_usage("MODEL is required; 'assay fit --help' shows examples");
   }
@@ -122,7 +122,7 @@ Exit run_fit(const Arguments& arguments, bool quiet) {
 }  // namespace
 
 void add_fit(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<FitArguments>();
   Command* fit =
       program.app.add_subcommand("fit", "Predict latency, memory and energy on other devices");
   fit->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
@@ -142,7 +142,7 @@ void add_fit(CommandLine& program) {
   fit->add_flag("--recalibrate", arguments->recalibrate, "measure the built-in networks again");
   auto* json = fit->add_flag("--json", arguments->json, "print one JSON object");
   fit->add_flag("--csv", arguments->csv, "print one line per device as CSV")->excludes(json);
-  fit->footer(kExamples);
+  fit->footer(kFitExamples);
   fit->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_fit(*arguments, program.quiet); };
   });

@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-// "set `batch`" becomes "set --batch". What no flag stands for keeps its name.
+// "set `batch`" becomes "set --batch". A name without a flag stays as it is.
 std::string with_flags(std::string text);
 void use_flags(std::vector<std::string>& texts);
 void use_flags(std::vector<Advice>& advice);

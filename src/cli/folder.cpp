@@ -15,7 +15,7 @@ bool is_harmless(char c) {
 }
 
 std::string harmless(const std::string& name) {
-  constexpr std::size_t kLongest = 200;  // file systems end at 255, and an ending follows
+  constexpr std::size_t kLongest = 200;  // file systems allow 255, and an extension follows
   std::string text = name.substr(0, kLongest);
   for (char& c : text) c = is_harmless(c) ? c : '_';
   if (text.empty()) return "output";

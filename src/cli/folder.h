@@ -9,8 +9,8 @@
 
 namespace assay::cli {
 
-// A file name for each tensor's name, without its ending: letters, digits, '.', '_' and '-' stay,
-// the rest becomes '_'; no two are the same, none is hidden, empty or too long.
+// A file name without extension for each tensor name: letters, digits, '.', '_' and '-' stay, other
+// characters become '_'. The names are unique, and none is hidden, empty or too long.
 std::vector<std::string> file_names(const std::vector<std::string>& tensor_names);
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-// assay machine: what this machine is, and the ceilings that short kernels measure on it.
+// assay machine: describes this machine and measures its ceilings.
 #include <memory>
 
 #include "assay/machine_report.h"
@@ -14,14 +14,14 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct MachineArguments {
   bool json = false;
   bool quick = false;
   bool refresh = false;
   std::string max_time;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kMachineExamples = R"(Examples:
   assay machine             caches, peaks and bandwidths; at most 15 s, then cached
   assay machine --refresh   measure again; otherwise the cached result is shown
   assay machine --refresh --max-time 60   larger buffers and more tries
@@ -29,18 +29,19 @@ constexpr const char* kExamples = R"(Examples:
   assay machine --json      the same for programs
 ASSAY_MACHINE=FILE makes every command use the ceilings that 'assay machine --json' wrote to FILE.)";
 
-CeilingOptions ceiling_options(const Arguments& arguments) {
+CeilingOptions ceiling_options(const MachineArguments& arguments) {
   CeilingOptions options{.quick = arguments.quick};
   if (!arguments.max_time.empty()) {
     options.seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
     if (!arguments.refresh && !arguments.quick) {
-      fail_usage("--max-time is about measuring: add --refresh, or --quick");
+      fail_usage("--max-time only applies to measuring: add --refresh or --quick");
     }
   }
   return options;
 }
 
-Machine wanted_machine(const Arguments& arguments, bool quiet, std::vector<std::string>& warnings) {
+Machine wanted_machine(const MachineArguments& arguments, bool quiet,
+                       std::vector<std::string>& warnings) {
   const CeilingOptions options = ceiling_options(arguments);
   ProgressBar progress(quiet);
   if (!arguments.refresh && !arguments.quick) {
@@ -51,7 +52,7 @@ Machine wanted_machine(const Arguments& arguments, bool quiet, std::vector<std::
   return machine;
 }
 
-Exit run_machine(const Arguments& arguments, bool quiet) {
+Exit run_machine(const MachineArguments& arguments, bool quiet) {
   catch_interrupts();
   std::vector<std::string> warnings;
   Machine machine = wanted_machine(arguments, quiet, warnings);
@@ -68,7 +69,7 @@ Exit run_machine(const Arguments& arguments, bool quiet) {
 }  // namespace
 
 void add_machine(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<MachineArguments>();
   Command* machine =
       program.app.add_subcommand("machine", "Measure this machine: peaks, bandwidths, caches");
   machine->add_flag("--refresh", arguments->refresh, "measure again and replace the cached result");
@@ -76,7 +77,7 @@ void add_machine(CommandLine& program) {
                     "fewer repetitions, no copy bandwidth; not cached");
   machine->add_option("--max-time", arguments->max_time, "seconds to measure; default 12");
   machine->add_flag("--json", arguments->json, "print one JSON object");
-  machine->footer(kExamples);
+  machine->footer(kMachineExamples);
   machine->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_machine(*arguments, program.quiet); };
   });

@@ -24,12 +24,13 @@ std::string text_in(const std::string& path) {
   return text.str();
 }
 
-// The file may be of another machine: whoever names it wants to compare with that one.
+// The file may be from another machine, if the user wants to compare with that one.
 Machine machine_in(const std::string& path, std::vector<std::string>& warnings) {
   Machine machine = parse_machine_json(text_in(path), path);
   if (fingerprint(machine.topology) != fingerprint(read_topology())) {
-    warnings.push_back(fmt::format("{}: ceilings of another machine ({}), as ASSAY_MACHINE asks",
-                                   path, machine.topology.processor));
+    warnings.push_back(
+        fmt::format("{}: these are ceilings of another machine ({}), chosen by ASSAY_MACHINE", path,
+                    machine.topology.processor));
   }
   warn_if_disturbed(machine, warnings);
   return machine;

@@ -1,5 +1,5 @@
 // The ceilings that a command compares a model with: those in the file that ASSAY_MACHINE names,
-// those cached for this machine, or new ones, whose measuring is announced on stderr.
+// those cached for this machine, or new ones; measuring them is announced on stderr.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace assay::cli {
 
-// How to do without measuring, for the announcement.
+// Tells in the announcement how to skip the measurement.
 inline constexpr std::string_view kNoCeilings = "--no-ceilings skips it";
 inline constexpr std::string_view kStoredMachine =
-    "ASSAY_MACHINE=FILE takes what 'assay machine --json' printed instead";
+    "ASSAY_MACHINE=FILE uses the output of 'assay machine --json' instead";
 
 // Adds to `warnings` what is wrong with the ceilings, or why they could not be cached.
 Machine chosen_machine(Progress& progress, bool quiet, std::string_view how_to_skip,

@@ -15,7 +15,7 @@ namespace assay::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kMainExamples = R"(Examples:
   assay count model.onnx              what a model costs, layer by layer
   assay profile zoo:resnet50          run it: latency, slowest layers, memory
   assay run model.onnx --input x=x.npy  run it once, look at the outputs
@@ -32,7 +32,7 @@ MODEL is a path to an .onnx file, or zoo:NAME. 'assay COMMAND --help' lists the 
 Exit codes: 0 fine, 1 a gate failed, 2 usage, 3 bad input, 4 failed, 130 interrupted.)";
 
 void describe(CommandLine& program) {
-  program.app.footer(kExamples);
+  program.app.footer(kMainExamples);
   program.app.require_subcommand();
   program.app.version("assay " + std::string(version()));
   program.app.add_flag("-q,--quiet", program.quiet, "no warnings, no progress");
@@ -65,7 +65,7 @@ Exit exit_code(ErrorKind kind) {
   return Exit::Failed;
 }
 
-// CLI11 only says that a word was not expected; people want to know which was meant.
+// CLI11 only says that a word was not expected; suggest the one that was probably meant.
 std::string unknown_command(const CommandLine& program, const std::string& word) {
   const auto known = program.app.subcommand_names();
   const auto near = nearest(word, known);
@@ -104,7 +104,7 @@ Exit run(int count, char** words) {
 
 int main(int count, char** words) {
   using assay::cli::Exit;
-  // Large pieces go back to the system when they are freed, however many there were.
+  // Large blocks are returned to the system when they are freed, however many there were.
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
   Exit code = Exit::Failed;
   try {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kZooPrefix = "zoo:";
 
-// Tensor names may hold '=', numbers may not: the last one separates.
+// Tensor names may contain '=', numbers may not: the last '=' is the separator.
 std::pair<std::string, std::string> name_and_rest(const std::string& argument, const char* flag,
                                                   const char* example) {
   const auto equals = argument.rfind('=');
@@ -30,7 +30,7 @@ std::pair<std::string, std::string> name_and_rest(const std::string& argument, c
   return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
-// Paths may hold '=' too: before one, the first separates.
+// Paths may contain '=' too: before a path, the first '=' is the separator.
 std::pair<std::string, std::string> input_and_rest(const std::string& argument) {
   const auto equals = argument.find('=');
   if (!is_tensor_file(argument) || equals == std::string::npos || equals == 0) {

@@ -14,12 +14,12 @@ namespace assay::cli {
 // A path to an .onnx file, or zoo:NAME.
 Graph load_model(const std::string& argument);
 bool is_zoo(const std::string& argument);
-// What reports say of a model that was not bound to any shape.
+// What reports show about a model without bound shapes.
 ModelSummary model_summary(const Graph& graph, const std::string& name);
 
 // "NAME=N" each.
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& arguments);
-// "NAME=1x3x224x224", "NAME=x.npy" or "NAME=x.pb" each; a content also gives the shape.
+// "NAME=1x3x224x224", "NAME=x.npy" or "NAME=x.pb" each; content also sets the shape.
 struct InputArguments {
   std::map<std::string, Shape> shapes;
   std::map<std::string, Tensor> contents;

@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 void add_shape_options(Command& command, ModelArguments& arguments) {
-  // One word a flag: "--dim batch=8 model.onnx" must not take the model for a dimension.
+  // One value per flag: in "--dim batch=8 model.onnx" the model is not a dimension.
   const auto add_list = [&](const char* flag, std::vector<std::string>& list, const char* what) {
     command.add_option(flag, list, what)->one_value_each();
   };

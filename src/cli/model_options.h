@@ -1,4 +1,4 @@
-// The words that say which model and which shapes: shared by every command that takes a MODEL.
+// Options for the model and its shapes, shared by every command that takes a MODEL.
 #pragma once
 
 #include <string>
@@ -23,18 +23,18 @@ void add_shape_options(Command& command, ModelArguments& arguments);
 // Those, and MODEL.
 void add_model_options(Command& command, ModelArguments& arguments);
 
-// The same words again, for another process.
+// Appends the same options for the command line of another process.
 void append_words(const ModelArguments& arguments, std::vector<std::string>& words);
 
 struct RequestedModel {
   Graph graph;
   double read_ms = 0;
-  RunOptions run =
-      {};  // bindings, known values and contents; engine and seed are the standard ones
+  RunOptions run = {};  // bindings, known values and contents; engine and seed are the defaults
 };
 RequestedModel requested_model(const ModelArguments& arguments);
 
-// Calls `work`; what is wrong with the model says which model (the reader's complaints do already).
+// Calls `work`; adds the model's name to errors about the model (the reader's errors have it
+// already).
 template <typename Work>
 auto blaming(const std::string& model, Work work) {
   try {

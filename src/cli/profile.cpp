@@ -1,4 +1,4 @@
-// assay profile: runs a model and says where the time goes.
+// assay profile: runs a model and reports where the time goes.
 #include <memory>
 
 #include "assay/device_file.h"
@@ -27,7 +27,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct ProfileArguments {
   ModelArguments model;
   EngineArguments engine;
   std::string min_time;
@@ -56,7 +56,7 @@ struct Arguments {
   bool csv = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kProfileExamples = R"(Examples:
   assay profile model.onnx                       latency, slowest layers, memory
   assay profile zoo:resnet50 --threads 1         exactly one thread
   assay profile zoo:resnet18 --batch 16 --ops    where the time goes, by kind of op
@@ -74,7 +74,7 @@ Ctrl-C stops early and reports what was measured.)";
 
 constexpr std::size_t kTracedRuns = 5;
 
-TimingOptions timing_options(const Arguments& arguments) {
+TimingOptions timing_options(const ProfileArguments& arguments) {
   TimingOptions options;
   if (!arguments.max_time.empty()) {
     options.max_seconds = parse_decimal("--max-time", arguments.max_time, 0);
@@ -100,7 +100,7 @@ TimingOptions timing_options(const Arguments& arguments) {
   return options;
 }
 
-ProfileReportOptions report_options(const Arguments& arguments) {
+ProfileReportOptions report_options(const ProfileArguments& arguments) {
   ProfileReportOptions options;
   if (arguments.ops) options.group_by = GroupBy::Ops;
   if (arguments.steps) options.group_by = GroupBy::Steps;
@@ -115,12 +115,12 @@ ProfileReportOptions report_options(const Arguments& arguments) {
 }
 
 // What is to be profiled, and how.
-struct Request {
+struct ProfileRequest {
   RequestedModel model;
   ProfileOptions options;
 };
 
-Request request_of(const Arguments& arguments) {
+ProfileRequest request_of(const ProfileArguments& arguments) {
   ProfileOptions options;
   options.timing = timing_options(arguments);
   apply_engine_options(arguments.engine, options.run);
@@ -140,8 +140,8 @@ Request request_of(const Arguments& arguments) {
   return {std::move(model), std::move(options)};
 }
 
-Profile profiled(const Arguments& arguments, bool quiet) {
-  Request request = request_of(arguments);
+Profile profiled(const ProfileArguments& arguments, bool quiet) {
+  ProfileRequest request = request_of(arguments);
   ProgressBar bar(quiet);
   std::optional<TurnsProgress> turns;
   if (!arguments.turns.empty()) turns.emplace(parse_decimal("--turns", arguments.turns, 0));
@@ -161,10 +161,10 @@ Profile profiled(const Arguments& arguments, bool quiet) {
   return profile;
 }
 
-// The files to write, opened before anything runs: whether they can be is known at once.
+// The files to write, opened before anything runs so that errors show at once.
 class Files {
  public:
-  explicit Files(const Arguments& arguments) {
+  explicit Files(const ProfileArguments& arguments) {
     if (!arguments.trace.empty()) add(arguments.trace, Content::Trace);
     if (arguments.folder.empty()) return;
     const std::filesystem::path folder(arguments.folder);
@@ -204,7 +204,7 @@ struct HardwareSetting {
   std::optional<double> peak_compute_gmacs = {};
 };
 
-HardwareSetting hardware_setting(const Arguments& arguments) {
+HardwareSetting hardware_setting(const ProfileArguments& arguments) {
   return {given("--memory-bandwidth-gbps", arguments.memory_bandwidth_gbps),
           given("--peak-compute-gmacs", arguments.peak_compute_gmacs)};
 }
@@ -218,7 +218,8 @@ HardwareSetting completed(HardwareSetting setting, const Profile& profile) {
   return setting;
 }
 
-std::optional<HardwareSummary> hardware_summary(const Arguments& arguments, const Profile& profile,
+std::optional<HardwareSummary> hardware_summary(const ProfileArguments& arguments,
+                                                const Profile& profile,
                                                 const std::vector<LayerEstimate>& layers) {
   const HardwareSetting setting = completed(hardware_setting(arguments), profile);
   if (!setting.memory_bandwidth_gbps || layers.empty()) return {};
@@ -226,8 +227,8 @@ std::optional<HardwareSummary> hardware_summary(const Arguments& arguments, cons
                             *setting.memory_bandwidth_gbps, setting.peak_compute_gmacs);
 }
 
-// The devices that everybody quotes, the catalogue, and this machine as measured or as given.
-std::vector<ComparedDevice> devices_to_compare(const Arguments& arguments,
+// Often quoted devices, the catalogue, and this machine as measured or as given.
+std::vector<ComparedDevice> devices_to_compare(const ProfileArguments& arguments,
                                                const HardwareSummary& summary) {
   std::vector<ComparedDevice> devices = reference_devices();
   std::vector<Device> catalogue = built_in_devices();
@@ -242,7 +243,8 @@ std::vector<ComparedDevice> devices_to_compare(const Arguments& arguments,
   return devices;
 }
 
-std::optional<HardwareReport> hardware_report(const Arguments& arguments, const Profile& profile) {
+std::optional<HardwareReport> hardware_report(const ProfileArguments& arguments,
+                                              const Profile& profile) {
   const auto layers = layer_estimates(profile);
   const auto summary = hardware_summary(arguments, profile, layers);
   if (!summary) return {};
@@ -256,7 +258,7 @@ std::string hardware_text(const std::optional<HardwareReport>& report) {
   return "no hardware summary: it needs a memory bandwidth, and layers with weights or MACs\n";
 }
 
-std::string rendered(const Arguments& arguments, const Profile& profile,
+std::string rendered(const ProfileArguments& arguments, const Profile& profile,
                      const ProfileReportOptions& options) {
   if (arguments.json) return profile_json(profile, options);
   if (arguments.csv && arguments.hardware) {
@@ -270,12 +272,12 @@ std::string rendered(const Arguments& arguments, const Profile& profile,
   return text;
 }
 
-// No flag is silently without effect.
-void check_hardware_flags(const Arguments& arguments) {
+// A flag that would have no effect is an error.
+void check_hardware_flags(const ProfileArguments& arguments) {
   const HardwareSetting setting = hardware_setting(arguments);
   const bool is_given = setting.memory_bandwidth_gbps || setting.peak_compute_gmacs;
   if (is_given && !arguments.hardware && arguments.folder.empty()) {
-    fail_usage("--memory-bandwidth-gbps and --peak-compute-gmacs are about --hardware: add it");
+    fail_usage("--memory-bandwidth-gbps and --peak-compute-gmacs need --hardware");
   }
   if (arguments.hardware && arguments.no_ceilings && !setting.memory_bandwidth_gbps) {
     fail_usage(
@@ -284,8 +286,8 @@ void check_hardware_flags(const Arguments& arguments) {
   }
 }
 
-// Pictures and tables of --out beside profile.json.
-void write_artifacts(const Arguments& arguments, const Profile& profile) {
+// Pictures and tables that --out writes next to profile.json.
+void write_artifacts(const ProfileArguments& arguments, const Profile& profile) {
   const std::filesystem::path folder(arguments.folder);
   if (const auto chart = roofline_chart(profile)) {
     write_file(folder / "roofline.png", roofline_png(*chart));
@@ -297,8 +299,8 @@ void write_artifacts(const Arguments& arguments, const Profile& profile) {
   }
 }
 
-// Flags that say something of a single run of the model only.
-void check_training_flags(const Arguments& arguments) {
+// Flags that only apply to plain runs of the model.
+void check_training_flags(const ProfileArguments& arguments) {
   const std::pair<const char*, bool> not_for_training[] = {
       {"--ops", arguments.ops},
       {"--steps", arguments.steps},
@@ -314,9 +316,9 @@ void check_training_flags(const Arguments& arguments) {
   }
 }
 
-Exit run_training(const Arguments& arguments, bool quiet) {
+Exit run_training(const ProfileArguments& arguments, bool quiet) {
   check_training_flags(arguments);
-  Request request = request_of(arguments);
+  ProfileRequest request = request_of(arguments);
   TrainingRequest training{.model = arguments.model.model,
                            .graph = std::move(request.model.graph),
                            .profile = std::move(request.options),
@@ -329,7 +331,7 @@ Exit run_training(const Arguments& arguments, bool quiet) {
   return run_training_profile(std::move(training), arguments.training, quiet);
 }
 
-Exit run_profile(const Arguments& arguments, bool quiet) {
+Exit run_profile(const ProfileArguments& arguments, bool quiet) {
   if (arguments.training.train) return run_training(arguments, quiet);
   check_is_unused(arguments.training);
   check_hardware_flags(arguments);
@@ -345,32 +347,35 @@ Exit run_profile(const Arguments& arguments, bool quiet) {
   return exit_after(profile, arguments.strict);
 }
 
-void add_timing_options(Command& command, Arguments& arguments) {
-  command.add_option("--min-time", arguments.min_time, "seconds to sample at least; default 0.5");
-  command.add_option("--max-time", arguments.max_time, "seconds to sample at most; default 10");
+void add_timing_options(Command& command, ProfileArguments& arguments) {
+  command.add_option("--min-time", arguments.min_time, "minimum seconds of sampling; default 0.5");
+  command.add_option("--max-time", arguments.max_time, "maximum seconds of sampling; default 10");
   command.add_option("--target", arguments.target,
                      "stop when the 95 % interval of the median is within ±N percent; default 1");
   command.add_option("--warmup", arguments.warmup,
                      "N warm-up runs, instead of warming up until times are steady");
   command.add_option("--runs", arguments.runs, "measure N runs");
   command.add_flag("--no-ceilings", arguments.no_ceilings,
-                   "do not hold it against what the machine could do, which is measured once");
+                   "do not compare with this machine's ceilings, and do not measure them");
   command.add_flag("--counters", arguments.counters,
                    "cycles, instructions and misses of every step, where the kernel allows");
-  command.add_flag("--energy", arguments.energy, "joules a run, with this machine's meter");
+  command.add_flag("--energy", arguments.energy,
+                   "measure joules per run with this machine's energy meter");
   command.add_option("--power-watts", arguments.power_watts,
                      "estimate energy per run as N watts × latency");
-  // What 'assay compare' starts its processes with.
+  // How 'assay compare' starts its processes.
   command.add_option("--turns", arguments.turns, "seconds of a turn with another process")->hide();
 }
 
-void add_report_options(Command& command, Arguments& arguments) {
+void add_report_options(Command& command, ProfileArguments& arguments) {
   auto* ops = command.add_flag("--ops", arguments.ops, "one row for each kind of op");
   command.add_flag("--steps", arguments.steps, "one row for each step that the engine runs")
       ->excludes(ops);
   command.add_option("--top", arguments.top, "show the N slowest rows; 0 shows all; default 15");
-  command.add_option("--sort", arguments.sort, "order rows by a column; 'order': as they run");
-  auto* json = command.add_flag("--json", arguments.json, "print one JSON object, every sample");
+  command.add_option("--sort", arguments.sort,
+                     "sort rows by a column; 'order' is the order of execution");
+  auto* json =
+      command.add_flag("--json", arguments.json, "print one JSON object with every sample");
   command.add_flag("--csv", arguments.csv, "print the rows as CSV")->excludes(json);
   command.add_option("--trace", arguments.trace,
                      "write a timeline of some runs, for ui.perfetto.dev");
@@ -385,7 +390,7 @@ void add_report_options(Command& command, Arguments& arguments) {
   command.add_option("--memory-bandwidth-gbps", arguments.memory_bandwidth_gbps,
                      "the bandwidth that --hardware compares with, GB/s; default: as measured");
   command.add_option("--peak-compute-gmacs", arguments.peak_compute_gmacs,
-                     "its peak, GMAC/s; default: as measured");
+                     "the peak that --hardware compares with, GMAC/s; default: as measured");
   command.add_flag("--strict", arguments.strict,
                    "exit code 1 if an op was not counted or fell back, or times are noisy");
 }
@@ -393,7 +398,7 @@ void add_report_options(Command& command, Arguments& arguments) {
 }  // namespace
 
 void add_profile(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ProfileArguments>();
   Command* profile = program.app.add_subcommand(
       "profile", "Run a model: latency, time of every layer, memory, start-up");
   add_model_options(*profile, arguments->model);
@@ -401,7 +406,7 @@ void add_profile(CommandLine& program) {
   add_timing_options(*profile, *arguments);
   add_report_options(*profile, *arguments);
   add_training_options(*profile, arguments->training);
-  profile->footer(kExamples);
+  profile->footer(kProfileExamples);
   profile->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_profile(*arguments, program.quiet); };
   });

@@ -1,4 +1,4 @@
-// How a profile ends: interrupted, refused by --strict, or well.
+// The exit code of a profile: interrupted, failed by --strict, or success.
 #pragma once
 
 #include "assay/profile.h"
@@ -6,7 +6,7 @@
 
 namespace assay::cli {
 
-// Says on standard error what is wrong; --strict refuses a figure that is not what it seems.
+// Prints on stderr what is wrong; --strict fails if a figure cannot be trusted.
 Exit exit_after(const Profile& profile, bool strict);
 
 }  // namespace assay::cli

@@ -113,7 +113,7 @@ void check_is_unused(const TrainingArguments& arguments) {
       {"--accumulate", &arguments.accumulate},       {"--recompute", &arguments.recompute},
       {"--memory-budget", &arguments.memory_budget}, {"--max-mb", &arguments.max_mb}};
   for (const auto& [flag, value] : flags) {
-    if (!value->empty()) fail_usage("{} is about training: add --train", flag);
+    if (!value->empty()) fail_usage("{} only applies to training: add --train", flag);
   }
 }
 

@@ -1,4 +1,4 @@
-// assay profile --train: the same for a step of training.
+// assay profile --train: profiles a training step.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct TrainingArguments {
 };
 
 void add_training_options(Command& command, TrainingArguments& arguments);
-// Without --train they would be ignored: that is an error.
+// Without --train they would have no effect, so they are an error.
 void check_is_unused(const TrainingArguments& arguments);
 
 struct TrainingRequest {

@@ -1,4 +1,4 @@
-// assay run: one run, its outputs looked at, written and checked.
+// assay run: runs a model once; shows, writes and checks its outputs.
 #include <memory>
 
 #include "assay/npy.h"
@@ -16,7 +16,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct RunArguments {
   ModelArguments model;
   EngineArguments engine;
   std::string folder;
@@ -26,7 +26,7 @@ struct Arguments {
   bool json = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRunExamples = R"(Examples:
   assay run model.onnx                           on random inputs, the same every time
   assay run model.onnx --input x=photo.npy -o out   outputs as out/NAME.npy
   assay run model.onnx --input x=input_0.pb --check test_data_set_0
@@ -34,7 +34,7 @@ constexpr const char* kExamples = R"(Examples:
   assay run zoo:resnet18 --engine reference -o expected   what the plain kernels say
 Exit code 1: an output differs from what --check expects.)";
 
-Tolerance tolerance_of(const Arguments& arguments) {
+Tolerance tolerance_of(const RunArguments& arguments) {
   Tolerance tolerance;
   if (!arguments.relative.empty()) {
     tolerance.relative = parse_decimal("--rtol", arguments.relative, 0);
@@ -63,7 +63,7 @@ std::filesystem::path expected_file(const std::filesystem::path& folder, const s
                  by_number.filename().string());
 }
 
-std::vector<CheckedOutput> checked(const Arguments& arguments, const RunResult& result,
+std::vector<CheckedOutput> checked(const RunArguments& arguments, const RunResult& result,
                                    const Tolerance& tolerance) {
   std::vector<CheckedOutput> checks;
   if (arguments.expected.empty()) return checks;
@@ -89,7 +89,7 @@ std::vector<std::string> written(const std::string& folder, const RunResult& res
   return files;
 }
 
-RunResult ran(const Arguments& arguments, bool quiet) {
+RunResult ran(const RunArguments& arguments, bool quiet) {
   RunOptions engine;
   apply_engine_options(arguments.engine, engine);
   RequestedModel request = requested_model(arguments.model);
@@ -102,7 +102,7 @@ RunResult ran(const Arguments& arguments, bool quiet) {
   });
 }
 
-Exit run_run(const Arguments& arguments, bool quiet) {
+Exit run_run(const RunArguments& arguments, bool quiet) {
   RunReport report;
   report.tolerance = tolerance_of(arguments);
   if (!arguments.folder.empty()) make_folder(arguments.folder);
@@ -123,9 +123,9 @@ Exit run_run(const Arguments& arguments, bool quiet) {
 }  // namespace
 
 void add_run(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
-  Command* run = program.app.add_subcommand(
-      "run", "Run a model once; look at its outputs, write them, check them");
+  auto arguments = std::make_shared<RunArguments>();
+  Command* run =
+      program.app.add_subcommand("run", "Run a model once; show, write and check its outputs");
   add_model_options(*run, arguments->model);
   add_engine_options(*run, arguments->engine);
   run->add_option("-o,--output", arguments->folder, "write each output as FOLDER/NAME.npy");
@@ -134,7 +134,7 @@ void add_run(CommandLine& program) {
   run->add_option("--rtol", arguments->relative, "relative tolerance of --check; default 1e-3");
   run->add_option("--atol", arguments->absolute, "absolute tolerance of --check; default 1e-5");
   run->add_flag("--json", arguments->json, "print one JSON object");
-  run->footer(kExamples);
+  run->footer(kRunExamples);
   run->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_run(*arguments, program.quiet); };
   });

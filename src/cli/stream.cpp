@@ -1,4 +1,4 @@
-// assay stream: a model that is fed at a fixed interval.
+// assay stream: a model fed at a fixed interval.
 #include <algorithm>
 #include <memory>
 
@@ -19,7 +19,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct StreamArguments {
   ModelArguments model;
   EngineArguments engine;
   std::string features;
@@ -35,7 +35,7 @@ struct Arguments {
   bool csv = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kStreamExamples = R"(Examples:
   assay stream --features 64 --interval-ms 10    the streaming model: normalise 64 features,
                                                  project, activate, decide; estimated
   assay stream --features 64 --width 512 --batch 8 --interval-ms 10   wider, eight at once
@@ -50,7 +50,7 @@ Ctrl-C stops early and reports what was measured.)";
 constexpr double kLongestDuration = 86'400;
 
 // What the command line asks for, checked before anything runs.
-struct Request {
+struct StreamRequest {
   std::optional<std::int64_t> features = {};  // of the streaming model
   std::int64_t batch = 1;
   std::string name;
@@ -70,7 +70,7 @@ std::int64_t stream_size(const char* flag, const std::string& text, std::string_
   return parse_count(flag, text, 1, stream_parameter(parameter).largest);
 }
 
-void request_streaming_model(const Arguments& arguments, Request& request) {
+void request_streaming_model(const StreamArguments& arguments, StreamRequest& request) {
   const ModelArguments& model = arguments.model;
   if (!model.dims.empty() || !model.inputs.empty() || !model.values.empty()) {
     fail_usage("--dim, --input and --value go with a MODEL, not with --features");
@@ -84,7 +84,7 @@ void request_streaming_model(const Arguments& arguments, Request& request) {
   request.graph = streaming_model(*request.features, request.batch, request.profile.width);
 }
 
-void request_model(const Arguments& arguments, Request& request) {
+void request_model(const StreamArguments& arguments, StreamRequest& request) {
   RequestedModel model = requested_model(arguments.model);
   request.batch = model.run.bindings.batch.value_or(1);
   request.name = arguments.model.model;
@@ -96,7 +96,7 @@ double milliseconds(const char* flag, const std::string& text) {
   return parse_decimal(flag, text, kShortestIntervalMs, kLongestIntervalMs);
 }
 
-void request_measurement(const Arguments& arguments, Request& request) {
+void request_measurement(const StreamArguments& arguments, StreamRequest& request) {
   std::optional<double> deadline_ms;
   if (!arguments.deadline_ms.empty()) {
     deadline_ms = milliseconds("--deadline-ms", arguments.deadline_ms);
@@ -114,8 +114,8 @@ void request_measurement(const Arguments& arguments, Request& request) {
   if (arguments.find_interval) request.search = {.deadline_ms = deadline_ms};
 }
 
-Request requested(const Arguments& arguments) {
-  Request request;
+StreamRequest requested(const StreamArguments& arguments) {
+  StreamRequest request;
   RunOptions engine;
   apply_engine_options(arguments.engine, engine);
   request.interval_ms = milliseconds("--interval-ms", arguments.interval_ms);
@@ -133,7 +133,7 @@ Request requested(const Arguments& arguments) {
   return request;
 }
 
-HardwareProfile estimated(const Request& request, Progress& progress) {
+HardwareProfile estimated(const StreamRequest& request, Progress& progress) {
   if (request.features) {
     return build_hardware_profile_table(*request.features, request.batch, request.interval_ms,
                                         request.profile, &progress);
@@ -142,8 +142,8 @@ HardwareProfile estimated(const Request& request, Progress& progress) {
                                       request.profile, &progress);
 }
 
-// What was measured before is not lost where this is stopped early.
-void add_deployment(const Request& request, StreamReport& report, Progress& progress) {
+// If this is interrupted, earlier measurements are still reported.
+void add_deployment(const StreamRequest& request, StreamReport& report, Progress& progress) {
   try {
     report.deployment = simulate_deployment(request.graph, report.profile.batch,
                                             {.run = request.profile.run}, &progress);
@@ -153,7 +153,7 @@ void add_deployment(const Request& request, StreamReport& report, Progress& prog
   }
 }
 
-StreamReport streamed(const Arguments& arguments, Request request, bool quiet) {
+StreamReport streamed(const StreamArguments& arguments, StreamRequest request, bool quiet) {
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> warnings;
@@ -177,26 +177,26 @@ void write_files(const std::string& folder, const StreamReport& report) {
   write_file(std::filesystem::path(folder) / "stream.json", stream_json(report));
 }
 
-std::string rendered(const Arguments& arguments, const StreamReport& report) {
+std::string rendered(const StreamArguments& arguments, const StreamReport& report) {
   if (arguments.json) return stream_json(report);
   if (arguments.csv) return operator_profile_csv(report.profile);
   return stream_table(report);
 }
 
-Exit run_stream(const Arguments& arguments, bool quiet) {
-  Request request = requested(arguments);
-  if (!arguments.folder.empty()) make_folder(arguments.folder);  // known at once if it cannot be
+Exit run_stream(const StreamArguments& arguments, bool quiet) {
+  StreamRequest request = requested(arguments);
+  if (!arguments.folder.empty()) make_folder(arguments.folder);  // fails before anything runs
   const StreamReport report =
       blaming(request.name, [&] { return streamed(arguments, std::move(request), quiet); });
   write_files(arguments.folder, report);
   print_data(rendered(arguments, report));
   print_warnings(report.profile.warnings, quiet);
   if (!report.was_interrupted()) return Exit::Fine;
-  print_error("interrupted: this is what was measured until then");
+  print_error("interrupted: these are the results so far");
   return Exit::Interrupted;
 }
 
-void add_measuring_options(Command& command, Arguments& arguments) {
+void add_measuring_options(Command& command, StreamArguments& arguments) {
   auto* measured =
       command.add_flag("--measured", arguments.measured,
                        "run it on a real clock: queueing delay, response times, missed deadlines");
@@ -205,17 +205,17 @@ void add_measuring_options(Command& command, Arguments& arguments) {
                   "seconds to feed it; default 100 intervals, but 5 to 30 s")
       ->needs(measured);
   command.add_option("--deadline-ms", arguments.deadline_ms,
-                     "from arrival to result; default: the interval");
+                     "longest time from arrival to result; default: the interval");
   command.add_flag("--find-interval", arguments.find_interval,
                    "find the shortest interval that it keeps up with; takes about 20 s");
   command.add_flag("--deployment", arguments.deployment,
-                   "the samples of a batch at once against one by one");
+                   "compare running a batch at once with running its samples one by one");
 }
 
 }  // namespace
 
 void add_stream(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StreamArguments>();
   Command* stream = program.app.add_subcommand(
       "stream", "A model fed at a fixed interval: estimated, or measured on a real clock");
   auto* model = stream->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
@@ -223,10 +223,11 @@ void add_stream(CommandLine& program) {
       stream->add_option("--features", arguments->features,
                          "use the built-in streaming model with N features instead of a MODEL");
   features->excludes(model);
-  stream->add_option("--width", arguments->width, "of its projection; default: as many as features")
+  stream
+      ->add_option("--width", arguments->width,
+                   "width of its projection; default: the number of features")
       ->needs(features);
-  stream->add_option("--interval-ms", arguments->interval_ms, "from one arrival to the next")
-      ->required();
+  stream->add_option("--interval-ms", arguments->interval_ms, "time between arrivals")->required();
   add_shape_options(*stream, arguments->model);
   add_engine_options(*stream, arguments->engine);
   add_measuring_options(*stream, *arguments);
@@ -234,7 +235,7 @@ void add_stream(CommandLine& program) {
                      "write operator_profile.csv, hardware_totals.csv and stream.json there");
   auto* json = stream->add_flag("--json", arguments->json, "print one JSON object");
   stream->add_flag("--csv", arguments->csv, "print the operators as CSV")->excludes(json);
-  stream->footer(kExamples);
+  stream->footer(kStreamExamples);
   stream->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_stream(*arguments, program.quiet); };
   });

@@ -1,4 +1,4 @@
-// assay train: fits a model to a data set and writes it.
+// assay train: trains a model on a data set and writes it.
 #include <algorithm>
 #include <memory>
 
@@ -21,7 +21,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct TrainArguments {
   std::string model;
   DataArguments data;
   std::string epochs;
@@ -47,7 +47,7 @@ struct Arguments {
   bool csv = false;
 };
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kTrainExamples = R"(Examples:
   assay train zoo:small_cnn --dataset fashion-mnist -o trained.onnx   one epoch of Adam
   assay train model.onnx --dataset data.npz --epochs 20 --early-stop 3 -o best.onnx
   assay train zoo:lenet5 --dataset mnist --dataset-folder ~/mnist --optimizer momentum --lr 0.05
@@ -60,12 +60,12 @@ std::int64_t count_or(const char* flag, const std::string& text, std::int64_t ot
   return text.empty() ? otherwise : parse_count(flag, text, 1);
 }
 
-// What people begin with: plain descent takes larger steps than Adam.
+// Common first choices: SGD needs larger steps than Adam.
 double usual_rate(OptimizerKind kind) {
   return states_of(kind) == 2 ? 0.001 : 0.01;
 }
 
-// Results are the same to the bit only if the same algorithms are chosen again, so the choices are
+// Results are bit-identical only if the same algorithms are chosen again, so the choices are
 // stored. If no file can store them, oneDNN's own choice is used.
 EngineArguments with_memory(EngineArguments engine) {
   if (!engine.tuning.empty() || !chooses_algorithms(engine)) return engine;
@@ -80,7 +80,7 @@ EngineArguments with_memory(EngineArguments engine) {
   return engine;
 }
 
-TrainOptions train_options(const Arguments& arguments) {
+TrainOptions train_options(const TrainArguments& arguments) {
   TrainOptions options;
   options.epochs = count_or("--epochs", arguments.epochs, options.epochs);
   options.batch_size = count_or("--batch", arguments.batch, options.batch_size);
@@ -109,7 +109,7 @@ TrainOptions train_options(const Arguments& arguments) {
   return options;
 }
 
-TrainingData load_data(const Arguments& arguments, const Graph& graph, std::uint64_t seed) {
+TrainingData load_data(const TrainArguments& arguments, const Graph& graph, std::uint64_t seed) {
   TrainingDataOptions options = {
       .folder = arguments.data.folder,
       .training_samples = count_or("--train-subset", arguments.train_subset, 0),
@@ -120,7 +120,7 @@ TrainingData load_data(const Arguments& arguments, const Graph& graph, std::uint
 }
 
 // Checked before training, not after hours of it.
-void check_writable(const Arguments& arguments) {
+void check_writable(const TrainArguments& arguments) {
   if (!arguments.output.empty() && arguments.output == arguments.checkpoint) {
     fail_usage("-o and --checkpoint both name {}", arguments.output);
   }
@@ -129,12 +129,12 @@ void check_writable(const Arguments& arguments) {
   }
 }
 
-// With types and shapes inferred: other tools want those of the outputs.
+// With inferred types and shapes: other tools need those of the outputs.
 void write_model(const Graph& model, const std::string& path, Progress& progress) {
   write_onnx(infer_shapes(model).graph, path, {}, &progress);
 }
 
-void train(const Arguments& arguments, const TrainingData& data, Graph graph,
+void train(const TrainArguments& arguments, const TrainingData& data, Graph graph,
            TrainingProgress& progress, TrainReport& report) {
   report.result =
       train_model(std::move(graph), data.training, &data.validation, report.options, &progress);
@@ -155,7 +155,7 @@ Evaluation judged(const Graph& model, const TrainingData& data, const TrainOptio
                   &progress);
 }
 
-Exit run_train(const Arguments& arguments, bool quiet) {
+Exit run_train(const TrainArguments& arguments, bool quiet) {
   TrainReport report = {.options = train_options(arguments)};
   check_writable(arguments);
   Graph graph = load_model(arguments.model);
@@ -183,7 +183,7 @@ Exit run_train(const Arguments& arguments, bool quiet) {
   return Exit::Fine;
 }
 
-void add_training_options(Command& train, Arguments& arguments) {
+void add_training_options(Command& train, TrainArguments& arguments) {
   train.add_option("--epochs", arguments.epochs, "passes over the data; default 1");
   train.add_option("--batch", arguments.batch, "samples per step; default 64");
   train.add_option("--optimizer", arguments.optimizer, "sgd, momentum, adam (default) or adamw");
@@ -199,14 +199,14 @@ void add_training_options(Command& train, Arguments& arguments) {
   train.add_option("--seed", arguments.engine.seed, "seed of the sample order; default 0");
 }
 
-void add_sample_options(Command& train, Arguments& arguments) {
+void add_sample_options(Command& train, TrainArguments& arguments) {
   add_data_options(train, arguments.data);
   train.add_option("--train-subset", arguments.train_subset, "train on N samples drawn at random");
   train.add_flag("--no-shuffle", arguments.no_shuffle,
                  "use the stored order of samples in every epoch");
 }
 
-void add_running_options(Command& train, Arguments& arguments) {
+void add_running_options(Command& train, TrainArguments& arguments) {
   train.add_option("--threads", arguments.engine.threads,
                    "run on N threads; default: one per processor");
   train.add_flag("--no-pin", arguments.engine.no_pin, "do not pin threads to processors");
@@ -237,14 +237,14 @@ void add_running_options(Command& train, Arguments& arguments) {
 }  // namespace
 
 void add_train(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TrainArguments>();
   Command* train =
       program.app.add_subcommand("train", "Train a model on a data set and write it as ONNX");
   train->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
   add_sample_options(*train, *arguments);
   add_training_options(*train, *arguments);
   add_running_options(*train, *arguments);
-  train->footer(kExamples);
+  train->footer(kTrainExamples);
   train->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_train(*arguments, program.quiet); };
   });

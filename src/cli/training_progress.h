@@ -1,4 +1,4 @@
-// Training as it goes on, on stderr: a bar on a terminal, and a line for every epoch.
+// Progress of training on stderr: a bar on a terminal, and a line for every epoch.
 #pragma once
 
 #include <chrono>

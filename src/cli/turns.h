@@ -1,5 +1,5 @@
-// Two processes that are compared measure in turns, a few samples each: what else the machine does
-// meanwhile slows down both alike. The process that compares hands out the turns through pipes.
+// Two processes that are compared measure in turns of a few samples, so that other load on the
+// machine slows down both alike. The comparing process schedules the turns through pipes.
 #pragma once
 
 #include <chrono>
@@ -9,15 +9,15 @@
 
 namespace assay::cli {
 
-constexpr int kTurnsIn = 0;   // the descriptor on which a measuring process is told to go on
-constexpr int kTurnsOut = 3;  // and the one on which it says that it waits
-// What goes through the pipes: how many samples the process has taken so far, and back any one.
+constexpr int kTurnsIn = 0;   // descriptor on which a measuring process is told to continue
+constexpr int kTurnsOut = 3;  // descriptor on which it reports that it waits
+// Messages in the pipes: the number of samples taken so far; any value in the other direction.
 using TurnMessage = std::uint64_t;
 
 // Waits for the first turn before warm-up, and for the next whenever a turn is over.
 class TurnsProgress : public Progress {
  public:
-  // From now on, this process ends with the one that started it.
+  // From now on, this process ends when its parent ends.
   explicit TurnsProgress(double turn_seconds);
   void report(double fraction, std::string_view what) override;
   void sampled(std::size_t samples) override;
@@ -29,7 +29,7 @@ class TurnsProgress : public Progress {
   double turn_seconds_ = 0;
   bool has_begun_ = false;
   TurnMessage samples_ = 0;
-  bool is_alone_ = false;  // nobody hands out turns any more
+  bool is_alone_ = false;  // the comparing process is gone
   std::chrono::steady_clock::time_point turn_began_ = {};
 };
 

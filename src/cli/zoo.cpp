@@ -13,7 +13,7 @@ namespace assay::cli {
 
 namespace {
 
-struct Arguments {
+struct ZooArguments {
   bool json = false;
   std::string spec;
   std::string output;
@@ -39,7 +39,7 @@ std::vector<ZooRow> rows() {
   return list;
 }
 
-Exit run_list(const Arguments& arguments) {
+Exit run_list(const ZooArguments& arguments) {
   const auto list = rows();
   print_data(arguments.json ? zoo_json(list) : zoo_table(list));
   return Exit::Fine;
@@ -49,8 +49,9 @@ std::string standard_file_name(const std::string& spec) {
   return spec.substr(0, spec.find(':')) + ".onnx";
 }
 
-Exit run_export(const Arguments& arguments, bool quiet) {
-  // With types and shapes inferred: the checker wants those of the outputs, people those of all.
+Exit run_export(const ZooArguments& arguments, bool quiet) {
+  // With inferred types and shapes: checkers need those of the outputs, readers those of all
+  // values.
   const Graph graph = infer_shapes(zoo_model(arguments.spec)).graph;
   const std::string path =
       arguments.output.empty() ? standard_file_name(arguments.spec) : arguments.output;
@@ -67,7 +68,7 @@ Exit run_export(const Arguments& arguments, bool quiet) {
 }  // namespace
 
 void add_zoo(CommandLine& program) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ZooArguments>();
   Command* zoo = program.app.add_subcommand("zoo", "List the built-in networks, or export one");
   zoo->add_flag("--json", arguments->json, "print one JSON object");
   zoo->footer(kListExamples);
@@ -76,7 +77,7 @@ void add_zoo(CommandLine& program) {
       ->required();
   exporting->add_option("-o,--output", arguments->output, "the file to write; default NAME.onnx");
   exporting->add_flag("--external-data", arguments->external,
-                      "put the weights into a file of their own beside it");
+                      "write the weights to a separate file next to it");
   exporting->footer(kExportExamples);
   zoo->callback([&program, arguments, exporting] {
     if (exporting->was_chosen()) return;

@@ -66,8 +66,9 @@ class Bookkeeper {
       const auto passed = carried[node.inputs[i].number];
       if (!passed.empty()) use(graph, id, i, passed, carried);
     }
-    if (const auto* stored = node.get<Tensor>("value"); stored != nullptr && node.is("Constant")) {
-      carried[node.outputs.at(0).number].push_back({entries_.size(), false});
+    const auto* stored = node.get<Tensor>("value");
+    if (stored != nullptr && node.is("Constant") && !node.outputs.empty()) {
+      carried[node.outputs[0].number].push_back({entries_.size(), false});
       entries_.emplace_back(*stored);
     }
   }

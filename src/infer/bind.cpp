@@ -23,7 +23,7 @@ bool is_open(const Dim& dim) {
   return !dim.is_known();
 }
 
-// What stands for an open dimension in the shape we suggest: H for "height".
+// The placeholder for an unknown dimension in a suggested shape: H for "height".
 std::string suggested_dim(const Dim& dim) {
   if (dim.is_known()) return dim.to_string();
   const char initial = dim.is_symbol() ? dim.symbol_name().front() : 'N';
@@ -172,8 +172,7 @@ class Binder {
     if (!found_open) replace_fixed_batch(batch);
   }
 
-  // Dimensions that the model itself calls a batch, on whichever axis; they were symbols in the
-  // file.
+  // Dimensions that the model names as a batch, on any axis; they were symbols in the file.
   std::vector<std::string> batch_symbols() const {
     std::vector<std::string> found;
     for (const auto& [id, type] : declared_) {
@@ -188,7 +187,8 @@ class Binder {
     return found;
   }
 
-  // Every input that leads with the same number as the first is taken to lead with the batch.
+  // Every input whose first dimension equals that of the first input is assumed to start with the
+  // batch.
   void replace_fixed_batch(std::int64_t batch) {
     std::optional<std::int64_t> old;
     for (const ValueId id : graph_.inputs()) {
@@ -202,7 +202,7 @@ class Binder {
     }
     if (*old != 1 && *old != batch) {
       assumptions_.push_back(fmt::format(
-          "`batch` {} replaces the fixed first axis, which is {}; if that is no batch, use "
+          "`batch` {} replaces the fixed first axis, which is {}; if that is not the batch, use "
           "`input_shapes`",
           batch, *old));
     }
@@ -227,7 +227,7 @@ class Binder {
     }
     if (inputs.empty()) return;
     assumptions_.push_back(
-        fmt::format("the batch is taken as 1: axis 0 of input {} is open; `batch` N sets it",
+        fmt::format("the batch is taken as 1: axis 0 of input {} is unknown; `batch` N sets it",
                     join(inputs, ", ")));
   }
 
@@ -236,7 +236,7 @@ class Binder {
       const bool is_new = symbols_.emplace(symbol, 1).second;
       if (!is_new) continue;
       assumptions_.push_back(fmt::format(
-          "the batch is taken as 1: dimension '{}' is open; `batch` N sets it", symbol));
+          "the batch is taken as 1: dimension '{}' is unknown; `batch` N sets it", symbol));
     }
   }
 
@@ -269,13 +269,12 @@ class Binder {
   }
 
   void refuse_open_inputs() const {
-    std::vector<std::string> complaints;
+    std::vector<std::string> problems;
     for (const ValueId id : graph_.inputs()) {
       const ValueType& type = graph_.value(id).type;
-      if (type.is_tensor() && !type.has_known_shape())
-        complaints.push_back(described_open_input(id));
+      if (type.is_tensor() && !type.has_known_shape()) problems.push_back(described_open_input(id));
     }
-    if (!complaints.empty()) fail_bad_input("{}", join(complaints, "; "));
+    if (!problems.empty()) fail_bad_input("{}", join(problems, "; "));
   }
 
   Graph& graph_;

@@ -1,4 +1,4 @@
-// Replacing an `If` whose condition is known by the nodes of the branch it takes.
+// Replaces an `If` whose condition is known by the nodes of the branch it takes.
 #include "infer/inference.h"
 
 namespace assay::infer {
@@ -34,7 +34,7 @@ ValueId Inference::new_value(std::string name, ValueType type) {
   return result_.add_value(unique_name(name), std::move(type));
 }
 
-// Where each value of the branch lives from now on. An output that the branch computes is the
+// The new value for each value of the branch. An output that the branch computes is the
 // output of the `If` itself.
 std::vector<ValueId> Inference::values_of_branch(const Graph& branch, const Node& node) {
   std::vector<ValueId> mapped(branch.value_count());

@@ -77,7 +77,7 @@ std::size_t InferContext::axis(std::int64_t axis, std::size_t rank) const {
 std::vector<std::size_t> InferContext::axes(const Dims& axes, std::size_t rank) const {
   auto normalized = kernels::normalized_axes(axes, rank);
   if (!normalized)
-    fail("axes [{}] are out of range for rank {} or stand twice", join_dims(axes), rank);
+    fail("axes [{}] are out of range for rank {} or not unique", join_dims(axes), rank);
   return *normalized;
 }
 
@@ -114,7 +114,7 @@ void InferContext::set(std::size_t output, DataType element, std::optional<Shape
 }
 
 void InferContext::set(std::size_t output, ValueType type) {
-  constexpr std::size_t kMostAxes = 64;  // no framework knows more, and every step would be slow
+  constexpr std::size_t kMostAxes = 64;  // no framework has more, and every step would be slow
   if (type.shape && type.shape->rank() > kMostAxes) {
     fail("its output would have {} axes, more than {}", type.shape->rank(), kMostAxes);
   }

@@ -1,7 +1,7 @@
-// What a shape rule sees of its node, and where it puts the answer.
+// The node as a shape rule sees it, and where the rule puts its result.
 //
-// A rule reads input types and whatever input content is known, and sets output types. What it
-// cannot know it leaves open; what contradicts itself it refuses with `fail`, which names the node.
+// A rule reads input types and whatever input content is known, and sets output types. It
+// leaves unknown what it cannot know, and calls `fail`, which names the node, for contradictions.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class InferContext {
   const ValueType& type(std::size_t input) const;  // fails when the input is left out
   DataType element(std::size_t input) const { return type(input).element; }
   const Shape* shape(std::size_t input) const;  // null when even the rank is not known
-  // As above, and fails when the rank is known and another.
+  // As above; fails if the rank is known and different.
   const Shape* shape_of_rank(std::size_t input, std::size_t rank) const;
   const Shape* shape_of_rank_at_least(std::size_t input, std::size_t rank) const;
 

@@ -1,4 +1,4 @@
-// If with an open condition, Loop and Scan: inference of their subgraphs.
+// If with an unknown condition, Loop and Scan: inference of their subgraphs.
 #include "infer/dims.h"
 #include "infer/inference.h"
 
@@ -57,8 +57,8 @@ ValueType either_type(const InferContext& context, const ValueType& a, const Val
 
 namespace {
 
-// Below this depth a branch that does not fit is an error: taking the other infers it once more,
-// and that must not multiply.
+// At greater depth a branch that does not fit is an error: taking the other one infers it again,
+// and these repetitions must not multiply.
 constexpr int kDeepestChoice = 3;
 
 std::optional<std::string> complaint_of(Inference& branch) {
@@ -70,7 +70,7 @@ std::optional<std::string> complaint_of(Inference& branch) {
   }
 }
 
-// A model may hold a branch for other inputs than those it was given: it cannot be the one taken.
+// A model may have a branch for other input shapes; that branch cannot be the one taken.
 std::optional<bool> only_branch_that_fits(Inference& inference, const InferContext& context,
                                           Inference& yes, Inference& no) {
   const Findings::Mark before = inference.limits().findings.mark();
@@ -136,8 +136,8 @@ LoopShape loop_shape(const InferContext& context) {
   return loop;
 }
 
-// One inference of the body. With `assumes_true` the condition is taken to hold on entry, which is
-// sound when the body then returns it true again.
+// One inference of the body. With `assumes_true` the condition is assumed to be true on entry. This
+// is sound if the body then returns true again.
 Inference loop_pass(Inference& outer, const LoopShape& loop, const std::vector<ValueType>& carried,
                     bool assumes_true) {
   Inference inner = outer.inference_of(*loop.body);
@@ -156,7 +156,7 @@ bool keeps_going(const Inference& body) {
   return is_true(body.known_value(body.graph().outputs()[0]));
 }
 
-// What is carried into the next iteration may be what came in or what the body returned.
+// A carried value is the initial one in the first iteration, later the one that the body returned.
 bool widen(const InferContext& context, const Inference& body, std::vector<ValueType>& carried,
            bool drops) {
   bool changed = false;
@@ -187,8 +187,8 @@ struct LoopResult {
   bool goes_on = false;  // the condition provably holds in every iteration
 };
 
-// Infers the body until what it carries no longer changes. After a few passes every carried shape
-// is let go, which always settles.
+// Infers the body until the carried types no longer change. After a few passes all carried shapes
+// become unknown, which always converges.
 LoopResult settled_loop(Inference& inference, const InferContext& context, const LoopShape& loop,
                         std::vector<ValueType>& carried, bool starts) {
   constexpr int kMostPasses = 3;
@@ -232,7 +232,7 @@ void infer_loop(Inference& inference, Node& node, InferContext& context) {
     context.set(loop.carried + i, type.element,
                 type.shape ? std::optional(Shape(dims)) : std::nullopt);
   }
-  context.leave_open("how often it runs, or a shape its body carries, is known only when it runs");
+  context.leave_open("the number of iterations, or a carried shape, is only known at run time");
   node.set("body", Inference::finished(*body));
 }
 

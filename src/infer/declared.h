@@ -1,4 +1,4 @@
-// What a file declares of values between inputs and outputs, brought in line with bound inputs.
+// The shapes that a file declares for intermediate values, adapted to the bound inputs.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,8 @@ Dim divided(const InferContext& context, const Dim& a, std::int64_t b, const cha
   if (b <= 0) context.fail("{} {} is not positive", what, b);
   if (b == 1) return a;
   if (!a.is_known()) return Dim();
-  if (a.value() % b != 0) context.fail("dimension {} is no multiple of {} {}", a.value(), what, b);
+  if (a.value() % b != 0)
+    context.fail("dimension {} is not a multiple of {} {}", a.value(), what, b);
   return Dim(a.value() / b);
 }
 

@@ -1,5 +1,5 @@
-// Arithmetic on dimensions that may not be known: what is unknown stays unknown, what overflows is
-// an Error naming the node.
+// Arithmetic on dimensions that may be unknown. Unknown operands give unknown results; overflow is
+// an Error that names the node.
 #pragma once
 
 #include <span>
@@ -15,9 +15,10 @@ Dim multiplied(const InferContext& context, const Dim& a, const Dim& b);
 Dim divided(const InferContext& context, const Dim& a, std::int64_t b, const char* what);
 Dim product(const InferContext& context, std::span<const Dim> dims);
 
-// Two dimensions that must be equal: the better known of both. Fails naming both numbers.
+// Two dimensions that must be equal: the known one of both. On failure the Error names both
+// numbers.
 Dim equal_dims(const InferContext& context, const Dim& a, const Dim& b, const char* what);
-// Two dimensions of which either may hold at run time: unknown where they differ.
+// Two dimensions, one of which applies at run time: unknown if they differ.
 Dim either_dim(const Dim& a, const Dim& b);
 
 Shape broadcast(const InferContext& context, const Shape& a, const Shape& b);

@@ -17,7 +17,8 @@ bool is_control_flow(const Node& node) {
   return node.is("If") || node.is("Loop") || node.is("Scan");
 }
 
-// What inference found, completed by what the file declares. A declaration never wins.
+// The inferred shape, completed by the declared one. A declaration never overrides an inferred
+// shape.
 ValueType completed(ValueType inferred, const ValueType& declared) {
   const bool is_nothing =
       inferred.is_tensor() && inferred.element == DataType::Undefined && !inferred.shape;
@@ -42,7 +43,7 @@ bool contradict(const Shape& a, const Shape& b) {
   return false;
 }
 
-// What Shape and Size answer needs no content.
+// Shape and Size need no content.
 std::optional<Tensor> folded_shape(const Node& node, const Shape& shape) {
   const auto rank = static_cast<std::int64_t>(shape.rank());
   if (node.op == "Size") {
@@ -198,7 +199,8 @@ bool Inference::can_fold(const Node& node) const {
   return folding_work(node) <= limits_.fold_budget;
 }
 
-// Elements that a kernel touches at the most: each input may be spread over the largest output.
+// An upper bound of the elements a kernel touches: each input may be broadcast to the largest
+// output.
 std::int64_t Inference::folding_work(const Node& node) const {
   std::int64_t largest = 1;
   for (const ValueId output : node.outputs) {
@@ -227,8 +229,8 @@ void Inference::fold(const Node& node, const InferContext& context) {
   const auto outputs = kernels::evaluate(node, inputs, context.opset());
   for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
     if (!node.has_output(i)) continue;
-    // Content that is not what the rule promised (a node that states its setting twice) is not
-    // knowledge: whoever relies on it would look outside it.
+    // Content that does not have the type and shape of the rule (a node with contradictory
+    // settings) is not recorded: code that relies on it would read out of bounds.
     const ValueType& promised = result_.value(node.outputs[i]).type;
     const bool is_as_promised =
         promised.element == outputs[i].type() && promised.shape == outputs[i].shape();
@@ -255,7 +257,8 @@ void Inference::note_unresolved(const Node& node, const InferContext& context, b
     if (value.type.is_tensor() && !value.type.has_known_shape())
       reason = fmt::format("the shape of its input '{}' is not known", value.name);
   }
-  if (reason.empty()) reason = "its output's shape depends on values known only when it runs";
+  if (reason.empty())
+    reason = "its output's shape depends on values that are only known at run time";
   unresolved_.push_back({id, std::move(reason)});
 }
 

@@ -1,6 +1,6 @@
 // Inference over one graph, node by node in execution order, into a new graph.
 //
-// The values of the source keep their numbers; what an inlined `If` brings in is appended. Each
+// Values keep the numbers of the source graph; those of an inlined `If` are appended. Each
 // node is visited once, so the time is linear in the graph. Subgraphs are inferred by an Inference
 // of their own, one level deeper.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace assay::infer {
 
-// What inference learned on the way; taken back where a subgraph is inferred again.
+// What inference learned so far; rolled back if a subgraph is inferred again.
 struct Findings {
   static constexpr std::size_t kMostWarnings = 20;
 
@@ -26,7 +26,7 @@ struct Findings {
     if (warnings.size() < kMostWarnings) warnings.push_back(std::move(warning));
   }
 
-  // How far the findings had come, and the way back to there.
+  // A position in the findings, and the rollback to it.
   struct Mark {
     std::size_t warnings = 0;
     std::size_t not_run = 0;
@@ -40,7 +40,7 @@ struct Findings {
 
 // What all levels of one `infer_shapes` share.
 struct InferenceLimits {
-  // Elements that folding may still read and write: an untrusted file must not spend our time.
+  // Elements that folding may still read and write: limits the time an untrusted file can cost.
   std::int64_t fold_budget = std::int64_t{1} << 24;
   Findings findings = {};
 };
@@ -97,20 +97,21 @@ class Inference {
   int depth_ = 0;
 };
 
-// Whether content of this type and size is worth knowing: shape arithmetic is, weights are not.
+// Whether content of this type and size is tracked: shape arithmetic is, weights are not.
 bool is_worth_knowing(DataType type, std::int64_t elements);
 
 // The graph again, with the outer ends of its captures replaced: `mapped[old.number]` is the new.
 Graph with_captures_moved(const Graph& graph, const std::vector<ValueId>& mapped);
 
-// The rules of If (with an open condition), Loop and Scan; they replace the node's subgraphs by
+// The rules of If (with an unknown condition), Loop and Scan; they replace the node's subgraphs by
 // inferred ones. When only one branch of an If fits the shapes, the condition that takes it is
 // returned and nothing else is done.
 std::optional<bool> infer_if(Inference& inference, Node& node, InferContext& context);
 void infer_loop(Inference& inference, Node& node, InferContext& context);
 void infer_scan(Inference& inference, Node& node, InferContext& context);
 
-// The type that holds for both; dimensions that differ are unknown. Fails when they are no kin.
+// The type that holds for both; dimensions that differ are unknown. Fails if the types cannot be
+// merged.
 ValueType either_type(const InferContext& context, const ValueType& a, const ValueType& b,
                       const std::string& what);
 

@@ -12,7 +12,7 @@ namespace assay::infer {
 using Rule = void (*)(InferContext&);
 using RuleTable = std::unordered_map<std::string_view, Rule>;
 
-// Null when nobody taught us the op. `If`, `Loop` and `Scan` are not here: they run inference.
+// Null for an unknown op. `If`, `Loop` and `Scan` are not here: they run inference themselves.
 Rule find_rule(const Node& node);
 std::vector<std::string_view> ops_with_rules(std::string_view domain);
 
@@ -61,7 +61,7 @@ Shape pooled_shape(const InferContext& context, const Shape& input);
 Shape gathered_shape(const InferContext& context, const Shape& data, const Shape& indices);
 std::optional<Shape> convolved_shape(const InferContext& context, const Shape* input,
                                      const Shape* weight);
-// Open where scales and sizes are known only when it runs.
+// Unknown if scales and sizes are only known at run time.
 Shape resized_shape(const InferContext& context, const Shape& input);
 // Of a loss of scores (N, C, d…) and targets (N, d…).
 std::optional<Shape> loss_shape(const InferContext& context);

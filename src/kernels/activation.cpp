@@ -1,4 +1,4 @@
-// Sigmoid, LeakyRelu, Elu, Gelu and the other functions between layers.
+// Sigmoid, LeakyRelu, Elu, Gelu and other activation functions.
 #include "kernels/activation.h"
 
 #include "kernels/broadcast.h"
@@ -95,8 +95,8 @@ std::vector<Tensor> shrink(const KernelCall& call) {
   });
 }
 
-// The slope of PRelu is spread over the input; before opset 7 one slope a channel was written
-// without the axes behind it.
+// The slope of PRelu is broadcast to the input. Before opset 7, slopes per channel were written
+// without trailing axes.
 Dims slope_dims(const KernelCall& call) {
   const Dims& input = call.input(0).dims();
   Dims slope = call.input(1).dims();

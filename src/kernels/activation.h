@@ -1,5 +1,4 @@
-// The functions between layers, of one real number each; kernels, recurrent cells and fused ops
-// share them.
+// Activation functions of one real number, shared by kernels, recurrent cells and fused ops.
 #pragma once
 
 #include <cmath>

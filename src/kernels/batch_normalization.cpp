@@ -17,7 +17,7 @@ struct Statistics {
   std::vector<double> variance = {};
 };
 
-// How parameters lie along the elements: each covers `run` elements, then the next one's turn is.
+// How parameters map to elements: each one applies to `run` consecutive elements.
 struct Spread {
   std::int64_t parameters = 1;
   std::int64_t run = 1;

@@ -1,4 +1,4 @@
-// BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot: integers as rows of bits.
+// BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot.
 #include <limits>
 
 #include "kernels/broadcast.h"
@@ -29,7 +29,7 @@ struct BitXor {
     call.fail("needs integers");
   }
 };
-// What is shifted by its whole width or more is gone.
+// Shifting by the whole width or more gives 0.
 struct ShiftLeft {
   template <typename T>
   T operator()(const KernelCall& call, T a, T b) const {

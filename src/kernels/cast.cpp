@@ -1,6 +1,6 @@
 // Cast and CastLike. A float beyond the integer's range becomes the nearest one, NaN becomes 0;
-// integers wrap; anything but zero is true. Numbers are written to strings as briefly as they can
-// be read back, and read with all their digits.
+// integers wrap; anything but zero is true. Numbers become the shortest string that
+// converts back to the same number.
 #include <charconv>
 
 #include "base/number_cast.h"
@@ -26,7 +26,7 @@ T read(const KernelCall& call, const std::string& text) {
   const char* last = text.data() + text.size();
   const auto result = std::from_chars(first, last, number);
   if (result.ec != std::errc() || result.ptr != last)
-    call.fail("'{}' is no {}", text.substr(0, 40), std::is_integral_v<T> ? "integer" : "number");
+    call.fail("'{}' is not a {}", text.substr(0, 40), std::is_integral_v<T> ? "integer" : "number");
   return number;
 }
 

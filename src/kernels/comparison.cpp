@@ -1,5 +1,4 @@
-// Equal, Less, Greater and their kin, And, Or, Xor: two tensors in, truth values out. Where
-// chooses.
+// Comparisons (Equal, Less, Greater, …), And, Or, Xor, and Where.
 #include "kernels/broadcast.h"
 #include "kernels/families.h"
 #include "kernels/movement.h"

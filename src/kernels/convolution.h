@@ -1,5 +1,5 @@
 // Convolution by its definition, over whole tensors of one number type: double for real numbers,
-// std::uint64_t for integers, which wrap. What belongs to float, integer and fused forms alike.
+// std::uint64_t for integers, which wrap. Shared by the float, integer and fused ops.
 #pragma once
 
 #include "kernels/window_grid.h"
@@ -35,7 +35,7 @@ struct Convolution {
 // Checks that input (N, C, spatial…) and weight (M, C / group, kernel…) fit each other.
 Convolution convolution_of(const KernelCall& call, const Dims& input, const Dims& weight);
 
-// input += weight · output, for one plane of each: back from every window to where it reads.
+// input += weight · output, for one plane of each: from every window to the elements it reads.
 void spread_plane(const WindowGrid& grid, const double* weights, const double* output,
                   double* input);
 

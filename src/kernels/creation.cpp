@@ -43,7 +43,7 @@ std::vector<Tensor> range(const KernelCall& call) {
     const auto number = [&](std::size_t i) {
       const Tensor& scalar = call.input(i);
       if (scalar.type() != type || scalar.elements() != 1)
-        call.fail("input {} is no {} scalar", i, name(type));
+        call.fail("input {} is not a {} scalar", i, name(type));
       return load<T>(scalar).front();
     };
     const T start = number(0);
@@ -85,7 +85,7 @@ std::vector<Tensor> eye_like(const KernelCall& call) {
 std::vector<Tensor> one_hot(const KernelCall& call) {
   const Tensor& indices = call.input(0);
   const Tensor& off_and_on = call.input(2);
-  if (call.input(1).elements() != 1) call.fail("depth is no scalar");
+  if (call.input(1).elements() != 1) call.fail("depth is not a scalar");
   if (off_and_on.elements() != 2)
     call.fail("values holds {} elements instead of 2", off_and_on.elements());
   const std::int64_t depth = call.input(1).to_int64().front();

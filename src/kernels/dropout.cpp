@@ -1,6 +1,7 @@
 // Dropout. The standard op does nothing at inference; in training it drops elements by its `seed`,
-// the same ones in every run, and is refused without one: nobody could repeat its result. The op of
-// our own domain drops other elements in every `step`, which is its second input.
+// the same ones in every run. Without a seed it is refused, because its result could not be
+// reproduced. The op of our own domain drops other elements in every `step`, which is its second
+// input.
 #include "kernels/dropout.h"
 
 #include <bit>
@@ -32,7 +33,7 @@ std::vector<Tensor> dropped(const KernelCall& call, double ratio, std::uint64_t 
 double training_ratio(const KernelCall& call) {
   const bool trains = call.has(2) && call.input(2).elements() == 1 && call.input(2).to_int64()[0];
   if (!trains) return 0;
-  if (call.has(1) && call.input(1).elements() != 1) call.fail("ratio is no scalar");
+  if (call.has(1) && call.input(1).elements() != 1) call.fail("ratio is not a scalar");
   return call.has(1) ? call.input(1).to_double().front() : 0.5;
 }
 

@@ -1,6 +1,6 @@
-// Which elements a Dropout keeps in training. That follows from a seed, a step and the element's
-// place alone: the same on every machine, on any number of threads, in any order, and again when a
-// step is computed a second time.
+// Which elements a Dropout keeps in training. This depends only on a seed, a step and the
+// element's position. It is the same on every machine, for any number of threads, in any order, and
+// when a step is recomputed.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ class DropoutMask {
   std::uint64_t least() const {
     return static_cast<std::uint64_t>(std::ceil(ratio_ * 0x1p53)) << 11;
   }
-  // What kept elements are multiplied with, so that sums stay the same on average.
+  // The factor of kept elements, which keeps sums the same on average.
   double scale() const { return 1 / (1 - ratio_); }
 
  private:

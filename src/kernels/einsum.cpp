@@ -49,7 +49,7 @@ struct EinsumEquation {
   std::vector<Label> result = {};
 };
 
-// Labels that stand once, broadcast axes first, letters in the order of the alphabet.
+// Labels that occur once: broadcast axes first, then letters in alphabetical order.
 std::vector<Label> implied_result(const std::vector<std::vector<Label>>& operands) {
   std::map<Label, int> times;
   for (const auto& labels : operands) {
@@ -96,7 +96,7 @@ struct Labelled {
   Dims dims = {};
   std::vector<Number> values = {};
 
-  // The step of `label`; a label that stands twice runs along the diagonal, one of size 1 repeats.
+  // The step of `label`; a label that occurs twice gives the diagonal, one of size 1 is broadcast.
   std::int64_t step(Label label) const {
     const Dims strides = row_major_strides(dims);
     std::int64_t step = 0;

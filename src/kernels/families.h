@@ -1,4 +1,4 @@
-// Every family of kernels, each in a file of its own; `kernel.cpp` gathers them.
+// Every family of kernels, each in its own file; `kernel.cpp` collects them.
 #pragma once
 
 #include "kernels/kernel.h"

@@ -21,8 +21,8 @@ struct Folding {
 
 Folding folding_along(const KernelCall& call, const Dims& dims,
                       const std::vector<std::size_t>& axes, bool keeps_axes);
-// As the node asks: by `axes`, `keepdims` and `noop_with_empty_axes`; nothing: the input is passed
-// on as it is.
+// As the node asks: by `axes`, `keepdims` and `noop_with_empty_axes`; nothing: the input is
+// returned unchanged.
 std::optional<Folding> folding_of(const KernelCall& call);
 
 }  // namespace assay::kernels

@@ -69,7 +69,7 @@ class Signals {
 };
 
 std::int64_t integer_input(const KernelCall& call, std::size_t i) {
-  if (call.input(i).elements() != 1) call.fail("input {} is no scalar", i);
+  if (call.input(i).elements() != 1) call.fail("input {} is not a scalar", i);
   return call.input(i).to_int64().front();
 }
 

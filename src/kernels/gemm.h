@@ -53,7 +53,7 @@ GemmResult gemm(const KernelCall& call) {
       call, a.dims(), b.dims(),
       {call.node.int_or("transA", 0) != 0, call.node.int_or("transB", 0) != 0});
   const auto sums = product.multiplied(load<T>(a), load<T>(b));
-  // Sums of integers are kept without sign; T tells how to read them.
+  // Sums of integers are stored as unsigned numbers; T is their type.
   using Signed = std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>;
   using Read = std::conditional_t<std::is_floating_point_v<T>, double, Signed>;
   const double alpha = static_cast<double>(call.node.float_or("alpha", 1));

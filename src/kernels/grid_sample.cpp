@@ -1,5 +1,5 @@
-// GridSample: every output pixel is read from where a grid points, between pixels or outside of the
-// image; AffineGrid makes such grids.
+// GridSample: every output pixel is sampled at the position that a grid gives, between pixels or
+// outside of the image. AffineGrid creates such grids.
 #include <algorithm>
 #include <cmath>
 
@@ -40,7 +40,7 @@ SampleRule sample_rule(const KernelCall& call) {
   return rule;
 }
 
-// Folds x into low … high, as if there were mirrors at both ends.
+// Reflects x into low … high.
 double reflected(double x, double low, double high) {
   const double range = high - low;
   if (range <= 0) return low;
@@ -106,7 +106,7 @@ struct SampleAxis {
   }
 };
 
-// The sum over all combinations of one tap an axis, in one channel of the image.
+// The sum over all combinations of one tap per axis, in one channel of the image.
 double sampled(std::span<const Taps> taps, std::span<const std::int64_t> strides,
                const double* image) {
   if (taps.empty()) return *image;

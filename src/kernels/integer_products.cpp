@@ -69,7 +69,7 @@ Tensor as_int32(const Dims& dims, const Sums& sums) {
 }
 
 double scalar(const KernelCall& call, std::size_t input) {
-  if (call.input(input).elements() != 1) call.fail("input {} is no scalar", input);
+  if (call.input(input).elements() != 1) call.fail("input {} is not a scalar", input);
   return call.input(input).to_double().front();
 }
 

@@ -1,8 +1,9 @@
-// Evaluates one node on tensors, plainly and obviously: the oracle that faster engines answer to.
+// Evaluates one node on tensors in the simplest way: the oracle that faster engines are tested
+// against.
 //
-// A kernel is a function from a call (node, inputs, opset) to output tensors. It checks what it is
-// given: a bad index, a division by zero or shapes that do not fit throw an Error naming the node;
-// integer overflow wraps. Every family of kernels enters itself into one table.
+// A kernel is a function from a call (node, inputs, opset) to output tensors. It checks its
+// inputs: a bad index, a division by zero or mismatched shapes throw an Error that names the node.
+// Integer overflow wraps. Every family of kernels registers itself in one table.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ using KernelTable = std::unordered_map<std::string_view, Kernel>;
 bool has_kernel(const Node& node);
 
 // Whether the kernel's work is in proportion to the elements it reads and writes. That of Conv,
-// MatMul and their kin is not: whoever folds constants should leave those alone.
+// MatMul and similar ops is not, so constant folding does not use them.
 bool works_in_proportion(const Node& node);
 
 // One tensor for each output of the op; `opset` is the version of the node's domain.

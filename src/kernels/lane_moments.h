@@ -1,4 +1,4 @@
-// Mean and variance of a run of numbers, each in a pass of its own: the plain formula loses digits.
+// Mean and variance of a range of numbers in two passes, because the one-pass formula loses digits.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace assay::kernels {
 
 struct LaneMoments {
   double mean = 0;
-  double variance = 0;  // divided by the count, not by one less
+  double variance = 0;  // divided by n, not by n - 1
 
   double inverse_deviation(double epsilon) const { return 1 / std::sqrt(variance + epsilon); }
 };

@@ -10,9 +10,9 @@
 namespace assay::kernels {
 
 struct Lanes {
-  std::int64_t outer = 1;   // lanes before each other
+  std::int64_t outer = 1;   // number of outer indices
   std::int64_t length = 1;  // elements of a lane
-  std::int64_t inner = 1;   // lanes beside each other; also the step from element to element
+  std::int64_t inner = 1;   // number of inner indices; also the stride between elements
 };
 
 template <typename T>

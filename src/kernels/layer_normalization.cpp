@@ -29,7 +29,7 @@ namespace {
 DataType statistics_type(const KernelCall& call) {
   const auto type = data_type_from_onnx(call.node.int_or("stash_type", 1));
   if (!type || !is_floating(*type) || bits(*type) < 16)
-    call.fail("stash_type {} is no floating type", call.node.int_or("stash_type", 1));
+    call.fail("stash_type {} is not a floating-point type", call.node.int_or("stash_type", 1));
   return *type;
 }
 

@@ -30,7 +30,7 @@ Tensor strided_copy(const KernelCall& call, const Tensor& input, const Dims& dim
 Tensor transposed(const KernelCall& call, const Tensor& input, const Dims& order) {
   const std::size_t rank = input.dims().size();
   if (order.size() != rank || !normalized_axes(order, rank)) {
-    call.fail("perm {} is no permutation of {} axes", join_dims(order), rank);
+    call.fail("perm {} is not a permutation of {} axes", join_dims(order), rank);
   }
   const Dims own = row_major_strides(input.dims());
   Dims dims(rank), strides(rank);

@@ -61,7 +61,7 @@ struct GramSettings {
   std::int64_t shortest = 1;
   std::int64_t longest = 1;
   std::int64_t most_skipped = 0;
-  bool counts = true;  // how often, rather than whether
+  bool counts = true;  // how often, not only whether
   bool weighs = false;
 };
 

@@ -48,7 +48,7 @@ struct Settings {
 
 double scalar_or(const KernelCall& call, std::size_t input, double otherwise) {
   if (!call.has(input)) return otherwise;
-  if (call.input(input).elements() != 1) call.fail("input {} is no scalar", input);
+  if (call.input(input).elements() != 1) call.fail("input {} is not a scalar", input);
   return call.input(input).to_double().front();
 }
 

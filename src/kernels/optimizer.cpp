@@ -23,7 +23,7 @@ struct Step {
 
 Step step_of(const KernelCall& call) {
   for (std::size_t i = 0; i < 2; ++i) {
-    if (call.input(i).elements() != 1) call.fail("input {} is no scalar", i);
+    if (call.input(i).elements() != 1) call.fail("input {} is not a scalar", i);
   }
   return {call.input(0).to_double().front(), call.input(1).to_double().front()};
 }

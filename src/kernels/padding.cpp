@@ -27,7 +27,7 @@ Dims pads_of(const KernelCall& call, std::size_t rank) {
   return pads;
 }
 
-// The position in the input along one axis, or nothing where the constant stands.
+// The position in the input along one axis, or nothing where the constant is used.
 std::optional<std::int64_t> unpadded(const KernelCall& call, std::int64_t at, std::int64_t dim,
                                      const std::string& mode) {
   if (at >= 0 && at < dim) return at;
@@ -65,7 +65,7 @@ Dims padded_dims(const KernelCall& call, Dims dims, const Dims& pads) {
   return dims;
 }
 
-// `fill` stands where nothing else does; without one that is 0.
+// `fill` is the value of the padding, by default 0.
 Tensor padded(const KernelCall& call, const Dims& pads, const std::string& mode,
               const Tensor& fill) {
   const Tensor& input = call.input(0);

@@ -1,5 +1,5 @@
-// Compress keeps what a condition names; ReverseSequence turns the first part of each sequence
-// around.
+// Compress keeps the elements that a condition selects; ReverseSequence reverses the first part of
+// each sequence.
 #include "kernels/families.h"
 #include "kernels/movement.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 Dims positions_of_truths(const KernelCall& call, std::int64_t length) {
   const auto truths = call.input(1).to_int64();
-  if (call.input(1).dims().size() != 1) call.fail("the condition is no vector");
+  if (call.input(1).dims().size() != 1) call.fail("the condition is not a vector");
   Dims kept;
   for (std::size_t i = 0; i < truths.size(); ++i) {
     if (truths[i] == 0) continue;

@@ -16,7 +16,7 @@ Dims pooled_dims(const Tensor& input, const WindowGrid& grid) {
   return image_dims(input.dims()[0], input.dims()[1], grid.output_dims());
 }
 
-// The place of an element in the plane if its first axis ran fastest.
+// The position of an element in the plane if its first axis were the fastest.
 std::int64_t column_major(const WindowGrid& grid, std::int64_t place) {
   const auto& [depth, height, width] = grid.axes;
   const std::int64_t x = place % width.input;
@@ -28,7 +28,7 @@ std::int64_t column_major(const WindowGrid& grid, std::int64_t place) {
 template <typename T>
 struct Maxima {
   std::vector<T> values;
-  std::vector<std::int64_t> places;  // in the whole input; -1 for a window of padding alone
+  std::vector<std::int64_t> places;  // in the whole input; -1 for a window that is all padding
 };
 
 template <typename T>

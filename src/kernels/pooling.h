@@ -1,4 +1,4 @@
-// What poolings and norms share.
+// Shared by poolings and norms.
 #pragma once
 
 #include "kernels/kernel.h"
@@ -69,8 +69,7 @@ bool is_greater(T a, T b) {
   return a > b || (a != a && b == b);
 }
 
-// Where in the plane the greatest element of a window lies, the first of equals; -1 for a window of
-// padding alone.
+// The position in the plane of the first maximum of a window; -1 for a window that is all padding.
 template <typename T>
 std::int64_t greatest_in(const Window& window, const T* plane) {
   std::int64_t best = -1;
@@ -80,7 +79,7 @@ std::int64_t greatest_in(const Window& window, const T* plane) {
   return best;
 }
 
-// By how many taps an average is divided.
+// The number of taps that an average is divided by.
 std::int64_t averaged_taps(const KernelCall& call, const Window& window);
 
 }  // namespace assay::kernels

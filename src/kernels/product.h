@@ -1,5 +1,5 @@
 // Matrix products by their definition: float and double are summed in double, integers in
-// std::uint64_t, where they wrap. Operands are read where they lie, transposed or not.
+// std::uint64_t, where they wrap. Operands are not copied, whether transposed or not.
 #pragma once
 
 #include <type_traits>
@@ -45,7 +45,7 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, std::int64_t rows, std::in
   }
 }
 
-// The last two axes of an operand change places.
+// Swaps the last two axes of an operand.
 struct TransposedOperands {
   bool a = false;
   bool b = false;

@@ -1,4 +1,4 @@
-// Whole numbers of any width out of real ones: what quantised ops share.
+// Conversion of real numbers to integers of any width, shared by quantised ops.
 #pragma once
 
 #include "kernels/kernel.h"

@@ -1,6 +1,6 @@
 // RandomNormal, RandomUniform, their …Like, Bernoulli, Multinomial. A node draws the same numbers
-// every time: by its `seed`, or by its name where it has none. So a result can be repeated, and
-// folding such a node is the same as running it.
+// every time, from its `seed` or else from its name. So results are reproducible, and folding such
+// a node is the same as running it.
 #include <bit>
 
 #include "base/random_numbers.h"
@@ -26,7 +26,7 @@ DataType type_or(const KernelCall& call, DataType otherwise) {
   return *type;
 }
 
-// As many numbers as `dims` want, each from `draw(i)`.
+// A tensor of shape `dims`; element i is `draw(i)`.
 template <typename Draw>
 Tensor drawn(const KernelCall& call, DataType type, const Dims& dims, Draw draw) {
   const std::size_t count = result_elements(call, dims);

@@ -1,5 +1,6 @@
 // Real numbers as double: neural kernels compute in double whatever the floating type of their
-// tensors, and round once, when they store. So the oracle is more precise than what it judges.
+// tensors, and round once, when they store. So the oracle is more precise than the engines that are
+// compared with it.
 #pragma once
 
 #include <vector>

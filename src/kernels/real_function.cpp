@@ -1,5 +1,5 @@
 // Functions of mathematics, element by element: Exp, Log, Erf, the circular and hyperbolic ones;
-// and the questions IsNaN and IsInf.
+// and the predicates IsNaN and IsInf.
 #include <cmath>
 
 #include "kernels/families.h"

@@ -1,6 +1,6 @@
-// What RNN, GRU and LSTM and their gradients share: sizes, directions and layouts, and where each
-// step of each sequence lies. A cell supplies one step of one sequence; everything is computed in
-// double.
+// What RNN, GRU and LSTM and their gradients share: sizes, directions and layouts, and the position
+// of each step of each sequence. A cell supplies one step of one sequence; everything is computed
+// in double.
 #pragma once
 
 #include <vector>
@@ -58,12 +58,12 @@ struct RecurrentDirection {
   double slope(std::size_t function, double x) const;  // of `activated` at x
 };
 
-// What a sequence carries from step to step; or that of all sequences.
+// The state that a sequence carries from step to step, or that of all sequences.
 struct RecurrentState {
   std::vector<double> h = {};
   std::vector<double> c = {};  // of an LSTM
 
-  // One sequence's, taken out of that of all and put back.
+  // Extracts the state of one sequence, and stores it again.
   RecurrentState taken(std::int64_t place, std::int64_t hidden) const;
   void put(std::int64_t place, const RecurrentState& one);
 };
@@ -109,7 +109,7 @@ struct RecurrentNumbers {
   RecurrentState first = {};  // the states that sequences start with
 };
 
-// Inputs 0 to 7 of a recurrent op; what is left out is zeros. Refuses what does not fit.
+// Inputs 0 to 7 of a recurrent op; omitted ones are zeros. Fails if shapes do not match.
 struct RecurrentOperands {
   RecurrentOperands(const KernelCall& call, const RecurrentOp& op);
 

@@ -1,5 +1,5 @@
-// One step of RNN, GRU and LSTM by the equations of the ONNX specification, with all that a step
-// back needs to know of it.
+// One step of RNN, GRU and LSTM by the equations of the ONNX specification, with all that
+// the backward pass needs of it.
 #pragma once
 
 #include "kernels/recurrent.h"
@@ -34,7 +34,7 @@ GruStep gru_step(const KernelCall& call, const RecurrentDirection& direction, co
                  const std::vector<double>& h);
 
 struct LstmUnit {
-  bool is_coupled = false;  // the forget gate is what the input gate leaves
+  bool is_coupled = false;  // the forget gate is 1 - the input gate
   Gate input = {};
   Gate output = {};
   Gate forget = {};

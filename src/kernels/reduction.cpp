@@ -1,4 +1,4 @@
-// Axes folded into one: ReduceSum, Prod, Max, Min, Mean, the norms and logarithms; ArgMax, ArgMin;
+// Reductions: ReduceSum, Prod, Max, Min, Mean, the norms and logarithms; ArgMax, ArgMin;
 // and CumSum along one.
 #include <algorithm>
 #include <cmath>
@@ -199,7 +199,7 @@ std::vector<Tensor> position_of_best(const KernelCall& call) {
 
 std::vector<Tensor> cumulative_sum(const KernelCall& call) {
   const Tensor& input = call.input(0);
-  if (call.input(1).elements() != 1) call.fail("axis is no scalar");
+  if (call.input(1).elements() != 1) call.fail("axis is not a scalar");
   const std::int64_t wanted = call.input(1).to_int64().front();
   const auto axis = normalized_axis(wanted, input.dims().size());
   if (!axis) call.fail("axis {} is out of range", wanted);

@@ -1,4 +1,4 @@
-// RoiAlign and MaxRoiPool: a fixed number of bins out of regions of any size.
+// RoiAlign and MaxRoiPool: a fixed number of bins for regions of any size.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -58,7 +58,7 @@ double spatial_scale(const KernelCall& call) {
   return static_cast<double>(call.node.float_or("spatial_scale", 1));
 }
 
-// A place between pixels, as the four around it and their weights.
+// A position between pixels, as the four pixels around it and their weights.
 struct Blend {
   std::int64_t places[4] = {};
   double weights[4] = {};
@@ -111,7 +111,7 @@ AlignRule align_rule(const KernelCall& call) {
   return rule;
 }
 
-// Scaled to the image; before pixels had halves, a region was at least one of them large.
+// Scaled to the image; without the half-pixel offset, a region is at least one pixel large.
 Region scaled_region(const AlignRule& rule, const double* row) {
   const double offset = rule.is_half_pixel ? 0.5 : 0;
   Region region = {row[0] * rule.scale - offset, row[1] * rule.scale - offset,
@@ -129,7 +129,7 @@ std::int64_t sample_count(const KernelCall& call, const AlignRule& rule, double 
   return static_cast<std::int64_t>(std::max(count, 0.0));
 }
 
-// The places that the samples of one bin blend.
+// The positions that the samples of one bin interpolate.
 std::vector<Blend> blends_of(const KernelCall& call, const AlignRule& rule, const Images& images,
                              const Region& region, std::int64_t row, std::int64_t column) {
   const double height = (region.y2 - region.y1) / static_cast<double>(rule.bins.height);
@@ -157,7 +157,7 @@ double averaged(const std::vector<Blend>& blends, const double* plane) {
   return sum / std::max(1.0, static_cast<double>(blends.size()));
 }
 
-// The greatest of the weighted pixels, not of their sums: so the specification's own example does.
+// The maximum of the weighted pixels, not of their sums, as in the specification's example.
 double greatest(const std::vector<Blend>& blends, const double* plane) {
   if (blends.empty()) return 0;
   double most = -std::numeric_limits<double>::infinity();

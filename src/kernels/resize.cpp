@@ -11,7 +11,7 @@ namespace assay::kernels {
 
 namespace {
 
-// Elements of any type, each a copy of one.
+// For elements of any type: each output is a copy of one input.
 Tensor picked(const KernelCall& call, const Tensor& input, const ResizePlan& plan) {
   const Dims strides = row_major_strides(input.dims());
   ElementWriter result(call, input.type(), plan.dims);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 
-// An empty tensor stands for an input left out, as exporters write it.
+// Exporters write an empty tensor for an omitted input.
 bool is_used(const KernelCall& call, std::size_t input) {
   return call.has(input) && call.input(input).elements() != 0;
 }
@@ -32,7 +32,7 @@ bool is_old_form(const KernelCall& call) {
   return call.node.op == "Upsample" || (call.node.is_standard() && call.opset < 11);
 }
 
-// In old forms pixels are points and the nearest lies before.
+// Old versions have asymmetric coordinates and round down.
 ResizeRule rule_of(const KernelCall& call) {
   ResizeRule rule;
   rule.interpolation = interpolation_of(call);

@@ -1,5 +1,5 @@
-// What Resize, Upsample and their gradient make of which elements: worked out from scales or sizes,
-// before any element is looked at.
+// Which input elements Resize, Upsample and their gradient combine into each output element,
+// computed from scales or sizes.
 #pragma once
 
 #include "kernels/resize_taps.h"
@@ -15,7 +15,7 @@ struct ResizePlan {
   bool has_outside() const;
 };
 
-// For an input of `dims`; the call's first input is not looked at. A gradient's other inputs and
+// For an input of `dims`; the call's first input is not read. A gradient's other inputs and
 // attributes are those of a Resize since opset 11.
 ResizePlan resize_plan(const KernelCall& call, const std::vector<std::int64_t>& dims);
 

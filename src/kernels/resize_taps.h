@@ -43,7 +43,7 @@ double cubic_weight(double distance, double coefficient);
 // One for each output element; fails for texts that are not known.
 std::vector<Taps> taps_of(const KernelCall& call, const ResizeRule& rule, const ResizeAxis& axis);
 
-// Every element is itself.
+// The identity.
 bool is_identity(const std::vector<Taps>& taps, std::int64_t input);
 
 }  // namespace assay::kernels

@@ -32,7 +32,7 @@ std::vector<Tensor> triangle(const KernelCall& call) {
   const Tensor& input = call.input(0);
   const std::size_t rank = input.dims().size();
   if (rank < 2) call.fail("needs a matrix, got {}", join_dims(input.dims()));
-  if (call.has(1) && call.input(1).elements() != 1) call.fail("k is no scalar");
+  if (call.has(1) && call.input(1).elements() != 1) call.fail("k is not a scalar");
   const std::int64_t diagonal = call.has(1) ? call.input(1).to_int64().front() : 0;
   const bool is_upper = call.node.int_or("upper", 1) != 0;
   ElementWriter result(call, input.type(), input.dims());
@@ -53,7 +53,7 @@ struct TopSettings {
 TopSettings top_settings(const KernelCall& call) {
   const Dims& dims = call.input(0).dims();
   const std::size_t axis = call.axis(-1, dims.size());
-  if (call.has(1) && call.input(1).elements() != 1) call.fail("k is no scalar");
+  if (call.has(1) && call.input(1).elements() != 1) call.fail("k is not a scalar");
   const std::int64_t count =
       call.has(1) ? call.input(1).to_int64().front() : call.node.int_or("k", 0);
   if (count < 0 || count > dims[axis])

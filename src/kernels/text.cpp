@@ -66,7 +66,7 @@ std::vector<Tensor> string_concat(const KernelCall& call) {
   return {Tensor(pairs.dims(), std::move(texts))};
 }
 
-// Without a delimiter, runs of white space part the words.
+// Without a delimiter, words are separated by white space.
 std::vector<std::string> words_of(const std::string& text, const std::string& delimiter,
                                   std::int64_t most_splits) {
   std::vector<std::string> words;

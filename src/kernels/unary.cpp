@@ -100,7 +100,7 @@ std::optional<T> bound(const KernelCall& call, std::size_t input, const char* at
   if (call.has(input)) {
     const Tensor& scalar = call.input(input);
     if (scalar.elements() != 1 || scalar.type() != call.input(0).type())
-      call.fail("{} is no scalar of the input's type", attribute);
+      call.fail("{} is not a scalar of the input's type", attribute);
     return load<T>(scalar).front();
   }
   [[maybe_unused]] const auto* number = call.node.get<float>(attribute);

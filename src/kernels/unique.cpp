@@ -93,7 +93,7 @@ Groups by_appearance(const Groups& sorted) {
   return groups;
 }
 
-// Slices without elements are all equal, and there may be countless.
+// Slices without elements are all equal, and there may be very many.
 Groups groups_of_empty_slices(const KernelCall& call, std::int64_t count) {
   if (count == 0) return {};
   Groups groups{{0}, {}, {count}};

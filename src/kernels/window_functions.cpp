@@ -27,13 +27,13 @@ Tensor stored_as(DataType type, const Dims& dims, const std::vector<double>& val
 }
 
 double scalar(const KernelCall& call, std::size_t input) {
-  if (call.input(input).elements() != 1) call.fail("input {} is no scalar", input);
+  if (call.input(input).elements() != 1) call.fail("input {} is not a scalar", input);
   return call.input(input).to_double().front();
 }
 
 std::int64_t size_input(const KernelCall& call, std::size_t input) {
   const double size = scalar(call, input);
-  if (!(size >= 0 && size <= 1e12)) call.fail("input {} is no size: {}", input, size);
+  if (!(size >= 0 && size <= 1e12)) call.fail("input {} is not a size: {}", input, size);
   return static_cast<std::int64_t>(size);
 }
 

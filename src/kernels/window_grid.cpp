@@ -54,7 +54,7 @@ bool is_same(const std::string& auto_pad) {
   return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
 }
 
-// What does not divide by two goes to the end, or to the begin.
+// An odd remainder is added at the end, or at the beginning.
 void share_padding(WindowAxis& axis, std::int64_t total, bool more_at_end) {
   total = std::max<std::int64_t>(total, 0);
   axis.pad_begin = more_at_end ? total / 2 : total - total / 2;

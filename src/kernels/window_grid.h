@@ -1,6 +1,6 @@
 // Windows that slide over one to three spatial axes: which element a tap of a window falls on.
-// Convolutions and poolings share it. Fewer than three axes are led by axes of size 1, so that the
-// loops over depth, height and width serve them all.
+// Convolutions and poolings share it. If there are fewer than three axes, leading axes of size 1
+// are added, so that the same loops over depth, height and width work for all.
 #pragma once
 
 #include <array>
@@ -85,7 +85,7 @@ void for_each_row(const WindowGrid& grid, const WindowTap& tap, Visit visit) {
 Dims image_dims(std::int64_t batch, std::int64_t channels, const Dims& spatial);
 
 // Reads strides, dilations, pads, auto_pad and ceil_mode of an op whose windows slide over
-// `spatial`, the dimensions behind batch and channels.
+// `spatial`, the dimensions after batch and channels.
 WindowGrid window_grid(const KernelCall& call, std::span<const std::int64_t> spatial,
                        std::span<const std::int64_t> kernel);
 
@@ -94,7 +94,7 @@ WindowGrid window_grid(const KernelCall& call, std::span<const std::int64_t> spa
 WindowGrid transposed_window_grid(const KernelCall& call, std::span<const std::int64_t> spatial,
                                   std::span<const std::int64_t> kernel);
 
-// The dimensions behind batch and channels; fails unless there are one to three.
+// The dimensions after batch and channels; fails unless there are one to three.
 std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Dims& dims);
 
 // The attribute kernel_shape; fails unless it holds a number for each of `axes` axes.

@@ -4,7 +4,7 @@ namespace assay::report {
 
 namespace {
 
-// The impact needs no bandwidth to compare with: any will do.
+// The comparison does not use the configured bandwidth, so any value will do.
 constexpr double kAnyBandwidth = 1;
 
 std::optional<HardwareSummary> summary_of(const StoredProfile& profile, double median_ms) {

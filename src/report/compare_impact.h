@@ -1,4 +1,4 @@
-// What a change from A to B does to bytes, MACs, latency and bandwidth.
+// The change of bytes, MACs, latency and bandwidth from A to B.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace assay::report {
 
-// Nothing where a stored profile does not tell its bytes and MACs.
+// Nothing if a stored profile has no bytes and MACs.
 std::optional<HardwareImpact> impact_of(const ModelComparison& comparison);
 
 }  // namespace assay::report

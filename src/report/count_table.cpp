@@ -15,7 +15,7 @@ using namespace assay::report;
 
 namespace {
 
-// A table longer than this is shown by its most expensive layers unless all are asked for.
+// A longer table shows only its most expensive layers, unless all are requested.
 constexpr std::size_t kLongestTable = 300;
 constexpr std::size_t kShownOfALongTable = 50;
 
@@ -33,7 +33,7 @@ std::int64_t traffic(std::int64_t read, std::int64_t written) {
   return saturating_add(read, written);
 }
 
-// Ops are told apart by how they begin: "BatchNormali…".
+// The beginning of an op's name tells it apart: "BatchNormali…".
 std::string op_text(const LayerCost& layer) {
   constexpr std::size_t kWidest = 13;
   return cut_off(without_control_characters(layer.op), kWidest);

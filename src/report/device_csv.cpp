@@ -13,7 +13,7 @@ namespace {
 // A column of values, one of their kinds and one of their sources.
 struct CsvFigure {
   std::string column;
-  const Figures* figures = nullptr;  // nothing where the device has none
+  const Figures* figures = nullptr;  // null if the device has none
 };
 
 std::vector<CsvFigure> csv_figures(const Device& device) {

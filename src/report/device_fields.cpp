@@ -28,7 +28,7 @@ std::span<const DeviceField> device_fields() {
   return kFields;
 }
 
-// Wide enough for every device there is or will soon be; what lies outside is a wrong unit.
+// Wide enough for every present and near future device; a value outside has the wrong unit.
 PlausibleRange plausible_range(FigureUnit unit) {
   switch (unit) {
     case FigureUnit::Count:

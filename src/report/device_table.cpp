@@ -16,7 +16,7 @@ using namespace assay::report;
 
 namespace {
 
-// "5.56*": the mark of measured figures keeps its place where there is none, so that digits align.
+// "5.56*": unmeasured figures have a space instead of the mark, so that digits align.
 std::string marked(const std::optional<Figure>& figure, auto&& text) {
   if (!figure) return "- ";
   return text(figure->value) + (figure->provenance == FigureProvenance::Measured ? "*" : " ");

@@ -35,7 +35,7 @@ std::string source_text(const Figure& figure) {
   return without_control_characters(text);
 }
 
-// One line a figure: what, how much, how it is known.
+// One line per figure: name, value, kind and source.
 class Lines {
  public:
   void add(std::string_view label, const Figures& figures, auto&& value_text) {
@@ -91,7 +91,7 @@ void add_caches(const Device& device, Lines& lines) {
   }
 }
 
-// That a graphics card has no flash for programs is no gap in knowledge.
+// Only microcontrollers have flash: for other devices it is not an unknown figure.
 bool applies(const DeviceField& field, const Device& device) {
   const bool is_flash = field.figures == &Device::flash_bytes;
   return !is_flash || device.kind == DeviceKind::Microcontroller || !device.flash_bytes.empty();

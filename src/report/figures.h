@@ -1,4 +1,4 @@
-// Figures as people read them in tables: "-" for nothing, units always beside the number.
+// Figures as text for tables: "-" for nothing, always with the unit.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ TextTable devices_table(const FitReport& report) {
   return table;
 }
 
-// Devices with the same reason share a sentence.
+// One sentence for all devices with the same reason.
 std::string reasons(const FitReport& report) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
   for (const DeviceFit& fit : report.devices) {
@@ -82,10 +82,10 @@ std::string reasons(const FitReport& report) {
 
 std::string convention(const FitReport& report) {
   return wrapped(fmt::format(
-      "'at least' follows from the device's peak and bandwidth; 'about' carries over how near its "
-      "roofline each kind of layer comes on this machine, where built-in networks are predicted "
-      "from each other within {:.0f} % (median; nine in ten within {:.0f} %). A datasheet's "
-      "bandwidth counts as 61 % of it, 43 to 79 % in 'likely'. Energy is power × time, a proxy.",
+      "'at least' follows from the device's peak and bandwidth; 'about' assumes that each kind of "
+      "layer is as near its roofline as on this machine, where built-in networks are predicted "
+      "from each other within {:.0f} % (median; nine in ten within {:.0f} %). Of a datasheet's "
+      "bandwidth 61 % is used, 43 to 79 % in 'likely'. Energy is power × time, a proxy.",
       100 * report.median_error, 100 * report.wide_error));
 }
 

@@ -21,7 +21,7 @@ double value_of(const LayerEstimate& layer, Figure figure) {
   return std::max(static_cast<double>(layer.*figure), 0.0);
 }
 
-// "3.06 MiB   12.0%", the share only where there is something to share.
+// "3.06 MiB   12.0%", the share only if the total is not 0.
 std::string figure_text(double value, double whole, FigureText text) {
   if (whole <= 0) return text(value);
   return fmt::format("{}   {:.1f}%", text(value), 100 * value / whole);

@@ -15,7 +15,7 @@ using NamedFigures = std::vector<std::pair<std::string, Json>>;
 // The keys of a summary; those that need a peak are null without one.
 NamedFigures summary_figures(const HardwareSummary& summary);
 
-// What `hardware_summary_json` prints of a summary, without its schema, and a list of devices.
+// The content of `hardware_summary_json` without its schema, and a list of devices.
 Json hardware_json(const HardwareReport& report);
 
 // By figure: before, after and the change in %.

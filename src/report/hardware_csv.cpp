@@ -7,7 +7,7 @@ using namespace assay::report;
 
 namespace {
 
-// The header comes from an empty record, so that it cannot fall out of step with the rows.
+// The header is made from an empty record, so that it always matches the rows.
 template <typename Record, typename Figures>
 std::string csv_of(const std::vector<Record>& records, const Figures& figures) {
   std::string text = csv_header(figures(Record{}));

@@ -7,7 +7,7 @@ using namespace assay::report;
 
 namespace {
 
-// The figures, and what a reader must know about them.
+// The figures, and the assumptions behind them.
 Json summary_json(const HardwareSummary& summary) {
   Json json = object_of(summary_figures(summary));
   if (!summary.configured_peak_compute_gmacs) {

@@ -1,4 +1,4 @@
-// What every table begins with, and the lines around tables.
+// The heading of every report, and the lines around tables.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ std::string headline(const ModelSummary& model);
 // "memory       61.2 MiB…", continued lines indented; nothing for an empty text.
 std::string labelled(std::string_view label, std::string_view text);
 
-// Broken at spaces to fit the table's width, with a line end.
+// Wrapped at spaces to the table's width, with a newline at the end.
 std::string wrapped(std::string_view text, std::size_t indent = 0);
 
 }  // namespace assay::report

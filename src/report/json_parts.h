@@ -1,4 +1,4 @@
-// Pieces that several JSON reports share.
+// Parts that several JSON reports share.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Names in a file may be anything; bytes that are not UTF-8 are replaced.
+// Names in a file may be arbitrary bytes; those that are not UTF-8 are replaced.
 std::string text_of(const Json& json);
 
 // {"key":…,"rows":[row,…],"key":…}: `rows` one by one, a line each. A tree of 100,000 of them would

@@ -113,7 +113,7 @@ std::string bandwidth_table(const Ceilings& ceilings) {
   return rate_table("bandwidth, GB/s", "access", rows);
 }
 
-// The ceiling whose typical try was farthest from its best.
+// The ceiling whose median try was farthest from its best.
 std::string spread_text(const Ceilings& ceilings) {
   double widest = 0;
   std::string what;
@@ -132,7 +132,8 @@ std::string spread_text(const Ceilings& ceilings) {
   return fmt::format("The median try took at most {:.1f} % longer ({}).\n", 100 * widest, what);
 }
 
-// Memory that was measured on less than twice the last cache may be partly that cache.
+// If memory was measured on less than twice the last-level cache, that cache may have served some
+// of it.
 std::string small_buffer_text(const Machine& machine) {
   if (machine.topology.caches.empty()) return "";
   const CacheLevel& last = machine.topology.caches.back();

@@ -1,4 +1,4 @@
-// A profile as a roofline, and as the layers that a hardware summary is made of.
+// A profile as a roofline, and as the layers of a hardware summary.
 #include <fmt/core.h>
 
 #include "assay/profile_report.h"
@@ -8,7 +8,7 @@ namespace assay {
 
 namespace {
 
-// Executed work over the bytes that its steps move.
+// Executed work divided by the bytes that its steps move.
 std::optional<RooflinePoint> point_of(const ProfileLayer& layer,
                                       const std::vector<ProfileStep>& steps) {
   if (!layer.time_ms || *layer.time_ms <= 0) return {};
@@ -19,7 +19,7 @@ std::optional<RooflinePoint> point_of(const ProfileLayer& layer,
     flops += static_cast<double>(info.executed_flops);
     bytes += static_cast<double>(info.bytes_read) + static_cast<double>(info.bytes_written);
   }
-  if (flops <= 0 || bytes <= 0) return {};  // what computes nothing has no place on a roofline
+  if (flops <= 0 || bytes <= 0) return {};  // a layer without arithmetic has no point on a roofline
   return RooflinePoint{.name = layer.cost.name,
                        .intensity = flops / bytes,
                        .gflops = flops / (*layer.time_ms * 1e6),

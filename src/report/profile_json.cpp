@@ -134,7 +134,7 @@ Json counters_json(const CounterValues& counted) {
   return json;
 }
 
-// Null where nobody asked for it.
+// Null if it was not requested.
 Json energy_json(const EnergyEstimate& energy) {
   if (!energy.gross_j_per_run && !energy.proxy_j && energy.note.empty()) return nullptr;
   return {{"gross_j_per_run", optional_json(energy.gross_j_per_run)},
@@ -190,7 +190,7 @@ Json advice_json(const std::vector<Advice>& advice) {
   return list;
 }
 
-// What summarize_hardware would sum up, so that two stored profiles can be compared by it.
+// The totals of summarize_hardware, so that stored profiles can be compared by them.
 void put_estimated_totals(const Profile& profile, JsonWriter& json) {
   std::int64_t bytes = 0;
   std::int64_t macs = 0;

@@ -1,4 +1,4 @@
-// Pieces that the JSON of every kind of profile shares.
+// Parts that the JSON of every kind of profile shares.
 #pragma once
 
 #include "assay/profile.h"

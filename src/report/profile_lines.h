@@ -1,4 +1,4 @@
-// Lines that stand above and below the tables of every kind of profile.
+// Lines above and below the tables of every kind of profile.
 #pragma once
 
 #include <string>

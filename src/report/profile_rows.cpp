@@ -62,7 +62,7 @@ void add_figures(LayerCost& to, const LayerCost& from) {
   if (from.answer == Answer::Unknown) to.answer = Answer::Unknown;
 }
 
-// Rates of several rows together: work and bytes over the sum of their times.
+// Rates of several rows: their work and bytes divided by the sum of their times.
 struct Sum {
   ProfileRow row;
   std::int64_t count = 0;

@@ -19,8 +19,8 @@ struct ProfileRow {
   std::vector<std::string> doubts = {};
 };
 
-// All of them, "(between steps)" last, sorted and cut to the top as asked. `hidden`, if given, gets
-// what was cut off, summed up.
+// All rows, "(between steps)" last, sorted and cut to the top as requested. `hidden`, if given,
+// gets the sum of the other rows.
 std::vector<ProfileRow> profile_rows(const Profile& profile, const ProfileReportOptions& options,
                                      ProfileRow* hidden = nullptr);
 

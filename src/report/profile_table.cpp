@@ -171,7 +171,7 @@ bool takes_no_time(const ProfileRow& row) {
   return !row.time_ms && row.doubts.empty();
 }
 
-// The rest in one row, what takes no time left out of it.
+// The rest in one row, without rows that take no time.
 std::string rows_table(const Profile& profile, ProfileReportOptions options) {
   if (!options.top) options.top = kRowsShown;
   if (!options.sort) options.sort = "time_ms";
@@ -207,7 +207,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return names.size() > kNamed ? fmt::format("{} and {} more", text, names.size() - kNamed) : text;
 }
 
-// No word is so long that a line cannot hold it.
+// No word is longer than a line.
 std::string with_short_words(const std::string& text) {
   constexpr std::size_t kLongestWord = 40;
   std::vector<std::string> words;
@@ -226,7 +226,7 @@ std::string advice_text(const Advice& advice) {
                      wrapped(with_short_words(text) + ".", kIndent));
 }
 
-std::string to_gain_text(const std::vector<Advice>& advice) {
+std::string savings_text(const std::vector<Advice>& advice) {
   constexpr std::size_t kShown = 5;
   if (advice.empty()) return "";
   std::string text = wrapped("Potential savings, largest first; they overlap and do not add up:");
@@ -251,7 +251,7 @@ std::string convention(const Profile& profile) {
 std::string profile_table(const Profile& profile, const ProfileReportOptions& options) {
   const std::string notes = fell_back_text(profile);
   return headline(profile.model) + "\n" + summary(profile) + "\n" + rows_table(profile, options) +
-         "\n" + to_gain_text(profile.advice) + notes + convention(profile);
+         "\n" + savings_text(profile.advice) + notes + convention(profile);
 }
 
 }  // namespace assay

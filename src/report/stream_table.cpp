@@ -85,7 +85,7 @@ double latency_of(const OperatorProfile* row) {
   return row->latency_ms.value_or(0);
 }
 
-// Few stand as they run; of many, the slowest.
+// A few operators are shown in execution order; of many, only the slowest.
 std::vector<const OperatorProfile*> shown_rows(const HardwareProfile& profile) {
   std::vector<const OperatorProfile*> rows;
   for (const OperatorProfile& row : profile.operator_profile) rows.push_back(&row);

@@ -1,4 +1,4 @@
-// A table of text that fits a given width: numbers to the right, names shortened in the middle.
+// A text table of limited width: numbers are right-aligned, long names are shortened in the middle.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace assay::report {
 struct TextColumn {
   std::string title;
   bool is_number = false;
-  bool shrinks = false;  // gives way when the table is too wide
+  bool shrinks = false;  // gets narrower if the table is too wide
   std::size_t narrowest = 1;
 };
 

@@ -59,7 +59,7 @@ void add_judgement(const Judgement& judgement, JsonWriter& json) {
   json.field("val_loss", optional_json(judgement.loss));
 }
 
-// What only training has is null where a model was only judged.
+// Keys that only training has are null if the model was only evaluated.
 void add_course(const TrainResult& result, JsonWriter& json) {
   const bool was_trained = !result.epochs.empty();
   const auto or_null = [&](const Json& value) { return was_trained ? value : Json(nullptr); };

@@ -1,4 +1,4 @@
-// What several reports of a training share.
+// Shared by several reports of a training run.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace assay::report {
 
-// Of the model that came out, on the validation data; nothing where it was not judged.
+// Of the final model, on the validation data; nothing if it was not evaluated.
 struct Judgement {
   std::optional<Accuracy> accuracy = {};
   std::optional<double> loss = {};

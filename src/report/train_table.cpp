@@ -12,14 +12,14 @@ using namespace assay::report;
 
 namespace {
 
-// Wider matrices are for programs.
+// Wider matrices are only in the JSON.
 constexpr std::size_t kMostClassesShown = 12;
 
 std::string percent(double share) {
   return fmt::format("{:.2f} %", 100 * share);
 }
 
-// Four decimals, as far as those say something.
+// Four decimals, or fewer if they mean nothing.
 std::string loss_text(double loss) {
   return loss < 1e4 ? fmt::format("{:.4f}", loss) : fmt::format("{:.3g}", loss);
 }

@@ -5,8 +5,8 @@
 
 namespace assay::report {
 
-// The slowest `top` (all where it is 0) in execution order or, in tables, the slowest first. What
-// was left out is summed up in `hidden`.
+// The slowest `top` layers (0: all), in execution order or, in tables, slowest first. `hidden` gets
+// the sum of the others.
 std::vector<TrainingLayer> training_rows(const TrainingProfile& profile, std::size_t top,
                                          TrainingLayer* hidden = nullptr);
 

@@ -45,8 +45,8 @@ std::string loss_text(const TrainingProfile& profile) {
 std::string ratio_text(const TrainingProfile& profile) {
   const BackwardPass pass = backward_pass_of(profile);
   return fmt::format(
-      "back takes {:.2f} times as long as forward, for {:.2f} times the work; the rule of thumb "
-      "says 2",
+      "backward takes {:.2f} times as long as forward, for {:.2f} times the work; the rule of "
+      "thumb says 2",
       pass.latency_ratio, pass.flops_ratio);
 }
 
@@ -80,7 +80,7 @@ std::string peak_text(const TrainingProfile& profile) {
                      join(parts, ", "));
 }
 
-// How full the arena is from the step's begin to its end.
+// How full the arena is, from the beginning of the step to its end.
 std::string memory_curve(const TrainingMemory& memory) {
   constexpr std::size_t kColumns = 52;  // with label and legend a line of the table
   constexpr const char* kLevels[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

@@ -1,4 +1,4 @@
-// The text of data/devices.json, which the build makes part of the program.
+// The text of data/devices.json, which the build compiles into the program.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ namespace {
 
 std::string text_in(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
-  // One byte more than is read, so that a file that is too large is told as such.
+  // One byte more than the limit, so that a file that is too large is detected.
   const auto bytes = file->bytes().first(std::min(file->bytes().size(), kLargestStrictJson + 1));
   std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   file->check_intact();

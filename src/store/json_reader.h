@@ -1,5 +1,4 @@
-// Reads fields of JSON that may be anything: every one is checked, and what is wrong is told with
-// the path of its keys.
+// Reads fields of untrusted JSON: every field is checked, and errors name the path of its keys.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace assay::store {
 
 class JsonReader {
  public:
-  // Both must outlive the reader. `file` is how messages call it.
+  // Both must outlive the reader. `file` is its name in messages.
   JsonReader(const report::Json& root, const std::string& file) : root_(root), file_(file) {}
 
   // A path of keys: "latency/median_ms".
@@ -22,12 +21,13 @@ class JsonReader {
   std::string text(const char* path) const;
   std::optional<std::string> text_or_null(const char* path) const;
   std::vector<std::string> texts(const char* path) const;
-  // That the schema begins like this; otherwise it is not a `what`, which `command` prints.
+  // Checks that the schema begins like this; otherwise the file is not a `what`, which `command`
+  // prints.
   void check_schema(std::string_view beginning, std::string_view what,
                     std::string_view command) const;
   bool flag(const char* path) const;
   std::int64_t count(const char* path) const;  // 0 or more
-  int small_count(const char* path) const;     // cut at a million
+  int small_count(const char* path) const;     // at most a million
   std::vector<int> small_counts(const char* path) const;
   std::optional<std::int64_t> count_or_null(const char* path) const;
   bool has(const char* key) const;

@@ -1,5 +1,5 @@
-// Reads devices from JSON. The text may be anything: every field is checked, and nothing that is
-// not understood is passed over.
+// Reads devices from JSON. The text is untrusted: every field is checked, and unknown keys are
+// errors.
 #include <algorithm>
 
 #include "assay/device_file.h"
@@ -80,7 +80,7 @@ std::string id_of(const report::Json& json, const std::string& where) {
                  proper.empty() ? "" : ": '" + proper + "'");
 }
 
-// What an entry begins with: nothing, or all that another device has.
+// The initial content of an entry: nothing, or a copy of another device.
 Device foundation(const report::Json& json, const std::string& where,
                   std::span<const Device> earlier, std::span<const Device> known) {
   if (!json.contains("like")) return {};

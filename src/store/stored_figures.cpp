@@ -51,7 +51,7 @@ Derivation derivation_of(const report::Json& json, report::FigureUnit unit,
   fail_bad_input("{}: only peaks and bandwidths are derived", where);
 }
 
-// Datasheets round; what differs by more is a slip in one of the numbers.
+// Datasheets round; a larger difference is a mistake in one of the numbers.
 void check_derivation(const Figure& figure, const std::string& where) {
   constexpr double kRounding = 0.01;
   const double derived = figure.derived->value();

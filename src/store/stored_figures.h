@@ -1,5 +1,4 @@
-// Reads the figures of a device, each checked; `where` is how messages call the place: file, device
-// and field.
+// Reads and checks the figures of a device. `where` names the file, device and field in messages.
 #pragma once
 
 #include <string>
@@ -10,11 +9,11 @@
 
 namespace assay::store {
 
-// That it is an object with no other keys; otherwise an Error with the nearest of them.
+// Checks that it is an object with no other keys; otherwise the Error suggests the nearest one.
 void check_object(const report::Json& value, const std::string& where,
                   const std::vector<std::string>& known);
 
-// Text that is neither blank nor endless, and safe to print.
+// Text that is not blank, not too long, and safe to print.
 std::string text_of_field(const JsonReader& reader, const char* key, const std::string& where);
 
 // One figure, a list of alternatives, or null for what is not known.

@@ -1,4 +1,4 @@
-// Reads back what machine_json wrote. The file may be anything: every field is checked.
+// Reads the output of machine_json. The file is untrusted: every field is checked.
 #include "assay/stored_machine.h"
 #include "store/json_reader.h"
 
@@ -36,7 +36,7 @@ Surroundings surroundings_of(const JsonReader& reader) {
   return around;
 }
 
-// The one of `all` that the text names; otherwise a message calls the field.
+// The one of `all` that the text names; otherwise an Error that names the field.
 template <typename Enum>
 Enum named(const JsonReader& reader, const char* path, std::initializer_list<Enum> all) {
   const std::string text = reader.text(path);
@@ -70,7 +70,7 @@ Instruments instruments_of(const JsonReader& reader) {
   return instruments;
 }
 
-// Files written before there were spreads have none.
+// Older files have no spread.
 double spread_of(const JsonReader& reader) {
   return reader.has("spread") ? reader.at_least_zero("spread") : 0;
 }

@@ -1,4 +1,4 @@
-// Reads back what profile_json wrote. The file may be anything: every field is checked.
+// Reads the output of profile_json. The file is untrusted: every field is checked.
 #include "assay/stored_profile.h"
 
 #include "store/json_reader.h"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kDeepest = 16;
 
-// Asked by the parser at every key and bracket.
+// Called by the parser at every key and bracket.
 class Supervisor {
  public:
   explicit Supervisor(const std::string& file) : file_(file) {}

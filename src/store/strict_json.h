@@ -1,5 +1,5 @@
-// JSON that a person may have written, or anything else: too much of it, too deep, a key given
-// twice or a slip of the pen is an Error with the place.
+// Strict parsing of untrusted, possibly hand-written JSON. Text that is too long or too deep,
+// duplicate keys and syntax errors throw an Error with the position.
 #pragma once
 
 #include <string>

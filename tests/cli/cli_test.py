@@ -886,7 +886,7 @@ class Judging(CacheCase):
         text = self.profile("zoo:small_cnn", "--no-ceilings", "--hardware", "--memory-bandwidth-gbps", "4")
         self.assertIn("4.00 GB/s", text)
         self.expect(2, "--hardware needs a bandwidth", "profile", "zoo:mlp", "--no-ceilings", "--hardware")
-        self.expect(2, "about --hardware", "profile", "zoo:mlp", "--memory-bandwidth-gbps", "4")
+        self.expect(2, "need --hardware", "profile", "zoo:mlp", "--memory-bandwidth-gbps", "4")
         self.expect(2, "--peak-compute-gmacs", "profile", "zoo:mlp", "--hardware", "--peak-compute-gmacs", "0")
 
     def test_energy_is_a_proxy_where_watts_are_given(self):

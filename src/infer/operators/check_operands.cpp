@@ -91,7 +91,7 @@ void check_outputs(const InferContext& context, const Signature& signature) {
   }
 }
 
-// Inputs that are named by the same variable are of one type.
+// Inputs with the same type variable have the same type.
 class TypeVariables {
  public:
   explicit TypeVariables(const InferContext& context) : context_(context) {}

@@ -1,4 +1,4 @@
-// Operators that scripts/update_signatures does not know.
+// Signatures of operators that scripts/update_signatures does not generate.
 //
 // Those of ONNX are newer than the package that script reads (opsets 18 to 20), withdrawn
 // experiments of its first versions, or ONNX Runtime's. Those of com.microsoft follow ONNX

@@ -1,5 +1,5 @@
-// What every operator takes and gives: how many inputs and outputs, which inputs may be left out,
-// of which element types they are, and which of them are of one type.
+// Operator signatures: the number of inputs and outputs, which inputs are optional, their element
+// types, and which of them share a type.
 //
 // Checked once, before an operator's shape rule, so that shape rules, engines and gradient rules
 // may rely on it. Rows for ONNX's operators are written by a script from ONNX's own schemas.
@@ -18,7 +18,7 @@ struct Signature {
 
   std::string_view domain;
   std::string_view op;
-  std::int64_t since = 1;  // the first version of its domain that it holds for
+  std::int64_t since = 1;  // the first version of its domain that it applies to
   // "X:T=real W:T=real B?:T=real pads:integer": names; `?` may be left out, `*` any number, `+` at
   // least one; what `T` stands for is the same element type wherever it is named; kinds joined by
   // `|` are real, integer, bool, string, complex, other (no tensor), tensor (all but other), any,

@@ -1,4 +1,4 @@
-// Conv, ConvTranspose and their quantised and deformable kin.
+// Conv, ConvTranspose and their quantised and deformable variants.
 #include "base/checked.h"
 #include "infer/rules.h"
 #include "infer/windows.h"

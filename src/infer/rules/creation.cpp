@@ -1,4 +1,4 @@
-// Tensors made from shapes, numbers and chance.
+// Ops that create tensors from shapes, numbers and random generators.
 #include "base/text.h"
 #include "infer/dims.h"
 #include "infer/rules.h"
@@ -39,7 +39,7 @@ void constant_of_shape(InferContext& context) {
   const Shape* target = context.shape_of_rank(0, 1);
   if (const auto dims = context.ints(0))
     return context.set(0, element, checked_shape(context, *dims));
-  context.leave_open("the shape to make is computed when it runs");
+  context.leave_open("the shape to make is only known at run time");
   const bool has_rank = target != nullptr && (*target)[0].is_known() && (*target)[0].value() <= 64;
   if (!has_rank) return context.set(0, element);
   context.set(0, element, unknown_shape(static_cast<std::size_t>((*target)[0].value())));
@@ -78,7 +78,7 @@ std::optional<std::int64_t> known_range_count(const InferContext& context) {
 void range(InferContext& context) {
   context.type(2);
   const auto count = known_range_count(context);
-  context.leave_open("its bounds are computed when it runs");
+  context.leave_open("its bounds are only known at run time");
   context.set(0, context.element(0), Shape{count ? Dim(*count) : Dim()});
 }
 

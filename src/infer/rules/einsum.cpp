@@ -15,7 +15,7 @@ bool is_letter(char c) {
 
 struct Term {
   std::string letters;              // without the ellipsis
-  std::optional<std::size_t> dots;  // how many letters stand before it
+  std::optional<std::size_t> dots;  // how many letters come before it
 };
 
 Term parsed_term(const InferContext& context, std::string_view text) {
@@ -66,7 +66,7 @@ class Equation {
   }
 
  private:
-  // Letters that stand once, in the order of the alphabet, after the ellipsis.
+  // Letters that occur once, in alphabetical order, after the ellipsis.
   Term implied_result() const {
     std::map<char, int> times;
     Term result;

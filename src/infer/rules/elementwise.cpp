@@ -50,7 +50,8 @@ void prelu(InferContext& context) {
   same_as_input(context);
 }
 
-// Softmax and its kin. Before opset 13 all axes from `axis` on are one, and there may be none.
+// Softmax, LogSoftmax and Hardmax. Before opset 13 all axes from `axis` on are one, and there may
+// be none.
 void along_axis(InferContext& context) {
   same_as_input(context);
   const Shape* input = context.shape(0);

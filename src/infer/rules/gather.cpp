@@ -1,4 +1,4 @@
-// Elements picked and written by index, and one-hot encoding.
+// Gather and scatter by index, and one-hot encoding.
 #include "infer/dims.h"
 #include "infer/rules.h"
 

@@ -1,5 +1,5 @@
-// The ops of training and backward passes. Where a shape does not follow from the inputs, an
-// attribute tells it; every operand is checked against what the forward op would give.
+// The ops of training and backward passes. If a shape does not follow from the inputs, an
+// attribute gives it; every operand is compared with the shape that the forward op would produce.
 #include <algorithm>
 #include <iterator>
 

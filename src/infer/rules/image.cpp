@@ -1,4 +1,4 @@
-// Images resampled: Resize, Upsample, GridSample, AffineGrid, ImageDecoder.
+// Resampling of images: Resize, Upsample, GridSample, AffineGrid, ImageDecoder.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -81,7 +81,7 @@ Shape by_sizes(const InferContext& context, const Shape& input, const Dims& size
   return result;
 }
 
-// An empty tensor stands for an input left out, as exporters write it.
+// Exporters write an empty tensor for an omitted input.
 bool is_used(const InferContext& context, std::size_t input) {
   if (!context.has(input)) return false;
   const Shape* shape = context.shape(input);

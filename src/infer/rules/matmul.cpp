@@ -1,10 +1,10 @@
-// Matrix products: MatMul, Gemm, their integer kin, and Det.
+// Matrix products: MatMul, Gemm, their integer variants, and Det.
 #include "infer/dims.h"
 #include "infer/rules.h"
 
 namespace assay::infer {
 
-// As numpy: a vector on either side is a matrix with an axis that vanishes again.
+// As in NumPy: a vector on either side is a matrix whose extra axis is removed from the result.
 std::optional<Shape> matmul_shape(const InferContext& context, const Shape* a, const Shape* b) {
   if (a == nullptr || b == nullptr) return std::nullopt;
   if (a->rank() == 0 || b->rank() == 0)

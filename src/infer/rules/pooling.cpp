@@ -1,4 +1,4 @@
-// Pooling over windows, over whole planes, over regions, and its undoing.
+// Pooling over windows, whole planes and regions, and unpooling.
 #include "infer/rules.h"
 #include "infer/windows.h"
 

@@ -1,4 +1,4 @@
-// Axes folded away: Reduce*, ArgMax, ArgMin, and TopK.
+// Reductions over axes: Reduce*, ArgMax, ArgMin, and TopK.
 #include <algorithm>
 
 #include "infer/dims.h"
@@ -24,7 +24,7 @@ Shape all_folded(const Shape& input, bool keeps) {
   return keeps ? Shape(std::vector<Dim>(input.rank(), Dim(1))) : Shape();
 }
 
-// When the axes are not known, their number may be, and with it the rank.
+// If the axes are unknown, their number may be known, and with it the rank.
 std::optional<Shape> folded_at_unknown_axes(const InferContext& context, const Shape& input,
                                             bool keeps) {
   if (keeps) return unknown_shape(input.rank());

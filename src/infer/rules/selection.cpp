@@ -1,4 +1,4 @@
-// Ops whose output size depends on what the input holds: known only where the input is.
+// Ops whose output size depends on the content of the input: known only if the content is.
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,4 @@
-// Sequences and optionals: the type of what they hold, and shapes where one is taken out.
+// Sequences and optionals: the type of their elements, and shapes where an element is extracted.
 #include "base/fail.h"
 #include "infer/dims.h"
 #include "infer/inference.h"
@@ -8,7 +8,7 @@ namespace assay::infer {
 
 namespace {
 
-// Types are walked recursively, so what holds what has to end somewhere.
+// Types are processed recursively, so their nesting needs a limit.
 constexpr int kDeepestType = 16;
 
 int depth_of(const ValueType& type) {

@@ -22,7 +22,7 @@ void mel_weights(InferContext& context) {
               Shape{length ? Dim(*length / 2 + 1) : Dim(), bins ? Dim(*bins) : Dim()});
 }
 
-// Half the spectrum of a real signal tells the other half.
+// The spectrum of a real signal is symmetric: half of it is enough.
 Dim bins_of(const Dim& length, bool one_sided) {
   if (!one_sided) return length;
   return length.is_known() ? Dim(length.value() / 2 + 1) : Dim();

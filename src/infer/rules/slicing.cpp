@@ -1,4 +1,4 @@
-// Tensors cut, joined and padded: Slice, Split, Concat, Pad, CenterCropPad, Col2Im.
+// Slicing, joining and padding: Slice, Split, Concat, Pad, CenterCropPad, Col2Im.
 #include <numeric>
 
 #include "base/checked.h"
@@ -16,7 +16,7 @@ Dims first_axes(std::size_t count) {
   return axes;
 }
 
-// What one bound of a Slice selects where the dimension is not known: all of it, if it says so.
+// What a Slice selects from an unknown dimension: all of it, if the bounds say so.
 Dim sliced_dim(const Dim& dim, std::int64_t start, std::int64_t end, std::int64_t step) {
   if (dim.is_known()) return Dim(kernels::slice_range(dim.value(), start, end, step).count);
   constexpr std::int64_t kNoEnd = std::int64_t{1} << 31;
@@ -24,7 +24,7 @@ Dim sliced_dim(const Dim& dim, std::int64_t start, std::int64_t end, std::int64_
   return takes_all ? dim : Dim();
 }
 
-// Bounds not known before running: the axes they name are open, the others are as they were.
+// The bounds are only known at run time: the sliced axes are unknown, the others do not change.
 void slice_with_open_bounds(InferContext& context, const Shape& input,
                             const InferContext::MaybeInts& axes) {
   Shape result = input;
@@ -37,7 +37,7 @@ void slice_with_open_bounds(InferContext& context, const Shape& input,
   if (!cut) cut = first_axes(input.rank());
   for (const std::size_t axis : context.axes(*cut, input.rank())) result[axis] = Dim();
   context.set(0, context.element(0), result);
-  context.leave_open("where to slice is computed when it runs");
+  context.leave_open("where to slice is only known at run time");
 }
 
 void slice(InferContext& context) {

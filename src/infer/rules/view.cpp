@@ -24,14 +24,14 @@ void include(const InferContext& context, PartialProduct& product, const Dim& di
   product.known = *next;
 }
 
-// What -1 stands for, given what is left of the input once copied dimensions are taken away.
+// The value of -1, from the input dimensions without the copied ones.
 Dim inferred_dim(const InferContext& context, const PartialProduct& input,
                  const PartialProduct& wanted) {
   if (!wanted.open.empty() || wanted.known == 0) return Dim();
   if (input.open.size() == 1 && input.known == wanted.known) return input.open.front();
   if (!input.open.empty()) return Dim();
   if (input.known % wanted.known != 0)
-    context.fail("{} elements are no multiple of {}", input.known, wanted.known);
+    context.fail("{} elements are not a multiple of {}", input.known, wanted.known);
   return Dim(input.known / wanted.known);
 }
 
@@ -61,14 +61,14 @@ Shape reshaped_open(const InferContext& context, const Shape& input, const Dims&
   return result;
 }
 
-// The wanted shape is not known before running, but its length, the rank, may be.
+// The target shape is only known at run time, but its length, the rank, may be known.
 void reshape_to_unknown(InferContext& context) {
   const Shape* target = context.shape(1);
   const bool has_rank = target != nullptr && target->rank() == 1 && (*target)[0].is_known() &&
                         (*target)[0].value() <= 64;
   const auto rank = has_rank ? static_cast<std::size_t>((*target)[0].value()) : 0;
   context.set(0, context.element(0), has_rank ? std::optional(unknown_shape(rank)) : std::nullopt);
-  context.leave_open("the shape to give it is computed when it runs");
+  context.leave_open("the shape to give it is only known at run time");
 }
 
 void reshape(InferContext& context) {
@@ -173,7 +173,7 @@ void expand(InferContext& context) {
   const auto wanted = context.ints(1);
   if (!wanted) {
     context.type(1);
-    context.leave_open("the shape to expand to is computed when it runs");
+    context.leave_open("the shape to expand to is only known at run time");
     return context.set(0, context.element(0));
   }
   for (const std::int64_t dim : *wanted) {

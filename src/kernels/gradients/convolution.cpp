@@ -1,5 +1,5 @@
-// ConvInputGradient and ConvWeightGradient: what a convolution hands back to its input and its
-// weight. They carry its attributes, and the dimensions of what they yield.
+// ConvInputGradient and ConvWeightGradient: the gradients of a convolution's input and weight. They
+// have its attributes, and the dimensions of their result.
 #include "kernels/convolution.h"
 #include "base/text.h"
 #include "kernels/families.h"

@@ -10,8 +10,8 @@ namespace assay::kernels {
 
 namespace {
 
-// What each target's loss counts for: the gradient it is handed, times its weight, divided as the
-// reduction does.
+// The factor of each target: the incoming gradient, times its weight, divided as the reduction
+// does.
 std::vector<double> shares_of(const KernelCall& call, const Targets& targets) {
   const auto given = load_real(call, call.input(3));
   const std::string reduction = call.node.string_or("reduction", "mean");

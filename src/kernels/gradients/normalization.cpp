@@ -13,7 +13,7 @@ namespace assay::kernels {
 
 namespace {
 
-// One stretch of elements that share their statistics, gathered one after the other.
+// Elements that share their statistics, gathered into one vector.
 struct Stretch {
   std::vector<double> values = {};
   std::vector<double> gradients = {};  // of the normalised values, times the scale
@@ -74,7 +74,7 @@ double epsilon_of(const KernelCall& call) {
   return static_cast<double>(call.node.float_or("epsilon", 1e-5f));
 }
 
-// A stretch is a channel of all samples.
+// The group is a channel of all samples.
 std::vector<Tensor> batch_normalization_gradient(const KernelCall& call) {
   const Operands operands = operands_of(call);
   const Dims& dims = operands.input.dims();
@@ -104,7 +104,7 @@ std::vector<Tensor> batch_normalization_gradient(const KernelCall& call) {
   return stored(operands, inputs, scales, biases);
 }
 
-// A stretch is all axes from `axis` on; the scale has one number for each of its elements.
+// The group is all axes from `axis` on; the scale has one number for each of its elements.
 std::vector<Tensor> layer_normalization_gradient(const KernelCall& call) {
   const Operands operands = operands_of(call);
   const Dims& dims = operands.input.dims();

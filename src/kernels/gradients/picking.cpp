@@ -1,5 +1,5 @@
-// GatherGradient adds each gradient to where its element was picked from; SliceGradient puts each
-// back to where it was cut out. The rest is zero.
+// GatherGradient adds each gradient at the position its element was gathered from; SliceGradient
+// writes it at the position it was sliced from. The rest is zero.
 #include "base/checked.h"
 #include "base/text.h"
 #include "kernels/families.h"

@@ -1,5 +1,5 @@
-// MaxPoolGradient gives each gradient to the greatest element of its window, AveragePoolGradient
-// shares it out among all of them.
+// MaxPoolGradient passes each gradient to the maximum of its window, AveragePoolGradient divides it
+// among all elements.
 #include "kernels/pooling.h"
 #include "kernels/families.h"
 #include "kernels/real.h"

@@ -1,6 +1,7 @@
 // RnnGradient, GruGradient and LstmGradient: inputs are those of the op, then the gradients of its
 // results, any of which may be left out; results are the gradients of X, W, R, B, initial_h, and of
-// an LSTM's initial_c and P. Sequences run forward once more, and then back in time.
+// an LSTM's initial_c and P. The forward pass is computed again, then the steps are differentiated
+// in reverse order.
 #include "base/text.h"
 #include "kernels/families.h"
 #include "kernels/real.h"
@@ -10,7 +11,7 @@ namespace assay::kernels {
 
 namespace {
 
-// One step of one sequence: adds what its sums hand back to the weights, the input and the state.
+// One step of one sequence: adds the gradients of its sums to those of weights, input and state.
 class StepBack {
  public:
   StepBack(const RecurrentDirection& forward, const RecurrentOperands& operands,
@@ -64,7 +65,7 @@ class StepBack {
   }
 
  private:
-  // Where the gradients of a direction's weights begin, which lie as the weights do.
+  // Where the gradients of a direction's weights begin; they have the layout of the weights.
   static double* beside(const double* at, const std::vector<double>& numbers,
                         std::vector<double>& gradients) {
     return gradients.data() + (at - numbers.data());
@@ -93,7 +94,7 @@ void rnn_back(const KernelCall&, StepBack& step, const RecurrentState& before,
   gradient.h = std::move(h_gradient);
 }
 
-// What the candidates hand back; returns the gradients of the reset gates' values.
+// The backward pass of the candidates; returns the gradients of the reset gates' values.
 std::vector<double> candidates_back(StepBack& step, const GruStep& at,
                                     const std::vector<double>& deltas, const std::vector<double>& h,
                                     std::vector<double>& h_gradient) {
@@ -229,7 +230,7 @@ class RecurrentBackward {
  public:
   RecurrentBackward(const KernelCall& call, const RecurrentOp& op, CellBack cell_back)
       : call_(call), op_(op), cell_back_(cell_back), operands_(call, op) {
-    const std::size_t first = op.has_cell_state ? 8 : 6;  // behind the op's own inputs
+    const std::size_t first = op.has_cell_state ? 8 : 6;  // after the op's own inputs
     const Dims states = operands_.layout.state_dims();
     results_ = given_gradient(call, first, operands_.layout.result_dims());
     gradients_ = zeros_like(operands_.numbers);

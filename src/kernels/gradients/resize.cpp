@@ -1,5 +1,5 @@
-// ResizeGradient hands each gradient back to the elements that its own was made of, by the weights
-// they had. Axis by axis, as Resize goes forward.
+// ResizeGradient passes each gradient to the input elements of its output element, with their
+// interpolation weights. It works axis by axis, like Resize.
 #include "base/text.h"
 #include "kernels/families.h"
 #include "kernels/lanes.h"

@@ -1,6 +1,6 @@
 // Horizontal bars with their names at the left and their figures at the ends. The picture grows
-// with the number of bars, and never past what a PNG can hold: `kMostBars` is for callers to
-// respect.
+// with the number of bars. Callers must not pass more than `kMostBars`, the most that fit into a
+// PNG.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct BarChart {
   std::vector<Bar> bars;  // drawn from top to bottom
 };
 
-// The bars that together make half of all are darker than the others.
+// The largest bars, which together make up half of the total, are darker.
 std::string bar_chart_png(const BarChart& chart);
 
 }  // namespace assay::report

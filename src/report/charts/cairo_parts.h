@@ -1,4 +1,5 @@
-// Owners of cairo's objects and its errors as ours. Only the files that draw with cairo include it.
+// Owners of cairo's objects; converts its errors to ours. Only the files that draw with cairo
+// include it.
 #pragma once
 
 #include <cairo/cairo.h>

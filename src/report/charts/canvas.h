@@ -1,6 +1,6 @@
 // A picture under construction. Lengths are in points of 1/72 inch from the upper left corner; the
-// same drawing becomes a PNG at 180 DPI or an SVG. Text may be anything: bytes that are no UTF-8
-// and control characters are replaced, so that no name can break a picture.
+// same drawing becomes a PNG at 180 DPI or an SVG. Bytes that are not UTF-8 and control
+// characters are replaced in text, so that no name can break a picture.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ struct TextStyle {
   bool is_bold = false;
   Colour colour = {};
   Anchor anchor = Anchor::Start;
-  double turned = 0;  // degrees against the clock, about the point it is anchored at
+  double turned = 0;  // degrees counterclockwise around its anchor point
 };
 
 class Canvas {
@@ -48,7 +48,7 @@ class Canvas {
   virtual ~Canvas() = default;
   virtual void rectangle(Point corner, Size size, Colour fill) = 0;
   virtual void line(Point from, Point to, const Stroke& stroke) = 0;
-  // `hint` is what a viewer shows under the pointer, where it can.
+  // `hint` is a tooltip, in formats that have them.
   virtual void circle(Point centre, double radius, Colour fill, const Stroke& edge,
                       std::string_view hint) = 0;
   virtual void text(Point baseline, std::string_view text, const TextStyle& style) = 0;

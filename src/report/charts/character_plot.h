@@ -17,13 +17,13 @@ class CharacterPlot {
   std::size_t columns() const { return columns_; }
   std::size_t rows() const { return rows_; }
 
-  // A dotted line between two places, each 0 to 1 from the left and from the top.
+  // A dotted line between two positions, each 0 to 1 from the left and from the top.
   void line(double x0, double y0, double x1, double y1);
   // `colour` is what follows "ESC[" up to the "m", or nothing.
   bool is_marked(std::size_t column, std::size_t row) const;
   void mark(std::size_t column, std::size_t row, std::string_view character,
             std::string_view colour = {});
-  // Writes the text if none of its cells holds anything yet, or only dots where those may go.
+  // Writes the text if its cells are empty, or contain only dots that may be overwritten.
   enum class Dots { Stay, MayGo };
   bool write_if_free(std::size_t column, std::size_t row, std::string_view text,
                      Dots dots = Dots::Stay);

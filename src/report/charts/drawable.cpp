@@ -13,7 +13,7 @@ std::size_t first_length(std::string_view text) {
   return 0;
 }
 
-// XML forbids the last two, and cairo would end the text at the first of the control characters.
+// XML forbids the last two, and cairo would cut the text at the first control character.
 bool has_no_shape(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   const bool is_control = lead < 0x20 || lead == 0x7f || (lead == 0xc2 && character < "\xc2\xa0");

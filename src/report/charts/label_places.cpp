@@ -8,7 +8,7 @@ namespace assay::report {
 
 namespace {
 
-// The least and the most of what the corners reach along a direction.
+// The smallest and the largest projection of the corners on a direction.
 std::pair<double, double> reach(const Quad& quad, Point direction) {
   const auto along_it = [&](const Point& p) { return p.x * direction.x + p.y * direction.y; };
   double least = along_it(quad[0]);
@@ -20,7 +20,7 @@ std::pair<double, double> reach(const Quad& quad, Point direction) {
   return {least, most};
 }
 
-// Two convex shapes are apart if some edge of one of them has all of the other beyond it.
+// Two convex shapes do not overlap if an edge of one of them separates them.
 bool is_parted_by_an_edge_of(const Quad& one, const Quad& other) {
   for (std::size_t i = 0; i < one.size(); ++i) {
     const Point& from = one[i];

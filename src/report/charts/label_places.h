@@ -1,4 +1,4 @@
-// Places for labels in a picture, so that no two lie on each other.
+// Positions for labels in a picture, so that no two overlap.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace assay::report {
 // A rectangle at any angle, by its corners in order.
 using Quad = std::array<Point, 4>;
 
-// Stands on `foot`, the middle of its lower edge, turned against the clock about it.
+// `foot` is the middle of its lower edge; it is rotated counterclockwise around it.
 Quad standing_on(Point foot, Size size, double turned = 0);
 Quad around(Point centre, double radius);
 Quad along(Point from, Point to, double thickness);

@@ -9,7 +9,7 @@ namespace assay::report {
 
 namespace {
 
-// Far more than a line of any picture; a longer name need not be measured whole.
+// Far more than a line of any picture; the rest of a longer name need not be measured.
 constexpr std::size_t kLongestMeasured = 300;
 
 class Ruler {
@@ -53,8 +53,8 @@ std::string fitted(std::string_view text, double width, const TextStyle& style) 
 }  // namespace assay::report
 
 #if defined(__SANITIZE_ADDRESS__)
-// fontconfig keeps what it has read as long as the process lives, and refers to it by offsets,
-// which LeakSanitizer cannot follow: to it they look lost.
+// fontconfig keeps its data as long as the process lives and refers to it by offsets. LeakSanitizer
+// cannot follow these and would report leaks.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfontconfig";
 }

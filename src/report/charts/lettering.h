@@ -11,7 +11,7 @@ namespace assay::report {
 double text_width(std::string_view text, const TextStyle& style);
 // Shortened in the middle until it is no wider than `width`.
 std::string fitted(std::string_view text, double width, const TextStyle& style);
-// Valid UTF-8 without control characters; what is neither is replaced.
+// Valid UTF-8 without control characters; other bytes are replaced.
 std::string drawable(std::string_view text);
 
 }  // namespace assay::report

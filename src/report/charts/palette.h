@@ -1,4 +1,4 @@
-// Colours that people with any colour vision can tell apart (Okabe and Ito, 2008), and quiet greys.
+// Colours that people with any colour vision can tell apart (Okabe and Ito, 2008), and greys.
 #pragma once
 
 #include "report/charts/canvas.h"

@@ -4,7 +4,7 @@
 
 namespace assay::report {
 
-// The same PNG with a pHYs chunk: how many pixels its maker meant to go on an inch.
+// The same PNG with a pHYs chunk, which gives the pixels per inch.
 std::string with_density(std::string png, double dots_per_inch);
 
 }  // namespace assay::report

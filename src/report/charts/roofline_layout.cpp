@@ -55,7 +55,7 @@ std::optional<double> highest(const std::vector<Roof>& roofs, bool is_bandwidth)
   return rate;
 }
 
-// Where each bandwidth meets the highest peak: the corners that a roofline is about.
+// Where each bandwidth meets the highest peak: the knees of the roofline.
 std::vector<double> knees(const std::vector<Roof>& roofs) {
   std::vector<double> intensities;
   const auto peak = highest(roofs, false);
@@ -71,7 +71,7 @@ LogRange range_around(const std::vector<double>& numbers, double space, LogRange
   // Over many decades the same factor would be too little to see.
   const double factor = std::max(space, std::pow(most / least, 0.06));
   const LogRange range{least / factor, most * factor};
-  // Two decades at least, so that the axis has ticks and the slopes look like slopes.
+  // At least two decades, so that the axis has ticks and slopes are visible.
   const double missing = 2 - std::log10(range.high / range.low);
   if (missing <= 0) return range;
   return {range.low * std::pow(10, -missing / 2), range.high * std::pow(10, missing / 2)};
@@ -81,7 +81,7 @@ LogRange intensity_range(const RooflineLayout& layout) {
   std::vector<double> numbers = knees(layout.roofs);
   for (const RooflinePoint& point : layout.points) numbers.push_back(point.intensity);
   LogRange range = range_around(numbers, 2.5, {0.1, 1000});
-  range.high *= std::pow(range.high / range.low, 0.2);  // labels of level roofs stand there
+  range.high *= std::pow(range.high / range.low, 0.2);  // space for labels of horizontal lines
   return range;
 }
 
@@ -92,7 +92,7 @@ LogRange gflops_range(const RooflineLayout& layout) {
     if (!roof.is_bandwidth) numbers.push_back(roof.rate);
   }
   if (layout.points.empty() && !numbers.empty()) {
-    numbers.push_back(std::ranges::max(numbers) / 300);  // room for the slopes
+    numbers.push_back(std::ranges::max(numbers) / 300);  // space for the slopes
   }
   return range_around(numbers, 2, {1, 1000});
 }

@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-// A range of positive numbers, spread evenly by their logarithm.
+// A range of positive numbers on a logarithmic scale.
 struct LogRange {
   double low = 1;
   double high = 10;
@@ -20,19 +20,19 @@ struct LogRange {
 
 struct Tick {
   double number = 1;
-  std::string text;  // empty for those between
+  std::string text;  // empty for minor ticks
 };
 
 // At most `most` labelled ones, at powers of ten; between them, unless decades are skipped, small
 // ones at 2 to 9, labelled at 2 and 5 where the range is short.
 std::vector<Tick> ticks_of(const LogRange& range, std::size_t most);
 
-// A ceiling as a line: rising with the intensity, or level where `gbps` is not given.
+// A ceiling as a line: rising with the intensity, or horizontal if `gbps` is not given.
 struct Roof {
   std::string label;  // "DRAM 12.5 GB/s"
   bool is_bandwidth = false;
   double rate = 0;
-  double from = 0;  // intensities between which it limits anything
+  double from = 0;  // the range of intensities in which it is the limit
   double to = 0;
   double gflops_at(double intensity) const { return is_bandwidth ? rate * intensity : rate; }
 };
@@ -42,12 +42,12 @@ struct RooflineLayout {
   LogRange gflops;
   std::vector<Roof> roofs;
   std::vector<RooflinePoint> points;  // the largest share of the time first
-  std::string note;                   // what was left out, or nothing
+  std::string note;                   // what was left out, or empty
 };
 
 RooflineLayout layout_of(const RooflineChart& chart);
 
-// "A" to "Z"; beyond them points go without.
+// "A" to "Z"; further points have no letter.
 std::string letter(std::size_t index);
 
 // The different words among the points' bounds: known ones first, in a fixed order.

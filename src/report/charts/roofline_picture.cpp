@@ -182,7 +182,7 @@ void RooflinePicture::draw_points() {
   }
 }
 
-// Beside the point, with a line to it where that is some way off.
+// Next to the point, with a line to it if it is not close.
 bool RooflinePicture::label_point(const RooflinePoint& point, const std::string& text,
                                   const LabelPlaces& places) {
   const Size size{text_width(text, kLetterText) + 1, kLetterText.size * 0.8};
@@ -213,8 +213,8 @@ void RooflinePicture::take(const Quad& quad) {
   letters_.occupy(quad);
 }
 
-// Large points first get their letters inside. In a crowd a letter may lie on other points, never
-// on another letter.
+// Large points get their letters first, inside the point. A letter may cover other points, but
+// never another letter.
 void RooflinePicture::label_points() {
   const std::size_t count = std::min(layout_.points.size(), kLetteredPoints);
   for (const RooflinePoint& point : layout_.points) {
@@ -233,11 +233,11 @@ void RooflinePicture::label_points() {
   }
 }
 
-// Above its line, else below it: a level one from the right, a rising one from the left.
+// Above its line, else below it: horizontal lines from the right, rising ones from the left.
 bool RooflinePicture::label_roof(const Roof& roof) {
   const std::string text = fitted(roof.label, kPlotSize.width / 2, kRoofText);
   const Size size{text_width(text, kRoofText) + 4, kRoofText.size + 1.5};
-  const double lift = 2.3;  // of the letters' feet within that space
+  const double lift = 2.3;  // of the baseline within that space
   const Point from = start(roof);
   const Point to = end(roof);
   TextStyle style = kRoofText;

@@ -37,7 +37,7 @@ class TextPlot {
   }
 
   std::string render(bool use_colour) const;
-  // The letter that lies where this point would have been drawn, or nothing if it is drawn.
+  // The letter that covers this point, or nothing if the point is drawn.
   std::string hidden_behind(std::size_t index) const { return hidden_behind_[index]; }
   std::string colour(const RooflinePoint& point) const {
     return bound_colour_name(point.bound, bounds_);
@@ -71,7 +71,7 @@ void TextPlot::draw_roofs() {
   }
 }
 
-// Those that take the most time come first, and keep their cell.
+// Points that take the most time come first and keep their cell.
 void TextPlot::draw_points() {
   std::vector<std::string> owners(plot_.columns() * plot_.rows());
   for (std::size_t i = 0; i < layout_.points.size(); ++i) {
@@ -86,7 +86,7 @@ void TextPlot::draw_points() {
   }
 }
 
-// On the line itself, in place of its dots, as far to the right as there is room; else at the
+// On the line itself, replacing its dots, as far to the right as there is space; otherwise at the
 // right, above or below it.
 bool TextPlot::write_on_level(const Roof& roof, const std::string& text) {
   const std::size_t row = plot_.row_of(y_of(roof.rate));
@@ -182,7 +182,7 @@ std::string legend(const RooflineLayout& layout, const TextPlot& plot, std::size
   return table.render(width);
 }
 
-// The letters of a legend's lines in the colours of the plot; the table itself knows no colours.
+// The letters of a legend's lines in the colours of the plot; the table itself has no colours.
 std::string with_coloured_letters(const std::string& table, const RooflineLayout& layout,
                                   const TextPlot& plot) {
   std::vector<std::string> lines = split(table, '\n');

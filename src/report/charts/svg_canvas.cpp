@@ -32,7 +32,7 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-// At most two decimals, and none that say nothing: "12.5", "3".
+// At most two decimals, without trailing zeros: "12.5", "3".
 std::string number(double length) {
   std::string text = fmt::format("{:.2f}", length);
   text.erase(text.find_last_not_of('0') + 1);
@@ -89,7 +89,7 @@ class SvgCanvas : public Canvas {
     text_ +=
         fmt::format("<text x=\"{0}\" y=\"{1}\" font-size=\"{2}\" text-anchor=\"{3}\"",
                     number(baseline.x), number(baseline.y), number(style.size), name(style.anchor));
-    // Keeps the width that the layout counted on, whatever font the viewer has.
+    // Keeps the width that the layout assumed, whatever font the viewer has.
     const double width = text_width(text, style);
     if (width > 0) {
       text_ += fmt::format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", number(width));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Size kSize{640, 360};
 constexpr double kLeft = 62;
-constexpr double kRight = 168;  // room for the legend
+constexpr double kRight = 168;  // space for the legend
 constexpr double kTop = 62;
 constexpr double kBottom = 44;
 
@@ -90,7 +90,7 @@ class MemoryPicture {
         kMemorySubtitle);
   }
 
-  // Lines at round numbers of bytes, four or so of them.
+  // About four lines at round numbers of bytes.
   void draw_scale() {
     std::int64_t step = 1;
     while (step * 6 <= most_) step *= 2;
@@ -101,7 +101,7 @@ class MemoryPicture {
     }
   }
 
-  // Each a little wider than its time, so that no seam shows between neighbours.
+  // Each slightly wider than its time, so that there is no visible gap between neighbours.
   void draw_areas() {
     constexpr double kOverlap = 0.15;
     const auto& steps = profile_.step.steps;
