@@ -83,7 +83,7 @@ std::optional<Roofline> roofline_for(const Device& device, const std::string& pr
 // --- times
 
 struct Predictor {
-  const std::vector<Portion>& portions;
+  const std::vector<ClassifiedOperator>& operators;
   const Efficiency& efficiency;
   const Calibration& calibration;
   const std::string& precision;
@@ -93,13 +93,13 @@ struct Predictor {
         value_of(device.step_overhead_us).value_or(1000 * calibration.step_overhead_ms) / 1000;
     const auto roofline = roofline_for(device, precision, reached, overhead);
     if (!roofline) return {};
-    return estimated_ms(portions, *roofline, efficiency);
+    return estimated_ms(operators, *roofline, efficiency);
   }
 
   void predict(const Device& device, DeviceFit& fit) const {
     if (const auto roofline = roofline_for(device, precision, 1.0, 0)) {
       fit.precision = roofline->precision;
-      fit.bound_ms = bound_ms(portions, *roofline);
+      fit.bound_ms = bound_ms(operators, *roofline);
     }
     const double wide = 1 + calibration.wide_error();
     fit.estimate_ms = estimate(device, kOfDatasheet.likely);
@@ -256,9 +256,9 @@ FitReport fit_model(Graph graph, std::string name, const std::vector<Device>& de
                    .median_error = calibration.median_error(),
                    .wide_error = calibration.wide_error(),
                    .warnings = std::move(prepared.warnings)};
-  const auto portions = portions_of(std::move(prepared.inferred), width_factor(count.stored_as));
+  const auto operators = classified_operators(std::move(prepared.inferred), width_factor(count.stored_as));
   const Efficiency efficiency(calibration.samples);
-  const Predictor predictor{portions, efficiency, calibration, report.precision};
+  const Predictor predictor{operators, efficiency, calibration, report.precision};
   for (const Device& device : devices) {
     report.devices.push_back(fit_on(device, predictor, report));
   }
