@@ -36,14 +36,14 @@ struct Started {
   std::optional<std::int64_t> grown_bytes = {};
 };
 
-Started start(Inferred model, const ProgramOptions& options, const Attendant& attendant,
+Started start(Inferred model, const ProgramOptions& options, const ProgramCallbacks& callbacks,
               StartUp& start_up, Progress* progress) {
   Clock& clock = steady_clock();
   const ResidentGrowth growth;
   Started started;
   start_up.compile_ms =
       timed_ms(clock, [&] { started.program = compile(std::move(model), options, progress); });
-  attendant.feed(*started.program);
+  callbacks.after_compile(*started.program);
   start_up.first_run_ms = timed_ms(clock, [&] { started.program->run(); });
   started.grown_bytes = growth.bytes();
   return started;
@@ -126,11 +126,11 @@ void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Pr
 }  // namespace
 
 Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
-                                  const ProfileOptions& options, const Attendant& attendant,
+                                  const ProfileOptions& options, const ProgramCallbacks& callbacks,
                                   Progress* progress) {
   Facts facts = known_before(prepared);
   Started started =
-      start(std::move(prepared.inferred), options.run.program, attendant, start_up, progress);
+      start(std::move(prepared.inferred), options.run.program, callbacks, start_up, progress);
   Observation seen = observe(*started.program, options.timing, options.traced_runs, progress);
   const bool was_interrupted = seen.measurement.cancelled;
   Profile profile = assemble(std::move(facts), facts_of(started), std::move(seen));
@@ -145,7 +145,7 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
   profile.program = options.run.program;
   profile.program.engine = started.program->engine();
   profile.program.cpu.threads = started.program->threads();
-  if (attendant.leave) attendant.leave(*started.program);
+  if (callbacks.before_release) callbacks.before_release(*started.program);
   // Its threads and its memory go with it: what follows has the machine to itself.
   started.program.reset();
   profile.seed = options.run.seed;
@@ -162,9 +162,10 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   start_up.infer_ms = timed_ms(steady_clock(), [&] {
     prepared = prepare_to_run(std::move(graph), std::move(name), options.run);
   });
-  const Attendant attendant{
-      .feed = [&](Program& program) { program.set_inputs(inputs_for(program, options.run)); }};
-  Profile profile = profile_prepared(std::move(prepared), start_up, options, attendant, progress);
+  const ProgramCallbacks callbacks{.after_compile = [&](Program& program) {
+    program.set_inputs(inputs_for(program, options.run));
+  }};
+  Profile profile = profile_prepared(std::move(prepared), start_up, options, callbacks, progress);
   profile.advice = advise(profile);
   return profile;
 }

@@ -47,9 +47,10 @@ struct MeasuredNetwork {
   double measured_ms = 0;
 };
 
-// The time of every operator: that of the layers whose nodes it holds, and its share of what belongs
-// to no layer, such as changes of layout.
-std::vector<double> times_of(const std::vector<ClassifiedOperator>& operators, const Profile& profile) {
+// The time of every operator: that of the layers whose nodes it holds, and its share of what
+// belongs to no layer, such as changes of layout.
+std::vector<double> times_of(const std::vector<ClassifiedOperator>& operators,
+                             const Profile& profile) {
   std::vector<double> times;
   for (const ClassifiedOperator& fused : operators) {
     double time = 0;
@@ -77,10 +78,11 @@ MeasuredNetwork measured_network(const CalibrationNetwork& one, int threads, Pro
   const Graph graph = one.make();
   RunOptions run;
   run.program.cpu = pinned(threads);
-  MeasuredNetwork network{.is_held_out = one.is_held_out,
-                          .name = one.name,
-                          .family = one.family,
-                          .operators = classified_operators(prepare_to_run(graph, one.name, run).inferred)};
+  MeasuredNetwork network{
+      .is_held_out = one.is_held_out,
+      .name = one.name,
+      .family = one.family,
+      .operators = classified_operators(prepare_to_run(graph, one.name, run).inferred)};
   ProfileOptions options{.run = run, .judge = false};
   options.timing.min_seconds = 0.2;
   options.timing.max_seconds = 1.0;

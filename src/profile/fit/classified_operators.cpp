@@ -112,10 +112,10 @@ std::vector<ClassifiedOperator> classified_operators(Inferred model, double widt
     const NodeId main = one.nodes.front();
     const LayerCost& cost = rows[main.number].cost;
     classified.push_back({.name = one.name,
-                        .op_class = class_of(graph.node(main), cost, one.work),
-                        .work = scaled(one.work, width_factor),
-                        .fewest_flops = fewest_flops(cost),
-                        .nodes = origins_of(one.nodes, source)});
+                          .op_class = class_of(graph.node(main), cost, one.work),
+                          .work = scaled(one.work, width_factor),
+                          .fewest_flops = fewest_flops(cost),
+                          .nodes = origins_of(one.nodes, source)});
     classified.back().work.run_bytes = run_bytes;
   }
   return classified;

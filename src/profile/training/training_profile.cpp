@@ -212,13 +212,14 @@ TrainingProfile profile_training(Graph graph, std::string name,
   const PlannedTraining plan =
       planned(step, prepared.plan, model.batch, options.step.optimizer.kind);
   ProgramMemoryFacts facts;
-  const Attendant attendant{.feed = [&](Program& program) { feed(program, step, options); },
-                            .leave =
-                                [&](const Program& program) {
-                                  facts = {program.buffers(), program.memory()};
-                                }};
+  const ProgramCallbacks callbacks{
+      .after_compile = [&](Program& program) { feed(program, step, options); },
+      .before_release =
+          [&](const Program& program) {
+            facts = {program.buffers(), program.memory()};
+          }};
   TrainingProfile result{
-      .step = profile_prepared(std::move(prepared), start_up, options.profile, attendant, progress),
+      .step = profile_prepared(std::move(prepared), start_up, options.profile, callbacks, progress),
       .optimizer = options.step.optimizer,
       .loss = options.step.loss,
       .parameters = model.cost.totals.parameters,
