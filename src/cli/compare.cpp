@@ -38,7 +38,7 @@ constexpr const char* kExamples = R"(Examples:
   assay compare old.onnx new.onnx --max-time 300 --threshold 0.5
   assay profile old.onnx --json > old.json       then, later,
   assay compare old.json new.json                two stored profiles
-FASTER, SLOWER, SAME or UNDECIDED is said of B against A.)";
+FASTER, SLOWER, SAME or UNDECIDED describes B compared with A.)";
 
 bool is_stored(const std::string& argument) {
   return argument.ends_with(".json");

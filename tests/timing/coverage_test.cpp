@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"correlated, 0.8", {.deviation = 0.05, .persistence = 0.8}, 0.015},
                       Case{"correlated, 0.9", {.deviation = 0.03, .persistence = 0.9}, 0.015}));
 
-TEST(Coverage, HoldsForSlowRunsOfWhichThereAreFew) {
+TEST(Coverage, HoldsForAFewSlowRuns) {
   TimingOptions options;
   options.target = 0.02;
   // 200 ms a run: from 10 samples on, 50 at the most.
