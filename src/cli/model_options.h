@@ -23,7 +23,7 @@ void add_shape_options(Command& command, ModelArguments& arguments);
 // Those, and MODEL.
 void add_model_options(Command& command, ModelArguments& arguments);
 
-// The same words again, for another process.
+// The same arguments again, for another process.
 void append_words(const ModelArguments& arguments, std::vector<std::string>& words);
 
 struct RequestedModel {
@@ -34,9 +34,10 @@ struct RequestedModel {
 };
 RequestedModel requested_model(const ModelArguments& arguments);
 
-// Calls `work`; what is wrong with the model says which model (the reader's complaints do already).
+// Calls `work`; errors in the model get the model's name in front (those of the reader already
+// have it).
 template <typename Work>
-auto blaming(const std::string& model, Work work) {
+auto naming_model(const std::string& model, Work work) {
   try {
     return work();
   } catch (const Error& error) {

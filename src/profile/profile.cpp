@@ -1,4 +1,4 @@
-// The story of a profile: prepare, compile, run and watch, then say whose time it was.
+// The steps of a profile: prepare, compile, run and measure, then attribute the time.
 #include "assay/profile.h"
 
 #include <fmt/core.h>
@@ -30,7 +30,7 @@ Facts known_before(Prepared& prepared) {
           .warnings = std::move(prepared.warnings)};
 }
 
-// A program that has run once, and what it took to come so far.
+// A program that has run once, and the memory that took.
 struct Started {
   std::unique_ptr<Program> program;
   std::optional<std::int64_t> grown_bytes = {};
@@ -55,7 +55,7 @@ ProgramFacts facts_of(const Started& started) {
   return facts;
 }
 
-// Counters are read between steps, in runs of their own: reading takes longer than a clock.
+// Counters are read between steps, in separate runs: reading them takes longer than a clock.
 void count_events(Program& program, std::vector<ProfileStep>& steps,
                   std::vector<std::string>& why_not) {
   constexpr int kRuns = 5;
@@ -146,7 +146,7 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
   profile.program.engine = started.program->engine();
   profile.program.cpu.threads = started.program->threads();
   if (callbacks.before_release) callbacks.before_release(*started.program);
-  // Its threads and its memory go with it: what follows has the machine to itself.
+  // Frees its threads and memory before the ceilings are measured.
   started.program.reset();
   profile.seed = options.run.seed;
   profile.start_up = start_up;

@@ -152,16 +152,16 @@ bool has(const std::vector<TimingWarning>& warnings, std::string_view wanted) {
 std::vector<TimingWarning> timing::find_warnings(const Measurement& measured,
                                                  const Circumstances& circumstances) {
   std::vector<TimingWarning> warnings;
-  const auto check = [&](auto rule) {
+  const auto add_found = [&](auto rule) {
     if (auto warning = rule(measured, circumstances)) warnings.push_back(std::move(*warning));
   };
-  check(few_samples);
-  check(wide_interval);
-  check(unsteady);
+  add_found(few_samples);
+  add_found(wide_interval);
+  add_found(unsteady);
   // A level change also makes two modes; one warning is enough.
-  if (!has(warnings, "level-change")) check(two_modes);
-  check(first_run);
-  check(clock_resolution);
+  if (!has(warnings, "level-change")) add_found(two_modes);
+  add_found(first_run);
+  add_found(clock_resolution);
   std::ranges::move(disturbances(circumstances.before, circumstances.after),
                     std::back_inserter(warnings));
   return warnings;
