@@ -188,7 +188,7 @@ TEST(Counters, ThatAreForbiddenNameTheLevelAndWhatToTry) {
   EXPECT_THAT(Counters(kCounterEvents, perf).why_not(),
               ElementsAre(HasSubstr("--cap-add PERFMON")));
   perf.level = {};
-  EXPECT_THAT(Counters(kCounterEvents, perf).why_not(), ElementsAre(HasSubstr("not told")));
+  EXPECT_THAT(Counters(kCounterEvents, perf).why_not(), ElementsAre(HasSubstr("unknown")));
 }
 
 TEST(Counters, LeaveOutAThreadThatHasEnded) {

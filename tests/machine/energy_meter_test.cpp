@@ -106,7 +106,7 @@ TEST_F(Meters, WithDamagedContentAreLeftOutWithANote) {
   const EnergyMeters found = find();
   ASSERT_EQ(found.meters.size(), 1u);
   EXPECT_EQ(covers(found.meters[0]->info()), "package-0");
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("holds 'soon', which is no count"),
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("contains 'soon', which is not a count"),
                                        HasSubstr("is empty"), HasSubstr("holds '-5'")));
 }
 
@@ -226,7 +226,7 @@ TEST_F(Meters, PmicThatCannotBeRunSaysWhatToTry) {
   sources_.run_pmic = [] { return std::nullopt; };
   EXPECT_THAT(why_no_meter(find()), HasSubstr("group video"));
   sources_.run_pmic = [] { return "error=1 error_msg=\"Command not registered\""; };
-  EXPECT_THAT(why_no_meter(find()), HasSubstr("tells no rail"));
+  EXPECT_THAT(why_no_meter(find()), HasSubstr("reports no rails"));
 }
 
 TEST_F(Meters, PmicThatStopsTellingHasNoJoules) {
