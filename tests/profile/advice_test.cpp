@@ -61,7 +61,7 @@ class AdviceTest : public ::testing::Test {
     return profile.layers.back();
   }
 
-  // What takes most of the time and gives no rule a reason to speak.
+  // A step that takes most of the time and to which no rule applies.
   void add_quiet(double time_ms) { add("quiet", "Custom", "", time_ms, {}); }
 
   void judged() { judge(profile, roofline); }

@@ -27,7 +27,7 @@ TEST(ClassifiedOperators, JoinALayerAndTheActivationThatFollowsIt) {
   EXPECT_EQ(operators[0].nodes.size(), 2u);
 }
 
-TEST(ClassifiedOperators, HoldTheWorkOfTheWholeModel) {
+TEST(ClassifiedOperators, CoverTheWorkOfTheWholeModel) {
   const auto operators = operators_of_model("resnet18");
   double weights = 0;
   for (const ClassifiedOperator& fused : operators) weights += fused.work.weight_bytes;
@@ -125,7 +125,7 @@ FitReport fitted(const Device& on, FitLimits limits = {}, const std::string& pre
   return fit_model(linear(), "linear", {on}, calibration(0.5), options);
 }
 
-TEST(Calibration, KnowsItsOwnErrors) {
+TEST(Calibration, ReportsItsOwnErrors) {
   EXPECT_NEAR(calibration(1).median_error(), 0.1, 1e-9);  // of 0.1, 0.2 and 0
   EXPECT_NEAR(calibration(1).wide_error(), 0.1 + 0.8 * 0.1, 1e-9);
 }
@@ -149,7 +149,7 @@ TEST(Fit, ADatasheetsBandwidthCountsForLess) {
   EXPECT_NEAR(*fit.estimate_ms, 8.0 / 0.61, 0.1);
 }
 
-TEST(Fit, SaysWhatBinds) {
+TEST(Fit, NamesTheLimit) {
   EXPECT_EQ(fitted(device(3e6)).devices[0].verdict, FitVerdict::DoesNotFit);
   EXPECT_EQ(fitted(device(5e6)).devices[0].verdict, FitVerdict::Tight);
   const auto verdict = [](FitLimits limits) { return fitted(device(1e9), limits).devices[0]; };
@@ -162,7 +162,7 @@ TEST(Fit, SaysWhatBinds) {
   EXPECT_EQ(verdict({.max_watts = 5}).verdict, FitVerdict::Fits);
 }
 
-TEST(Fit, OfLowerPrecisionNeedsLessRoom) {
+TEST(Fit, OfLowerPrecisionNeedsLessMemory) {
   EXPECT_EQ(fitted(device(3e6), {}, "int8").devices[0].verdict, FitVerdict::Fits);
   EXPECT_NEAR(*fitted(device(1e9), {}, "int8").devices[0].bound_ms, 1.0, 0.01);
   EXPECT_THROW(fitted(device(1e9), {}, "int7"), Error);
@@ -177,7 +177,7 @@ TEST(Fit, WeightsOfAMicrocontrollerLieInItsFlash) {
   EXPECT_NE(fitted(on).devices[0].reason.find("flash"), std::string::npos);
 }
 
-TEST(Fit, WhatIsNotKnownIsNotGuessed) {
+TEST(Fit, UnknownFiguresAreNotGuessed) {
   Device on = device(1e9);
   on.memory_bandwidth_gbps.clear();
   const DeviceFit fit = fitted(on, {.max_ms = 10}).devices[0];
@@ -185,7 +185,7 @@ TEST(Fit, WhatIsNotKnownIsNotGuessed) {
   EXPECT_EQ(fit.verdict, FitVerdict::Unknown);
 }
 
-TEST(Fit, RefusesALimitThatIsNone) {
+TEST(Fit, RefusesAnInvalidLimit) {
   EXPECT_THROW(fitted(device(1e9), {.max_ms = 0}), Error);
   EXPECT_THROW(fitted(device(1e9), {.max_mb = -1}), Error);
 }

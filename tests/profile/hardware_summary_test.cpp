@@ -85,7 +85,7 @@ TEST(HardwareSummary, ClampsBandwidthAndSaysSo) {
   EXPECT_EQ(clamped_figures(summarize_hardware(two_layers(), 2.0, 1.1e-9)), "");
 }
 
-TEST(HardwareSummary, RefusesWhatIsNoFigure) {
+TEST(HardwareSummary, RefusesValuesThatAreNotFinite) {
   for (const double bad : {kNan, kInfinity, -kInfinity}) {
     EXPECT_THROW(summarize_hardware(two_layers(), bad, 4.0), Error);
     EXPECT_THROW(summarize_hardware(two_layers(), 2.0, bad), Error);
@@ -96,7 +96,7 @@ TEST(HardwareSummary, RefusesWhatIsNoFigure) {
   EXPECT_THROW(summarize_hardware({{.layer = "a", .macs = -1}}, 2.0, 4.0), Error);
 }
 
-TEST(HardwareSummary, HasNoIntensityWhereNoByteMoves) {
+TEST(HardwareSummary, HasNoIntensityWithoutBytes) {
   const HardwareSummary summary = summarize_hardware({{.layer = "a", .macs = 5}}, 2.0, 4.0, 24.0);
   EXPECT_FALSE(summary.arithmetic_intensity_macs_per_byte);
   EXPECT_FALSE(summary.bound_regime);

@@ -1,6 +1,6 @@
 // Whole measurements, stopping rule included, on noise whose true median is known: the 95 %
-// interval must hold it about 95 times in 100, and warnings must be neither missed nor raised for
-// nothing.
+// interval must contain it about 95 times in 100, and warnings must be neither missed nor raised
+// without cause.
 #include <gtest/gtest.h>
 
 #include "timing/simulation.h"
