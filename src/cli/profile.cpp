@@ -354,7 +354,7 @@ void add_timing_options(Command& command, Arguments& arguments) {
                      "N warm-up runs, instead of warming up until times are steady");
   command.add_option("--runs", arguments.runs, "measure N runs");
   command.add_flag("--no-ceilings", arguments.no_ceilings,
-                   "do not hold it against what the machine could do, which is measured once");
+                   "do not compare it with the ceilings of this machine, which are measured once");
   command.add_flag("--counters", arguments.counters,
                    "cycles, instructions and misses of every step, where the kernel allows");
   command.add_flag("--energy", arguments.energy, "joules a run, with this machine's meter");

@@ -839,7 +839,7 @@ class Judging(CacheCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
 
-    def test_layers_are_held_against_measured_ceilings(self):
+    def test_layers_are_compared_with_measured_ceilings(self):
         document = json.loads(self.profile("zoo:small_cnn", "--json"))
         self.assertEqual(document["machine"]["provenance"], "measured")
         self.assertEqual(document["machine"]["levels"][-1]["level"], "DRAM")
