@@ -45,8 +45,7 @@ std::string loss_text(const TrainingProfile& profile) {
 std::string ratio_text(const TrainingProfile& profile) {
   const BackwardPass pass = backward_pass_of(profile);
   return fmt::format(
-      "back takes {:.2f} times as long as forward, for {:.2f} times the work; the rule of thumb "
-      "says 2",
+      "backward takes {:.2f}× as long as forward, for {:.2f}× the work; the rule of thumb says 2",
       pass.latency_ratio, pass.flops_ratio);
 }
 
