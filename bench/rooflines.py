@@ -13,7 +13,7 @@ import sys
 
 ZOO = ["small_cnn", "small_cnn_gap", "lenet5", "mlp", "stream_mlp", "resnet18", "resnet50", "vgg16", "mobilenet_v2",
        "vit_b16", "gpt2_small", "encoder", "lstm"]
-SURE_MS = 0.02  # a shorter time is not sure enough to be held against a ceiling
+SURE_MS = 0.02  # a shorter time is not certain enough to be compared with a ceiling
 ALLOWED = 103
 
 

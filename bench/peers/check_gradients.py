@@ -122,7 +122,7 @@ def assay_gradients(assay, model, samples, labels, folder, options_of_assay):
 
 def worst(found, expected):
     errors = {}
-    # A bias before a batch norm has none: what is there is rounding, and is held against the others.
+    # A bias before a batch norm has none: what is there is rounding, and is compared with the others.
     least = 1e-4 * max(numpy.abs(truth).max() for truth in expected.values())
     for name, truth in expected.items():
         if name in found:

@@ -30,7 +30,7 @@ struct EvaluateOptions {
 struct Evaluation {
   Accuracy accuracy = {};
   double loss = 0;  // the mean over all samples
-  // By true class, then by the class the model said; empty unless asked for.
+  // By true class, then by predicted class; empty unless requested.
   std::vector<std::vector<std::int64_t>> confusion = {};
 };
 
@@ -44,7 +44,7 @@ Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOpti
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device = "cpu",
                          std::string_view precision = "fp32");
 
-// By true class, then by the class the model said.
+// By true class, then by predicted class.
 std::vector<std::vector<std::int64_t>> confusion_matrix(const Graph& model, const Loader& loader,
                                                         const ProgramOptions& options = {});
 

@@ -1,8 +1,8 @@
 // What to change in a model, or in how it is run, and how many milliseconds that is worth here.
 //
 // Each piece of advice comes from one rule over what was counted and measured: it names the layers,
-// gives its reason in figures, and derives its gain from the measured ceilings with the changed
-// work, at the efficiency reached now. Gains of different advice overlap: they do not add up.
+// gives its reason in figures, and derives the potential saving from the measured ceilings with the
+// changed work, at the efficiency reached now. Savings overlap: they do not add up.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ struct Advice {
   std::vector<std::string> layers = {};  // that it is about, the slowest first
   std::string reason = "";               // what was seen, in figures
   std::string action = "";               // what to do, and what would be left of the time
-  double gain_ms = 0;                    // of a typical run, of the batch that ran
-  bool once = false;                     // gained at every start instead of at every run
+  double gain_ms = 0;                    // potential saving in a typical run of the batch that ran
+  bool once = false;                     // saved at every start instead of in every run
 };
 
-// Best first, what is gained once at the end; nothing that gains less than a hundredth of the run.
-// A profile that was not compared with ceilings gets the rules that need none.
+// Largest saving first, savings at start last; none below 1 % of a run. A profile that was not
+// compared with ceilings gets only the rules that need none.
 std::vector<Advice> advise(const Profile& profile);
 
 }  // namespace assay

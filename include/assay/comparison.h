@@ -1,10 +1,10 @@
-// Is B faster than A? A verdict from several pairs of fresh processes that measured in turns.
+// Is B faster than A? A verdict from several pairs of fresh processes that take turns measuring.
 //
-// A process has a bias of its own (where its memory lies, which core it got), which no number of
+// Each process has a bias of its own (its memory layout, the core it runs on), which no number of
 // samples within it can reveal. So each pair of processes counts as one observation: the median
-// over its turns of the ratio between a turn of one and the turn of the other next to it, which saw
-// the same machine. The spread over pairs, which holds the noise within processes too, makes the
-// interval.
+// over its turns of the ratio between a turn of one and the neighbouring turn of the other, which
+// ran under the same conditions. The interval comes from the spread over pairs, which includes the
+// noise within processes.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct Comparison {
   double ci95_low = 0;
   double ci95_high = 0;
   // FASTER, SLOWER: the whole interval lies beyond the threshold.
-  // SAME: it lies within the threshold, or it holds 1 and stays within twice the threshold.
+  // SAME: it lies within the threshold, or it contains 1 and stays within twice the threshold.
   // UNDECIDED: anything else; more pairs may decide.
   ComparisonVerdict verdict = ComparisonVerdict::Undecided;
   std::size_t pairs = 0;
@@ -48,18 +48,18 @@ struct Comparison {
 };
 
 // The processes at the same position ran next to each other, turn by turn, so there must be as many
-// of A as of B. Where nothing was taken in turns, all the samples of a process are one.
+// of A as of B. Without turns, all the samples of a process form one turn.
 Comparison compare_samples(std::span<const ProcessSamples> a_processes,
                            std::span<const ProcessSamples> b_processes,
                            const ComparisonOptions& options = {});
 
 struct PairTimes {
   double elapsed_seconds = 0;
-  double last_pair_seconds = 0;  // the first of all may have taken longer: it tunes
+  double last_pair_seconds = 0;  // the very first may take longer: it tunes
 };
 
-// Whether one more pair of processes should run: there are too few, or they are undecided, and
-// another one like the last fits.
+// Whether to run another pair of processes: there are too few, or the verdict is still UNDECIDED,
+// and there is time for a pair as long as the last.
 bool needs_another_pair(const Comparison& so_far, const PairTimes& times,
                         const ComparisonOptions& options = {});
 

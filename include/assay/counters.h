@@ -1,6 +1,6 @@
-// What the processor counts while something runs: cycles, instructions, cache and branch misses,
-// and the kernel's own page faults and switches. Where the kernel does not allow an event, one line
-// says why and what to try; its value is missing, never 0.
+// Performance counters: cycles, instructions, cache and branch misses, and the kernel's page faults
+// and context switches. Where the kernel does not allow an event, one line says why and what to
+// try; its value is missing, never 0.
 //
 // At the boundaries of steps: open, `start`, then `read` before and after each step, and `between`.
 #pragma once
@@ -33,19 +33,19 @@ inline constexpr std::array kCounterEvents = {
 std::string_view name(CounterEvent event);  // "cycles", …, "context-switches"
 bool is_hardware(CounterEvent event);
 
-// As the kernel tells it, for one thread and event.
+// As reported by the kernel, for one thread and event.
 struct RawCount {
   CounterEvent event = CounterEvent::Cycles;
-  bool is_read = false;  // otherwise the kernel did not tell
+  bool is_read = false;  // false: the kernel did not report it
   std::uint64_t value = 0;
   std::uint64_t enabled_ns = 0;
-  std::uint64_t running_ns = 0;  // less than enabled where events took turns
+  std::uint64_t running_ns = 0;  // less than enabled where events were multiplexed
 };
 using CounterSnapshot = std::vector<RawCount>;
 
 struct CounterValues {
   std::array<std::optional<double>, kCounterEvents.size()> values = {};
-  // Of the time, the least share that an event was really counted; the rest is scaled up.
+  // The smallest share of the time that an event was counted; values are scaled up accordingly.
   double share_counted = 1;
 
   std::optional<double> operator[](CounterEvent event) const {
@@ -54,14 +54,14 @@ struct CounterValues {
   std::optional<double> instructions_per_cycle() const;
 };
 
-// Of two readings by the same Counters: what was counted from one to the other, over all threads.
+// The difference of two readings by the same Counters, over all threads.
 CounterValues between(const CounterSnapshot& before, const CounterSnapshot& after);
 
 namespace machine {
 class PerfSystem;  // the kernel's side, replaced in tests
 }
 
-// Counts all threads that the process has when this is made, and those that they start later.
+// Counts all threads of the process at construction, and those that they start later.
 class Counters {
  public:
   explicit Counters(std::span<const CounterEvent> events = kCounterEvents);
@@ -71,7 +71,7 @@ class Counters {
   ~Counters();
 
   const std::vector<CounterEvent>& available() const;
-  bool has_hardware() const;  // any event of the processor's own
+  bool has_hardware() const;  // any hardware event
   // One line for each reason that keeps events from being counted; empty if all are.
   const std::vector<std::string>& why_not() const;
 

@@ -1,4 +1,4 @@
-// Labelled samples to train networks on and to judge them by.
+// Labelled samples to train and evaluate networks with.
 //
 // Samples are kept as they are stored, so that images of bytes stay bytes; a Loader (loader.h)
 // makes batches of floats. Every Dataset that a function here gives has at least one sample, as

@@ -1,5 +1,5 @@
 // The same samples computed as one batch and item by item: what each costs in latency and
-// throughput. Both alternate, so that they meet the same machine.
+// throughput. They alternate, so that both run under the same conditions.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Deployment {
   double batch_throughput_sps = 0;   // batch / its latency
   double stream_avg_latency_ms = 0;  // the mean, of one item
   double stream_throughput_sps = 0;  // 1 / its latency
-  double latency_multiplier = 1.0;   // that the figures above are under
+  double latency_multiplier = 1.0;   // applied to the figures above
   bool cancelled = false;
 };
 

@@ -1,6 +1,6 @@
-// Devices a model may run on, as datasheets and measurements tell them: memory, bandwidth, peaks,
-// power. Every figure says where it comes from, alternatives stand side by side, and what nobody
-// has told is absent, never 0.
+// Devices a model may run on, from datasheets and measurements: memory, bandwidth, peaks, power.
+// Every figure has its source, alternatives are listed side by side, and what is not known is
+// absent, never 0.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace assay {
 
 enum class FigureProvenance { Theoretical, Measured };
 
-// How a theoretical figure follows from smaller facts; both kinds are plain products.
+// How a theoretical figure is derived; both kinds are plain products.
 struct Derivation {
   enum class Kind { Compute, Bus } kind = Kind::Compute;
   double units = 0;      // cores; of a bus: bits
-  double ghz = 0;        // of a bus: 10⁹ transfers a second
+  double ghz = 0;        // of a bus: 10⁹ transfers per second
   double per_cycle = 1;  // operations of one core in a cycle; a bus moves a bit
 
-  double value() const;  // 10⁹ operations a second, or GB/s
+  double value() const;  // 10⁹ operations per second, or GB/s
 };
 
 struct Figure {
@@ -47,7 +47,7 @@ enum class DeviceKind {
   Desktop,
   Server,
   Gpu,
-  Machine,  // measured by `assay machine`, which cannot tell what it stands in
+  Machine,  // measured by `assay machine`, kind of device unknown
 };
 
 struct DeviceCache {
@@ -83,7 +83,7 @@ struct PrecisionPeak {
 };
 // The precisions the catalogue knows: "fp32", "fp16", "bf16", "int8".
 std::span<const std::string> device_precisions();
-// What runs a precision that a device has no figure for: fp16, bf16 and int8 fall back to fp32.
+// Precisions to try for a precision without a figure: fp16, bf16 and int8 fall back to fp32.
 std::vector<std::string> precisions_to_try(std::string_view precision);
 // The best figure of the first of those that has one.
 std::optional<PrecisionPeak> peak_for(const Device& device, std::string_view precision);

@@ -23,7 +23,7 @@ struct Differentiated {
 };
 
 // The gradients of `loss`, a single number, by each of `by`. The model needs opset 11 or later and
-// known shapes. Throws an Error that names every op on the way which has no gradient.
+// known shapes. Throws an Error that names every op on the path that has no gradient.
 Differentiated differentiate(const Inferred& model, ValueId loss, std::span<const ValueId> by);
 
 // Adds a number to train on where a model has none: the sum of its outputs' squares. Their types

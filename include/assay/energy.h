@@ -1,6 +1,5 @@
-// Joules that work takes, from the machine's meter: what is drawn while it runs, and that less what
-// idling draws. A figure that cannot be had is missing and has a reason, never 0 J; each problem is
-// a flag with a sentence.
+// Energy of work in joules, from the machine's meter: gross, and net of idle power. A figure that
+// is not available is missing and has a reason, never 0 J; each problem is a flag with a sentence.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ namespace assay {
 class Pace : public Clock {
  public:
   virtual void wait(double seconds) = 0;
-  // Calls `tick` every so often on a thread of its own, until what is returned is destroyed.
+  // Calls `tick` periodically on its own thread, until the returned object is destroyed.
   virtual std::shared_ptr<void> every(double seconds, std::function<void()> tick) = 0;
 };
 Pace& real_pace();
@@ -39,16 +38,16 @@ struct ChannelEnergy {
 struct EnergyReading {
   std::string source;  // "RAPL: package-0 + package-1"
   double seconds = 0;
-  std::size_t runs = 0;                   // that measure_energy made meanwhile
+  std::size_t runs = 0;                   // made by measure_energy in this window
   std::optional<double> gross_j = {};     // missing unless every counted channel was read at
                                           // both ends
-  std::optional<double> idle_watts = {};  // taken just before, with nothing running
-  std::optional<double> net_j = {};       // gross less what idling takes in as many seconds
+  std::optional<double> idle_watts = {};  // measured just before, with nothing running
+  std::optional<double> net_j = {};       // gross - idle power · seconds
   std::vector<ChannelEnergy> channels = {};
   std::vector<EnergyFlag> flags = {};
 };
 
-// From its construction to `finish`; reads by itself often enough to see every wrap.
+// From its construction to `finish`; reads the meter often enough to see every wrap.
 class EnergyWindow {
  public:
   explicit EnergyWindow(EnergyMeter& meter, Pace& pace = real_pace());
@@ -62,13 +61,13 @@ class EnergyWindow {
   std::unique_ptr<State> state_;
 };
 
-// Twenty updates of the meter. The first call watches a counter change to find how long one is.
+// Twenty updates of the meter. The first call observes a counter to find its update interval.
 double shortest_window_ms(EnergyMeter& meter, Pace& pace = real_pace());
 
 struct EnergyOptions {
   double min_seconds = 1;   // longer where the meter needs it
   double max_seconds = 30;  // at least one run is made whatever it takes
-  double idle_seconds = 1;  // watched before the runs; 0: not at all, and no net
+  double idle_seconds = 1;  // measured before the runs; 0: not measured, and no net energy
 };
 // Runs until the window is long enough. Throws an Error of kind Cancelled if `progress` cancels,
 // of kind Usage if an option is out of range, and whatever `run` throws.
@@ -76,12 +75,12 @@ EnergyReading measure_energy(EnergyMeter& meter, const std::function<void()>& ru
                              const EnergyOptions& options = {}, Progress* progress = nullptr,
                              Pace& pace = real_pace());
 
-// What one run costs: measured, or where no meter is, a proxy from a power somebody configured.
+// Energy of one run: measured, or without a meter, a proxy from a configured power.
 struct EnergyEstimate {
   std::optional<double> gross_j_per_run = {};
   std::optional<double> net_j_per_run = {};
   std::optional<double> proxy_j = {};
-  std::optional<double> power_watts = {};  // that the proxy rests on
+  std::optional<double> power_watts = {};  // used for the proxy
   std::string note = "";                   // where the figures come from, and each flag
 };
 EnergyEstimate energy_per_run(const EnergyReading& reading);

@@ -1,6 +1,6 @@
-// The energy meters a machine has: RAPL, a power sensor, Jetson's INA3221, the Raspberry Pi 5's
-// PMIC, NVML. Each has channels that are read as whole numbers. What cannot be read has a reason
-// with what to try, and is never 0.
+// The energy meters of a machine: RAPL, a power sensor, Jetson's INA3221, the Raspberry Pi 5's
+// PMIC, NVML. Each has channels that are read as integers. A channel that cannot be read has a
+// reason with what to try, and is never 0.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace assay {
 
-enum class MeterKind { Energy, Power };  // counts joules up; tells the watts of the moment
+enum class MeterKind { Energy, Power };  // a joule counter; the present power in watts
 enum class MeterScope { Processor, Board, Accelerator, Other };
 std::string_view name(MeterKind kind);    // "energy", "power"
 std::string_view name(MeterScope scope);  // "processor", "board", "accelerator", "other"
 
 struct MeterChannel {
-  std::string name;        // "package-0", "VDD_IN"
-  bool is_counted = true;  // false where another channel holds it already, or it is another matter
-  std::optional<std::int64_t> range = {};  // microjoules after which a counter begins anew
+  std::string name;                        // "package-0", "VDD_IN"
+  bool is_counted = true;                  // false if part of another channel, or unrelated
+  std::optional<std::int64_t> range = {};  // microjoules after which a counter wraps
 };
 
 struct MeterInfo {
@@ -30,8 +30,8 @@ struct MeterInfo {
   MeterScope scope = MeterScope::Processor;
   std::vector<MeterChannel> channels = {};
   double update_ms = 1;          // between two new values
-  bool is_update_found = false;  // by watching, not from documents
-  double max_watts = 1000;       // more than any channel takes
+  bool is_update_found = false;  // measured, not documented
+  double max_watts = 1000;       // an upper bound for any channel
 };
 std::string covers(const MeterInfo& info);  // "package-0 + package-1": the counted channels
 
@@ -58,14 +58,15 @@ class EnergyMeter {
 
 struct EnergyMeters {
   std::vector<std::unique_ptr<EnergyMeter>> meters = {};
-  std::vector<std::string> notes = {};   // of a meter or channel that is there and cannot be used
-  std::vector<std::string> absent = {};  // what there is none of: a sentence for each source
+  std::vector<std::string> notes = {};   // about a meter or channel that cannot be used
+  std::vector<std::string> absent = {};  // a sentence for each source that was not found
 };
 EnergyMeters find_energy_meters(const std::string& root = "");  // `root` stands in for "/" in tests
 std::string why_no_meter(const EnergyMeters& found);            // one line
 
-// The one to take for work on the processor, so that nothing is counted twice: RAPL, then INA3221,
-// PMIC, a sensor of the whole board, any other sensor. Never an accelerator's. Null where none is.
+// The meter to use for work on the processor, so that nothing is counted twice: RAPL, then INA3221,
+// PMIC, a sensor of the whole board, any other sensor. Never an accelerator's. Null if there is
+// none.
 EnergyMeter* primary_meter(const EnergyMeters& found);
 
 }  // namespace assay

@@ -3,7 +3,7 @@
 //
 // The bound follows from the device's roofline and no engine can beat it. The estimate carries over
 // how near its roofline each kind of layer came on this machine: a calibration, measured once on
-// built-in networks, that also predicts each of these networks from the others and so knows its own
+// built-in networks. It also predicts each of these networks from the others, which gives its
 // error.
 #pragma once
 
@@ -32,7 +32,7 @@ struct EfficiencySample {
   double time_ms = 0;
 };
 
-// A network predicted from all others.
+// Held-out validation: a network predicted from all others.
 struct HeldOut {
   std::string model;
   double measured_ms = 0;
@@ -44,27 +44,27 @@ struct HeldOut {
 
 struct Calibration {
   std::string measured_at = "";
-  std::string ceilings_of = "";  // when those were measured that it stands on
+  std::string ceilings_of = "";  // when the ceilings it uses were measured
   int threads = 1;
   double step_overhead_ms = 0;
   std::vector<std::string> disturbed = {};  // networks measured while other programs ran
   std::vector<EfficiencySample> samples = {};
   std::vector<HeldOut> held_out = {};
 
-  double median_error() const;  // of the absolute ones, relative
-  double wide_error() const;    // that nine in ten stay below
+  double median_error() const;  // of the absolute relative errors
+  double wide_error() const;    // the 90 % quantile
   bool is_trustworthy() const;  // at most a third of the networks was disturbed
 };
 
-// Variants of one family are no evidence for each other.
+// Variants of one family are not used to predict each other.
 struct CalibrationNetwork {
   std::string name;
   std::string family;
   std::function<Graph()> make;
-  bool is_held_out = true;  // false: evidence for others alone, no network that anyone has
+  bool is_held_out = true;  // false: only used to predict others
 };
 
-// Built-in networks of every kind, and short ones with layers and sizes that those lack.
+// Built-in networks of every kind, and short probes with layers and sizes that those lack.
 std::vector<CalibrationNetwork> calibration_networks();
 
 // Runs the networks, a few seconds each. Throws an Error of kind Cancelled if `progress` cancels.

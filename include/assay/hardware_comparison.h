@@ -1,4 +1,4 @@
-// One model against several devices, and one model before and after a change.
+// One model on several devices, and one model before and after a change.
 #pragma once
 
 #include <array>

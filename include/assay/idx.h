@@ -1,4 +1,4 @@
-// IDX files, as MNIST and its kin come in: plain, or compressed with gzip. Files are
+// IDX files, the format of MNIST and similar data sets: plain, or compressed with gzip. Files are
 // untrusted.
 #pragma once
 

@@ -1,6 +1,6 @@
 // How long one forward pass takes: the mean of fixed numbers of runs, and how it varies when that
 // is repeated. `Profiler::measure_latency` is the median of one series; `profile_model` runs until
-// the answer is sure.
+// the confidence interval is narrow.
 #pragma once
 
 #include <cstddef>

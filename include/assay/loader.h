@@ -1,5 +1,5 @@
-// Batches of a data set, in an order that depends only on the seed and the epoch: whoever begins
-// again at a later epoch meets the same batches.
+// Batches of a data set, in an order that depends only on the seed and the epoch: resuming at a
+// later epoch gives the same batches.
 #pragma once
 
 #include <array>

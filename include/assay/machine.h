@@ -1,6 +1,6 @@
-// What this machine is and what it can do: processor, caches and surroundings as the system tells
-// them, ceilings as short kernels measure them. A ceiling is the best of many tries, because what
-// else the machine does can only lower it.
+// This machine and its limits: processor, caches and environment as the system reports them,
+// ceilings as measured by short kernels. A ceiling is the best of many tries, because other load on
+// the machine can only lower it.
 #pragma once
 
 #include <cstdint>
@@ -32,35 +32,35 @@ struct Topology {
   std::vector<CacheLevel> caches = {};  // nearest first
 };
 
-// What may lie between a program and the machine; missing where the system does not report it.
+// What may affect timings; missing where the system does not report it.
 struct Surroundings {
   std::optional<std::string> governor = {};    // of the processor's frequency
   std::optional<std::string> hypervisor = {};  // "kvm"; absent on bare metal as well
   bool is_container = false;
   std::optional<double> load = {};      // processes that wanted to run in the last minute
-  std::vector<std::string> notes = {};  // what is not to be had, and why
+  std::vector<std::string> notes = {};  // what is not available, and why
 };
 
-// What can be read while something runs, or why not.
+// Meters and counters that can be read during a run, or why not.
 struct Instruments {
   std::vector<MeterInfo> meters = {};         // of energy
   std::vector<std::string> meter_notes = {};  // what cannot be used, and why; why there is none
   std::vector<std::string> counters = {};     // "cycles", …: the events that can be counted
   bool has_hardware_counters = false;
-  std::optional<std::string> why_not_counters = {};  // where any cannot be
+  std::optional<std::string> why_not_counters = {};  // where some cannot be read
 };
 
 struct Peak {
   std::string precision;        // "fp32", "fp16", "bf16", "int8"
   std::string instruction_set;  // "AVX-512 VNNI"
   int threads = 1;
-  double gflops = 0;  // of int8: 10⁹ integer operations a second
+  double gflops = 0;  // of int8: 10⁹ integer operations per second
   double spread = 0;  // how much longer the median try took than the best: 0.02 is 2 %
 };
 
 struct Bandwidth {
   std::string level;   // "L1", "L2", "L3", "DRAM"
-  std::string access;  // "read", "write", "copy", "triad"; "write-nt", … go past the caches
+  std::string access;  // "read", "write", "copy", "triad"; "write-nt", … bypass the caches
   int threads = 1;
   std::int64_t bytes = 0;  // that all threads work on together
   double gbps = 0;
@@ -70,8 +70,8 @@ struct Bandwidth {
 struct Ceilings {
   std::vector<Peak> peaks;
   std::vector<Bandwidth> bandwidths;
-  double seconds = 0;                    // that measuring took
-  std::vector<std::string> doubts = {};  // what else ran meanwhile, so that they may be too low
+  double seconds = 0;                    // spent measuring
+  std::vector<std::string> doubts = {};  // warnings: load that may have lowered them
 };
 
 struct Machine {
@@ -86,11 +86,11 @@ struct CeilingOptions {
   bool quick = false;                         // one round, no copies; 1.5 s for each thread count
   std::vector<int> thread_counts = {};        // empty: one, and all usable processors
   std::optional<std::string> precision = {};  // one alone
-  // To measure for, about; by default 12. Sizes of buffers, numbers of tries and of rounds follow.
+  // Approximate time to measure, by default 12. Buffer sizes, tries and rounds follow from it.
   std::optional<double> seconds = {};
 };
 
-// How long that takes, about.
+// Approximate duration.
 double seconds_to_measure(const CeilingOptions& options);
 
 Topology read_topology();
@@ -105,11 +105,11 @@ Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& option
 // The better of both for everything that either has.
 Ceilings better_of(Ceilings some, const Ceilings& others);
 
-// What ceilings depend on: processor, caches, usable processors, the kernels there are. Those of
-// two machines with the same one can stand in for each other.
+// Identifies what ceilings depend on: processor, caches, usable processors, available kernels.
+// Machines with equal fingerprints can share ceilings.
 std::string fingerprint(const Topology& topology);
 
-// The best that was measured; nothing where there is none of the kind.
+// The best that was measured; nothing where none was.
 std::optional<double> peak_gflops(const Ceilings& ceilings, const std::string& precision,
                                   int threads);
 std::optional<double> bandwidth_gbps(const Ceilings& ceilings, const std::string& level,

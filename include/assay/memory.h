@@ -5,7 +5,7 @@
 // bytes of what it views; an element-wise op may write over an input that nobody reads after it,
 // unless that input is the caller's. What is computed from constants alone is a constant: made
 // once, before the first run, and no part of the arena. The body of an If, Loop or Scan has an
-// arena of its own, held while its node runs. The planned arena is what an executor allocates, to
+// arena of its own, in use while its node runs. The planned arena is what an executor allocates, to
 // the byte.
 #pragma once
 
@@ -23,8 +23,8 @@ struct MemoryOptions {
   std::optional<DataType> stored_as = {};
 };
 
-// A stretch of the arena, held from the step that first writes it to the last that reads it.
-// Graph inputs are held from step 0, graph outputs to the end.
+// A block of the arena, live from the step that first writes it to the last that reads it. Graph
+// inputs are live from step 0, graph outputs to the end.
 struct Buffer {
   ValueId value;           // the first value that lives in it; invalid: the arena of a node's body
   std::int64_t bytes = 0;  // a multiple of the alignment, as the offset is

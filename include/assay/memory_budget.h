@@ -1,4 +1,4 @@
-// What a model's stored tensors weigh, and which budgets that breaks.
+// The memory of a model's stored tensors, and which budgets it exceeds.
 #pragma once
 
 #include <span>

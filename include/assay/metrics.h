@@ -38,9 +38,9 @@ struct MetricsOptions {
   ProgramOptions program = {};
 };
 
-// Judges the model by all samples of the loader, and times it on the first batch. Device `cpu`,
-// precision `fp32`; others are refused by name. The multiplier stands for a slower processor: every
-// latency is that many times longer, and so are energies; the throughput is that much lower.
+// Evaluates the model on all samples of the loader, and times it on the first batch. Device `cpu`,
+// precision `fp32`; others are refused by name. The multiplier simulates a slower processor: it
+// multiplies every latency and energy, and divides the throughput.
 // Throws an Error of kind Cancelled if `progress` cancels.
 PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::string_view device,
                             double power_watts, std::string_view precision,

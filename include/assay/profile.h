@@ -3,7 +3,7 @@
 // Totals balance: the times of the steps and the time between them sum to the time of a run, and so
 // do the times of the layers, since every step's time goes to one layer. That run is the typical
 // one, the mean of the middle half of the samples; the means over all samples balance likewise.
-// What a model costs is counted, what it takes is measured, what a machine could do is estimated.
+// Work is counted, time and memory are measured, limits of the machine are estimated.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ProfileOptions {
   bool count_events = false;               // cycles, instructions, misses of every step
   bool measure_energy = false;             // with the machine's meter, for a second or more
   std::optional<double> power_watts = {};  // for a proxy of the energy
-  bool judge = true;                       // against ceilings; false leaves bounds open
+  bool judge = true;                       // compare with ceilings; false leaves bounds open
   // Whose ceilings count; without it some are measured within this process, which takes seconds.
   std::optional<Machine> machine = {};
 };
@@ -68,11 +68,11 @@ struct ProfileLayer {
   LayerCost cost;
   std::optional<double> time_ms = {};  // in a typical run; missing where it has no step of its own
   double share = 0;
-  std::vector<std::string> fused = {};  // layers computed in the same steps, whose time is in here
-  std::string fused_into = "";          // the layer whose time holds this one's
-  std::vector<std::size_t> steps = {};  // whose time it holds, positions in Profile::steps
-  Rates rates = {};                     // over the work of the fused layers too
-  std::vector<std::string> doubts = {};
+  std::vector<std::string> fused = {};   // layers computed in the same steps, whose time is in here
+  std::string fused_into = "";           // the layer whose time includes this one's
+  std::vector<std::size_t> steps = {};   // that its time is the sum of, positions in Profile::steps
+  Rates rates = {};                      // over the work of the fused layers too
+  std::vector<std::string> doubts = {};  // warnings: "fell back", "not counted", "uneven"
 };
 
 struct ProfileMemory {
@@ -81,11 +81,11 @@ struct ProfileMemory {
   std::int64_t useful_bytes = 0;  // what the model needs if every tensor is stored once
   double memory_efficiency = 0;   // useful / peak, 0..1
   // How far the process grew from before compiling to after the first runs, code and page tables
-  // included; missing where the system does not tell.
+  // included; missing where the system does not report it.
   std::optional<std::int64_t> peak_rss_growth_bytes = {};
 };
 
-// One run as it was: when it began (after the first traced one), how long it and its steps took.
+// One run: its start relative to the first traced one, its duration and those of its steps.
 struct TracedRun {
   std::int64_t start_nanoseconds = 0;
   std::int64_t duration_nanoseconds = 0;
@@ -109,8 +109,8 @@ struct Profile {
   double gflops_per_second = 0;    // nominal work over the median latency
   double executed_gflops_per_second = 0;
   ProfileMemory memory;
-  std::optional<Roofline> roofline = {};                // measured; missing where not judged
-  std::optional<double> computational_efficiency = {};  // executed work against the peak, 0..1
+  std::optional<Roofline> roofline = {};                // measured; missing if not compared
+  std::optional<double> computational_efficiency = {};  // executed work / peak, 0..1
   std::optional<Bound> bottleneck = {};                 // Compute or Memory
   std::optional<double> percent_of_ceiling = {};        // of all steps together
   std::optional<double> headroom_ms = {};
@@ -120,11 +120,11 @@ struct Profile {
   double between_steps_mean_ms =
       0;  // over all samples: with the steps' `mean_ms`, the mean latency
   std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
-  std::vector<Advice> advice;        // best first; see advise()
+  std::vector<Advice> advice;        // largest saving first; see advise()
   std::vector<std::string> warnings;
   std::vector<TracedRun> traced_runs;
   EnergyEstimate energy = {};                      // of one run; its note says why it is missing
-  std::vector<std::string> uncounted_events = {};  // why the processor's counters tell nothing
+  std::vector<std::string> uncounted_events = {};  // why performance counters are missing
 
   bool was_interrupted() const { return latency.cancelled; }
 };

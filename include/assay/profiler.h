@@ -1,4 +1,4 @@
-// Counts and measurements of one model, under the names that everybody's profiler has.
+// Counts and measurements of one model, under the usual names of profilers.
 //
 // A model is compiled for the inputs given and really run. Times are in milliseconds, sizes in
 // units of 1024² bytes, and figures are for the whole batch unless they say otherwise.
@@ -23,7 +23,7 @@ struct MemoryFigures {
   double activation_memory_mb = 0;                // the planned arena
   double peak_memory_mb = 0;                      // weights and arena as the engine holds them
   double memory_efficiency = 0;                   // needed / peak, 0..1
-  std::optional<double> peak_rss_growth_mb = {};  // of the process; missing where not told
+  std::optional<double> peak_rss_growth_mb = {};  // of the process; missing if not reported
 };
 
 // The memory figures, and these.
@@ -35,7 +35,7 @@ struct ForwardPass : MemoryFigures {
   double memory_bandwidth_mbs = 0;  // peak_memory_mb / latency in seconds
   double counted_traffic_mbs = 0;   // bytes that the steps read and write, over the same time
   std::int64_t executed_flops = 0;  // what the chosen algorithms really do
-  // Against ceilings that are estimated by short probes; missing where a probe could not tell.
+  // Compared with ceilings estimated by short probes; missing where a probe failed.
   std::optional<double> computational_efficiency = {};  // executed work / peak, 0..1
   std::optional<bool> is_memory_bound = {};
   std::optional<bool> is_compute_bound = {};

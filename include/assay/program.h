@@ -62,7 +62,7 @@ struct ProgramMemory {
   std::int64_t planned_arena_bytes = 0;   // what plan_memory says of the model
 };
 
-// A stretch of the arena, held from the step that first touches it to the last one that does.
+// A block of the arena, in use from the first step that accesses it to the last.
 struct ProgramBuffer {
   ValueId value;  // of the compiled graph, the first that lives there; invalid: workspace
   std::int64_t bytes = 0;

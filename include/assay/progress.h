@@ -1,6 +1,6 @@
-// How long work speaks to whoever started it: it reports a fraction and asks whether to go on.
+// Progress and cancellation of long work: it reports a fraction and checks for cancellation.
 //
-// The library never draws. The default does nothing and never cancels.
+// The library itself prints nothing. The default does nothing and never cancels.
 #pragma once
 
 #include <cstddef>

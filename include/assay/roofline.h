@@ -1,8 +1,8 @@
 // What a machine allows: the least time in which given arithmetic and bytes can be done.
 //
-// Each level of memory serves at most what fits into it, whatever the order of accesses, so that
-// bytes which come round again after a longer way than a cache holds partly come from beyond it.
-// The least time is that of the slowest of arithmetic and levels; nothing can be faster.
+// Each level of memory serves at most what fits into it, whatever the order of accesses: bytes
+// whose reuse distance exceeds the capacity of a cache come partly from the next level. The least
+// time is the longest of the times for arithmetic and for each level; nothing can be faster.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 
 namespace assay {
 
-// What holds work back: arithmetic, bytes, or neither, because starting it takes longer.
+// What limits a step: arithmetic, memory traffic, or neither, because starting it takes longer.
 enum class Bound { Compute, Memory, Overhead };
 std::string_view name(Bound bound);  // "compute", "memory", "overhead"
 
 // One level, for as many threads as the roofline is for.
 struct MemoryRoof {
   std::string level;         // "L1", "L2", "L3", "DRAM"
-  std::int64_t bytes = 0;    // that it holds; of memory, 0: everything
+  std::int64_t bytes = 0;    // capacity; 0 for main memory
   double read_gbps = 0;      // the best of reading alone
   double write_gbps = 0;     // the best of writing alone
   double combined_gbps = 0;  // the best of any access
 };
 
 struct Roofline {
-  std::string processor = "";  // empty where nobody told
+  std::string processor = "";  // empty if unknown
   std::string device = "cpu";  // whose steps it is for
   int threads = 1;
   std::string precision = "fp32";
@@ -68,7 +68,7 @@ struct LeastTime {
   double limit_ms() const { return compute_ms > memory_ms ? compute_ms : memory_ms; }
   Bound bound() const { return compute_ms >= memory_ms ? Bound::Compute : Bound::Memory; }
 };
-// Arithmetic in a precision whose peak is not known takes no time here: bytes alone bind it.
+// Arithmetic in a precision whose peak is not known takes no time here: memory alone bounds it.
 LeastTime least_time(const StepWork& work, const Roofline& roofline);
 
 }  // namespace assay

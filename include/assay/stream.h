@@ -1,8 +1,8 @@
-// What a model that is fed at a fixed interval asks of a machine, estimated before it runs.
+// What a model that is fed at a fixed interval needs from a machine, estimated before it runs.
 //
 // An operator's latency is the least time that the measured ceilings allow for its work and its
 // bytes, in the cache level where they live, plus what starting a step takes: a lower bound with
-// overhead. `assay/stream_timing.h` measures the real thing.
+// overhead. `assay/stream_timing.h` measures real streams.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ namespace assay {
 struct OperatorProfile {
   std::string operator_name;              // "operator" in reports
   std::optional<double> latency_ms = {};  // least time + overhead
-  std::optional<double> memory_kb = {};   //
-  std::optional<Bound> bound = {};        // what most of the latency is
-  std::string bound_level = "";           // of memory: "L2"
-  std::vector<std::string> fused = {};    // layers that are computed with it
+  std::optional<double> memory_kb = {};
+  std::optional<Bound> bound = {};      // what limits the latency
+  std::string bound_level = "";         // of memory: "L2"
+  std::vector<std::string> fused = {};  // layers that are computed with it
 };
 
 struct StreamTotals {
   double latency_ms = 0;
   double memory_kb = 0;
-  double estimated_bandwidth_mb_s = 0;     // memory / latency, in 1024² bytes a second
+  double estimated_bandwidth_mb_s = 0;     // memory / latency, in 1024² bytes per second
   double stream_utilization = 0;           // busy / interval, at most 1
   double stream_utilization_uncapped = 0;  // above 1: items arrive faster than they are done
-  double overhead_ms = 0;                  // of the latency, starting steps
+  double overhead_ms = 0;                  // part of the latency: starting steps
 };
 
 struct PrecisionTradeoffs {
@@ -81,7 +81,7 @@ HardwareProfile build_hardware_profile_table(std::int64_t feature_count, std::in
                                              Progress* progress = nullptr);
 
 // Any model: an operator for each layer. Element-wise layers and batch norms are computed with the
-// layer that makes their operand, where nobody else reads it: what lies between moves no bytes.
+// layer that makes their operand, if no other layer reads it: the value between moves no bytes.
 HardwareProfile build_hardware_profile_table(Graph model, std::string name,
                                              double stream_interval_ms,
                                              const HardwareProfileOptions& options = {},

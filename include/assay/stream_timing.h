@@ -1,8 +1,8 @@
-// Feeds work at a fixed interval, on a real clock, and tells whether it keeps up.
+// Feeds work at a fixed interval, on a real clock, and reports whether it keeps up.
 //
 // Arrivals are open-loop: item i arrives at i · interval, whether or not those before it are done,
-// and waits until they are. So a long run delays every item that arrives meanwhile, and all of that
-// shows: nothing is left out because the work itself was late.
+// and waits until they are. So a long run delays every item that arrives meanwhile, and these
+// delays are counted: there is no coordinated omission.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class PacedClock : public Clock {
   // Returns when that moment has come, as little later as possible.
   virtual void wait_until(std::int64_t nanoseconds) = 0;
 };
-PacedClock& paced_clock();  // sleeps, and only watches the clock for the last stretch
+PacedClock& paced_clock();  // sleeps, then polls the clock at the end
 
 struct StreamOptions {
   double interval_ms = 0;
@@ -54,9 +54,9 @@ struct DelaySummary {
   double max_ms = 0;
 };
 
-// Sustainable: in the last quarter some item found nothing before it. Overloaded: none did, and
-// items take longer than the interval on average. Undecided: none did although they do not, or
-// there were too few.
+// Sustainable: in the last quarter, some item found the queue empty. Overloaded: none did, and
+// items take longer than the interval on average. Undecided: none did although items are fast
+// enough on average, or there were too few items.
 enum class StreamVerdict { Sustainable, Overloaded, Undecided };
 std::string_view name(StreamVerdict verdict);  // "SUSTAINABLE", "OVERLOADED", "UNDECIDED"
 
@@ -67,7 +67,7 @@ struct StreamMeasurement {
   std::size_t arrived = 0;
   std::size_t unserved = 0;          // arrived, but not begun when the stream ended
   std::size_t largest_backlog = 0;   // most items that waited at once
-  std::size_t missed_deadlines = 0;  // those unserved among them whose deadline had passed
+  std::size_t missed_deadlines = 0;  // including unserved items past their deadline
   double elapsed_ms = 0;
   double busy_ms = 0;
   double utilization = 0;  // busy / elapsed
@@ -102,9 +102,9 @@ struct IntervalProbe {
   bool is_sustainable = false;
 };
 
-// By bisection; the answer is tried again, twice as long, and a longer interval where it fails.
+// By bisection; the result is confirmed by a run twice as long, and lengthened if that fails.
 struct IntervalSearch {
-  std::optional<double> interval_ms = {};  // the shortest that held, where no longer one failed
+  std::optional<double> interval_ms = {};  // the shortest sustainable one above all that failed
   bool is_confirmed = false;
   std::vector<IntervalProbe> probes = {};
   double elapsed_seconds = 0;
@@ -115,7 +115,7 @@ IntervalSearch find_shortest_interval(const std::function<void()>& serve,
                                       Progress* progress = nullptr,
                                       PacedClock& clock = paced_clock());
 
-// A model compiled once and streamed: what was asked for of both.
+// A model compiled once and streamed: a measurement, a search, or both, as requested.
 struct StreamedModel {
   std::optional<StreamMeasurement> measured = {};
   std::optional<IntervalSearch> search = {};

@@ -1,4 +1,4 @@
-// Measures how long work takes, with statistics a sceptic accepts.
+// Measures how long work takes, with confidence intervals and warnings.
 //
 // Warm-up lasts until times are steady, sampling until the 95 % interval of the median is narrow
 // enough or a budget ends. Every sample is kept; outliers are flagged, never dropped; each problem
@@ -67,7 +67,7 @@ struct Measurement {
   bool cancelled = false;  // stopped early by Progress; what was measured is kept
 };
 
-// What time it is: replaced in tests.
+// A clock: replaced in tests.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -83,21 +83,21 @@ struct MachineTimes {
   double own_seconds = 0;     // spent on this process
 };
 
-// What the machine was doing meanwhile: replaced in tests.
+// Load on the machine during a measurement: replaced in tests.
 class MachineState {
  public:
   virtual ~MachineState() = default;
-  virtual std::optional<MachineTimes> times() = 0;  // nothing where the machine does not tell
+  virtual std::optional<MachineTimes> times() = 0;  // nothing if not available
 };
 MachineState& this_machine();  // reads /proc/stat
 
-// "competing-load" and "steal-time", where what else ran between these moments took enough to
-// matter. Nothing where the machine did not tell, or the stretch was too short.
+// "competing-load" and "steal-time", where other load between these moments was high enough to
+// matter. Nothing if the times are not available or the interval was too short.
 std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& before,
                                         const std::optional<MachineTimes>& after);
 
 // `work(runs)` performs that many runs back to back. `after_sample`, if given, is called outside
-// the timed stretch after every sample that counts.
+// the timed region after every sample that counts.
 struct TimedWork {
   std::function<void(std::size_t runs)> work;
   std::function<void()> after_sample = {};

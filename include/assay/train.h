@@ -1,9 +1,9 @@
 // Trains a model on a data set.
 //
 // Training with equal options, seed and threads gives equal weights to the bit, and so does
-// training that was stopped and resumed from its checkpoint. Batches are full: samples that are
-// left over sit an epoch out, others in each. Whatever goes wrong leaves the last checkpoint as it
-// was.
+// training that was stopped and resumed from its checkpoint. Batches are full: the samples left
+// over are skipped in that epoch, different ones in each. An error never damages the last
+// checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace assay {
 
-// How the learning rate goes on: it stays, or falls to 0 along half a cosine.
+// The learning rate over time: constant, or falling to 0 along half a cosine.
 enum class Schedule { Constant, Cosine };
 std::string_view name(Schedule schedule);  // "constant", "cosine"
 Schedule schedule_named(std::string_view name);
@@ -75,7 +75,7 @@ struct TrainResult {
   std::vector<std::string> warnings = {};
 };
 
-// Where training is.
+// The progress of training.
 struct TrainMoment {
   std::int64_t epoch = 0;  // from 1
   std::int64_t epochs = 0;

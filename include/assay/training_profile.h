@@ -1,8 +1,8 @@
 // What one step of training costs: forward, backward and update measured layer by layer, and what
 // is in memory while they run.
 //
-// The step is a graph like any other, so that everything a profile says of a model it says of the
-// step too. What is kept for the backward pass is found, not guessed: it is what that pass reads.
+// The step is a graph like any other, so a profile of the step has everything that a profile of a
+// model has. Activations count as saved for the backward pass if that pass reads them.
 #pragma once
 
 #include <array>
@@ -19,22 +19,22 @@
 
 namespace assay {
 
-// What a stretch of memory is for.
+// What a block of memory is used for.
 enum class MemoryUse {
   Parameters,
   Statistics,  // running ones of batch norms
   OptimizerState,
   Inputs,           // samples, targets, the rate
-  KeptActivations,  // that the backward pass reads
-  Activations,      // that it does not
+  KeptActivations,  // saved for the backward pass
+  Activations,      // all others
   Gradients,        // of parameters
   ActivationGradients,
-  WorkingSpace,  // of algorithms
+  Workspace,  // of algorithms; "working_space" in reports
 };
 inline constexpr std::array kMemoryUses = {
     MemoryUse::Parameters, MemoryUse::Statistics,          MemoryUse::OptimizerState,
     MemoryUse::Inputs,     MemoryUse::KeptActivations,     MemoryUse::Activations,
-    MemoryUse::Gradients,  MemoryUse::ActivationGradients, MemoryUse::WorkingSpace};
+    MemoryUse::Gradients,  MemoryUse::ActivationGradients, MemoryUse::Workspace};
 std::string_view name(MemoryUse use);  // "parameters", "optimizer_state", "kept_activations", …
 
 using BytesByUse = std::array<std::int64_t, kMemoryUses.size()>;
@@ -48,7 +48,7 @@ struct PlannedTraining {
   std::int64_t kept_activation_bytes = 0;
   std::int64_t gradient_bytes = 0;  // of all parameters together
   std::int64_t optimizer_bytes = 0;
-  std::int64_t step_bytes = 0;  // all that a step needs at its worst moment, each tensor once
+  std::int64_t step_bytes = 0;  // peak memory of a step, each tensor once
 };
 PlannedTraining plan_training(const Graph& model, const TrainingStepOptions& options,
                               const Bindings& bindings = {});
@@ -59,8 +59,8 @@ std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t bu
                                              const TrainingStepOptions& options,
                                              const Bindings& bindings = {});
 
-// The fewest pieces (see TrainingStepOptions) that bring a step below `budget_bytes`; an Error that
-// tells the least it can come down to where none does.
+// The fewest pieces (see TrainingStepOptions) that bring a step below `budget_bytes`. Where no
+// number does, an Error that gives the smallest size possible.
 std::size_t pieces_to_fit(const Graph& model, std::int64_t budget_bytes,
                           const TrainingStepOptions& options, const Bindings& bindings = {});
 
@@ -88,7 +88,7 @@ struct LayerPhase {
   std::optional<double> time_ms = {};  // missing where it has no step of its own
 };
 
-// A node of the model with its way back and its update.
+// A node of the model: forward, backward and update.
 struct TrainingLayer {
   std::string name;
   std::string op;
@@ -118,7 +118,7 @@ struct TrainingProfile {
   TrainingMemory memory = {};
 
   const PhaseTotals& totals(Phase phase) const;  // zeros where there is none
-  double backward_to_forward() const;            // measured time; people guess 2
+  double backward_to_forward() const;            // ratio of measured times; the rule of thumb is 2
 };
 
 TrainingProfile profile_training(Graph graph, std::string name,

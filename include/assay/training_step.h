@@ -1,6 +1,6 @@
-// One step of training as a graph: the model forward, its loss, the way back, and the update of
-// every parameter. Parameters, running statistics and the optimizer's own numbers are state that
-// the graph carries from run to run, so that a step is counted, planned and run like any model.
+// One step of training as a graph: forward pass, loss, backward pass, and the update of every
+// parameter. Parameters, running statistics and optimizer state are state that the graph carries
+// from run to run, so that a step is counted, planned and run like any model.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace assay {
 
 enum class OptimizerKind { Sgd, Momentum, Adam, AdamW };
 std::string_view name(OptimizerKind kind);             // "sgd", "momentum", "adam", "adamw"
-OptimizerKind optimizer_named(std::string_view name);  // an Error lists those there are
+OptimizerKind optimizer_named(std::string_view name);  // an Error lists the known names
 
-// How many numbers an optimizer keeps for every parameter: 0, 1, 2, 2.
+// State values per parameter: 0, 1, 2, 2.
 std::size_t states_of(OptimizerKind kind);
 
 // As PyTorch defines them. Adam's decay is part of the gradient, AdamW's is not.
@@ -30,7 +30,7 @@ struct Optimizer {
   double weight_decay = 0;
 };
 
-// What is made small. Cross-entropy takes class numbers, the mean squared error a tensor like the
+// The loss to minimise. Cross-entropy takes class indices, the mean squared error a tensor like the
 // model's first output; the sum of all outputs' squares takes nothing.
 enum class Loss { SumOfSquares, CrossEntropy, MeanSquaredError };
 std::string_view name(Loss loss);  // "sum-of-squares", "cross-entropy", "mean-squared-error"
@@ -54,11 +54,11 @@ struct TrainingStepOptions {
   bool input_gradients = false;
 };
 
-// A value that the step carries on.
+// A value that the step carries from run to run.
 struct StateSlot {
   enum class Kind { Parameter, Statistic, Optimizer };
   Kind kind = Kind::Parameter;
-  std::string name;  // of the model's stored tensor it is, or belongs to
+  std::string name;  // of the model's stored tensor
   Tensor initial;
 };
 

@@ -57,7 +57,7 @@ CountResult counted(const CountArguments& arguments) {
   options.bindings = std::move(request.run.bindings);
   options.input_values = std::move(request.run.known_values);
   if (!arguments.precision.empty()) options.stored_as = parse_precision(arguments.precision);
-  return blaming(arguments.model.model, [&] {
+  return naming_model(arguments.model.model, [&] {
     return count_model(std::move(request.graph), arguments.model.model, options);
   });
 }

@@ -119,7 +119,7 @@ Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
   catch_interrupts();
   ProgressBar progress(quiet);
   const Loader loader(data, {.batch_size = report.batch, .shuffle = false});
-  report.metrics = blaming(arguments.model, [&] {
+  report.metrics = naming_model(arguments.model, [&] {
     return collect_metrics(graph, loader, report.device, report.power_watts, report.precision,
                            report.latency_multiplier, report.repeats, options, &progress);
   });

@@ -87,7 +87,7 @@ Exit fit_and_print(const FitArguments& arguments, const Machine& machine,
   RequestedModel request = requested_model(arguments.model);
   options.count.bindings = std::move(request.run.bindings);
   options.count.input_values = std::move(request.run.known_values);
-  FitReport report = blaming(arguments.model.model, [&] {
+  FitReport report = naming_model(arguments.model.model, [&] {
     return fit_model(std::move(request.graph), arguments.model.model, devices, calibration,
                      options);
   });

@@ -36,7 +36,7 @@ RequestedModel requested_model(const ModelArguments& arguments);
 // Calls `work`; adds the model's name to errors about the model (the reader's errors have it
 // already).
 template <typename Work>
-auto blaming(const std::string& model, Work work) {
+auto naming_model(const std::string& model, Work work) {
   try {
     return work();
   } catch (const Error& error) {

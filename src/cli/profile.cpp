@@ -151,7 +151,7 @@ Profile profiled(const ProfileArguments& arguments, bool quiet) {
   if (request.options.judge) {
     request.options.machine = chosen_machine(progress, quiet, kNoCeilings, machine_warnings);
   }
-  Profile profile = blaming(arguments.model.model, [&] {
+  Profile profile = naming_model(arguments.model.model, [&] {
     return profile_model(std::move(request.model.graph), arguments.model.model, request.options,
                          &progress);
   });

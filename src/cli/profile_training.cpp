@@ -131,7 +131,7 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
     options.profile.machine = chosen_machine(progress, quiet, kNoCeilings, machine_warnings);
   }
   TrainingReportOptions report;
-  TrainingProfile profile = blaming(request.model, [&] {
+  TrainingProfile profile = naming_model(request.model, [&] {
     if (budget_of_step) {
       options.step.pieces =
           pieces_to_fit(request.graph, *budget_of_step, options.step, options.profile.run.bindings);

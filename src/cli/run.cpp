@@ -97,7 +97,7 @@ RunResult ran(const RunArguments& arguments, bool quiet) {
   request.run.seed = engine.seed;
   ProgressBar progress(quiet);
   catch_interrupts();
-  return blaming(arguments.model.model, [&] {
+  return naming_model(arguments.model.model, [&] {
     return run_model(std::move(request.graph), arguments.model.model, request.run, &progress);
   });
 }

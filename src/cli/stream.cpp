@@ -187,7 +187,7 @@ Exit run_stream(const StreamArguments& arguments, bool quiet) {
   StreamRequest request = requested(arguments);
   if (!arguments.folder.empty()) make_folder(arguments.folder);  // fails before anything runs
   const StreamReport report =
-      blaming(request.name, [&] { return streamed(arguments, std::move(request), quiet); });
+      naming_model(request.name, [&] { return streamed(arguments, std::move(request), quiet); });
   write_files(arguments.folder, report);
   print_data(rendered(arguments, report));
   print_warnings(report.profile.warnings, quiet);

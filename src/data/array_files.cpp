@@ -15,7 +15,7 @@ namespace assay::data {
 
 namespace {
 
-// What people call samples and their labels.
+// Common names of samples and labels.
 constexpr std::array<std::pair<const char*, const char*>, 6> kArrayNames = {{
     {"x", "y"},
     {"X", "y"},
@@ -63,8 +63,8 @@ std::optional<NamePair> find_part(const std::vector<std::string>& present, Split
   return found ? found : find_pair(present, part + "_", "");
 }
 
-// Arrays of the part asked for. Those that belong to no part are there to train: if they were
-// also there to test, a network would be judged by what it has learnt.
+// Arrays of the requested part. Arrays of no part are for training: if they were also used for
+// testing, a network would be tested on its training data.
 NamePair choose_arrays(const NpzArchive& archive, const std::string& file, Split split) {
   const auto present = archive.names();
   const std::string part = part_name(split);

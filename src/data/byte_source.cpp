@@ -33,7 +33,7 @@ class PlainBytes : public ByteSource {
   std::span<const std::byte> rest_;
 };
 
-// What zlib calls window bits, which also say what surrounds the data.
+// zlib's window bits, which also select the container format.
 int window_bits(Compression compression) {
   constexpr int kWithGzipHeader = MAX_WBITS + 16;
   return compression == Compression::Gzip ? kWithGzipHeader : -MAX_WBITS;
@@ -45,7 +45,7 @@ class InflatedBytes : public ByteSource {
                 Compression compression)
       : file_(std::move(file)), rest_(part) {
     if (inflateInit2(&stream_, window_bits(compression)) != Z_OK)
-      fail_running("zlib does not start");
+      fail_running("zlib cannot be initialised");
   }
   InflatedBytes(const InflatedBytes&) = delete;
   InflatedBytes& operator=(const InflatedBytes&) = delete;
@@ -58,8 +58,8 @@ class InflatedBytes : public ByteSource {
   }
   std::uint64_t most_left() const override {
     constexpr std::uint64_t kMostFromOne = 1032;  // bytes that deflate makes of one
-    constexpr std::uint64_t kHeldBack = 65'536;   // taken in and not given out yet
-    return rest_.size() * kMostFromOne + kHeldBack;
+    constexpr std::uint64_t kBuffered = 65'536;   // read but not yet returned
+    return rest_.size() * kMostFromOne + kBuffered;
   }
   const std::string& name() const override { return file_->name(); }
 

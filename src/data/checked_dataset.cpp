@@ -11,7 +11,7 @@ namespace assay::data {
 
 namespace {
 
-// A network ends in one number a class, so that a damaged label would ask for any amount of memory.
+// A network has one output per class, so a damaged label could need any amount of memory.
 constexpr std::int64_t kMostClasses = 1'000'000;
 
 void check_samples(const Tensor& samples, const std::string& at) {
@@ -78,7 +78,7 @@ void check_label_shape(const Tensor& labels, const std::string& at) {
   const bool is_list = dims.size() == 1 || (dims.size() == 2 && dims[1] == 1);
   if (is_list) return;
   fail_bad_input(
-      "{}: shape [{}] is not that of labels, one number a sample; of scores or one-hot "
+      "{}: shape [{}] is not that of labels, one number per sample; for scores or one-hot "
       "rows save the argmax",
       at, join_dims(dims));
 }

@@ -10,7 +10,7 @@ namespace assay::data {
 
 namespace {
 
-// Unpacking programs turn the last dash into a dot, and some people compress again.
+// Some unpacking programs turn the last dash into a dot, and some files are compressed again.
 std::vector<std::string> usual_names(std::string_view what, std::string_view kind) {
   std::vector<std::string> names;
   for (const char* separator : {"-", "."}) {

@@ -1,4 +1,4 @@
-// Samples and labels as they were found, before anything about them is believed.
+// Samples and labels as read, before they are checked.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace {
 struct Known {
   std::string_view name;
   std::string_view folder;  // where a package puts it
-  std::string_view advice;  // how to come by it
+  std::string_view advice;  // how to get it
   std::int64_t classes = 0;
 };
 

@@ -14,7 +14,7 @@ using namespace assay::data;
 
 namespace {
 
-// A Dataset put together by hand may be anything.
+// A Dataset built by hand may contain anything.
 void check_dataset(const Dataset& dataset) {
   const auto type = dataset.samples.type();
   if (dataset.size() == 0 || dataset.samples.elements() == 0) {
@@ -26,7 +26,7 @@ void check_dataset(const Dataset& dataset) {
       dataset.labels.type() == DataType::Int64 && dataset.labels.elements() == dataset.size();
   if (are_samples && are_labels) return;
   fail_bad_input(
-      "data set '{}' has samples of {} [{}] and labels of {} [{}]; put it together with "
+      "data set '{}' has samples of {} [{}] and labels of {} [{}]; build it with "
       "make_dataset",
       dataset.name, name(type), join_dims(dataset.samples.dims()), name(dataset.labels.type()),
       join_dims(dataset.labels.dims()));

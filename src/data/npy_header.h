@@ -1,7 +1,7 @@
 // The text at the head of a .npy file: a Python dictionary of element type, order and shape.
 //
-// Only what NumPy itself writes for plain arrays is read; anything else is refused with the byte
-// where it stands. Nothing in it is evaluated.
+// Only what NumPy itself writes for plain arrays is read; anything else is refused with its
+// byte position. Nothing in it is evaluated.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct NpyHeader {
   std::vector<std::int64_t> dims = {};
 };
 
-// `first_byte` is where `text` stands in `file`; both are for messages.
+// `first_byte` is the position of `text` in `file`; both are for messages.
 NpyHeader parse_npy_header(std::string_view text, std::size_t first_byte, const std::string& file);
 
 // The dictionary for a C-ordered array; `type` must have a NumPy name.

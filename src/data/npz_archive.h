@@ -1,4 +1,4 @@
-// The arrays of a .npz file, each read when it is asked for: a data set needs two of many.
+// The arrays of a .npz file, each read on demand: a data set needs only two.
 #pragma once
 
 #include <filesystem>

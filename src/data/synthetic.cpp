@@ -1,4 +1,4 @@
-// Images that nobody took. Every class has a smooth pattern of its own; a sample is that pattern
+// Generated images. Every class has its own smooth pattern; a sample is that pattern
 // with some of another class's mixed in, and noise. Only whole numbers are involved, so that the
 // bytes are the same on every machine.
 #include <algorithm>
@@ -67,7 +67,7 @@ Plan plan_of(const DatasetOptions& options) {
   return plan;
 }
 
-// Every number becomes the mean of those that follow it on its axis, round the end.
+// Replaces every value by the mean of those that follow it on its axis, with wrap-around.
 void blur_line(std::span<std::int32_t> values, std::size_t stride, std::vector<std::int32_t>& line,
                std::size_t window) {
   for (std::size_t i = 0; i < line.size(); ++i) line[i] = values[i * stride];

@@ -1,4 +1,4 @@
-// All sizes and places stand in the 64-bit records: nothing else holds more than 4 GB.
+// All sizes and positions are in the 64-bit records: the others cannot hold more than 4 GB.
 #include <zlib.h>
 
 #include <concepts>

@@ -12,7 +12,7 @@ namespace assay::data {
 
 namespace {
 
-// A member's content, held against what the directory declares.
+// A member's content, compared with what the directory declares.
 class MemberBytes : public ByteSource {
  public:
   MemberBytes(std::unique_ptr<ByteSource> packed, const ZipMember& member)

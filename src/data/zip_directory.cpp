@@ -218,7 +218,7 @@ ZipMember read_entry(const MappedFile& file, Record& record) {
   return member;
 }
 
-// What the member says of itself must be what the directory says of it.
+// The member's own header must agree with the directory.
 void find_data(const MappedFile& file, ZipMember& member) {
   Record record(file, member.header_at, "the header of a member");
   record.expect_signature(kMemberSignature);
@@ -232,14 +232,14 @@ void find_data(const MappedFile& file, ZipMember& member) {
   const bool agrees =
       record.text(name_length) == member.name && (method == kDeflated) == member.is_deflated;
   if (!agrees) {
-    fail_bad_input("{}: byte {}: this member is not the '{}' that the directory puts here",
+    fail_bad_input("{}: byte {}: this member is not the '{}' that the directory lists here",
                    file.name(), member.header_at, shown(member.name));
   }
   record.skip(extra_length);
   member.data_at = record.at();
 }
 
-// Nothing is unpacked for a size that so few bytes cannot become.
+// Sizes that the packed bytes cannot reach are refused before unpacking.
 void check_size(const MappedFile& file, const ZipMember& member) {
   constexpr std::uint64_t kMostFromOne = 1032;  // bytes that deflate makes of one
   const bool is_possible = member.is_deflated ? member.size / kMostFromOne <= member.packed_size

@@ -1,8 +1,8 @@
-// Where the members of a ZIP file lie.
+// The positions of the members in a ZIP file.
 //
-// The central directory is believed only where it agrees with what it points to: members lie inside
-// the file, apart from each other, under the name that the directory gives them, in sizes that are
-// possible. Anything else is an Error that names the file and the byte.
+// The central directory is accepted only if it agrees with what it points to: members lie inside
+// the file without overlap, under the name that the directory gives them, with possible sizes.
+// Anything else is an Error that names the file and the byte.
 #pragma once
 
 #include <cstdint>

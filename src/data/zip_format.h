@@ -14,6 +14,6 @@ inline constexpr std::uint32_t kEndSignature = 0x06054b50;
 inline constexpr std::uint32_t kWideEndSignature = 0x06064b50;
 inline constexpr std::uint32_t kWideLocatorSignature = 0x07064b50;
 inline constexpr std::uint16_t kWideSizes = 1;               // the extra field of 64-bit sizes
-inline constexpr std::uint32_t kSeeWideSizes = 0xffff'ffff;  // a size that stands there instead
+inline constexpr std::uint32_t kSeeWideSizes = 0xffff'ffff;  // the size is in that field instead
 
 }  // namespace assay::data

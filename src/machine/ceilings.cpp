@@ -20,13 +20,12 @@ using namespace assay::machine;
 
 namespace {
 
-// How the time there is gets shared out. A round measures everything once with every team of
-// threads: a disturbance may outlast the tries of one kernel, so there are several rounds while
-// there is time.
+// How the available time is divided. A round measures everything once with every team of threads: a
+// disturbance may outlast the tries of one kernel, so there are several rounds while there is time.
 struct Plan {
   double seconds = 0;        // for everything
   std::size_t rounds = 1;    // at most
-  double touch_seconds = 0;  // of one team in one round: to get buffers from the system,
+  double touch_seconds = 0;  // of one team in one round: to allocate buffers,
   double pass_seconds = 0;   // to pass once over a buffer in memory,
   double try_seconds = 0;    // and to try one kernel that works in registers or caches
 };
@@ -53,7 +52,7 @@ Peak measure_peak(const PeakKernel& kernel, PinnedTeam& team, const TryLimits& l
   });
   for (const double sum : sums) {
     if (sum != kernel.sum_after(rounds)) {
-      fail_running("{} of {}: came to {} where {} is right, so its time means nothing",
+      fail_running("{} of {}: computed {} instead of {}, so its time is meaningless",
                    kernel.precision, kernel.instruction_set, sum, kernel.sum_after(rounds));
     }
   }
@@ -68,9 +67,9 @@ Peak measure_peak(const PeakKernel& kernel, PinnedTeam& team, const TryLimits& l
 
 // --- bandwidth
 
-// Most of a private cache. Of a shared one, which others may use as well, a share of the half; but
-// enough that the cache before it cannot hold it, and no more than it takes for that one to hold
-// next to nothing.
+// Most of a private cache. Of a shared cache, which others may use as well, a share of half of it;
+// but enough that it does not fit the next smaller cache, and no more than needed for that cache to
+// hold almost none of it.
 std::vector<TrafficLevel> levels_of(const Topology& topology, std::size_t threads) {
   std::vector<TrafficLevel> levels;
   std::size_t before = 0;
@@ -85,8 +84,8 @@ std::vector<TrafficLevel> levels_of(const Topology& topology, std::size_t thread
   constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
   const std::int64_t last =
       topology.caches.empty() ? kLikelyLastCache : topology.caches.back().bytes;
-  // As STREAM asks: each of three arrays four times the cache, all threads together; but no more
-  // than can be written a few times while there is time (`bytes_within`).
+  // As STREAM requires: each of three arrays four times the cache, over all threads; but no more
+  // than can be written a few times in the time available (`bytes_within`).
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   std::int64_t total = std::min(kMost, 3 * 4 * std::max(last, kLikelyLastCache));
   if (const auto free = free_memory_bytes()) total = std::min(total, *free / 4);
@@ -96,14 +95,14 @@ std::vector<TrafficLevel> levels_of(const Topology& topology, std::size_t thread
 
 bool is_wanted(const TrafficKernel& kernel, const TrafficLevel& level,
                const CeilingOptions& options) {
-  const bool goes_past_caches = kernel.access.ends_with("-nt");
-  if (goes_past_caches && !level.is_memory) return false;
+  const bool bypasses_caches = kernel.access.ends_with("-nt");
+  if (bypasses_caches && !level.is_memory) return false;
   return !options.quick || !kernel.access.starts_with("copy");
 }
 
 // --- all
 
-// Reports how much of the time is spent.
+// Reports the share of the time that has passed.
 class Reporter {
  public:
   Reporter(Progress& progress, double seconds) : progress_(progress), seconds_(seconds) {}
@@ -120,7 +119,7 @@ class Reporter {
   std::int64_t start_ = steady_clock().nanoseconds();
 };
 
-// Of two rows for the same thing the better one stays, with its own spread.
+// Of two rows for the same quantity the better one is kept, with its spread.
 template <typename Row, typename IsSame>
 void keep_best(std::vector<Row>& rows, Row row, double Row::*rate, IsSame is_same) {
   const auto before = std::ranges::find_if(rows, is_same);
@@ -154,7 +153,7 @@ std::vector<const PeakKernel*> wanted_peaks(const CeilingOptions& options) {
   return kernels;
 }
 
-// One processor, and all of them, unless others are asked for.
+// One processor and all of them, unless other counts are requested.
 std::vector<std::vector<int>> teams_for(const Topology& topology, const CeilingOptions& options) {
   const auto all = static_cast<int>(topology.usable.size());
   const std::set<int> counts =
@@ -185,9 +184,9 @@ ThingsToMeasure things_to_measure(const Topology& topology, const CeilingOptions
   return count;
 }
 
-// Of a team's time in one round a sixth gets buffers from the system, half works in memory.
+// Of a team's time in one round, a sixth allocates buffers, half works in memory.
 Plan plan_of(const CeilingOptions& options, const Topology& topology, std::size_t teams) {
-  constexpr double kLeastRounds = 2;   // that time is set aside for
+  constexpr double kLeastRounds = 2;   // that time is reserved for
   constexpr double kPassesOver = 4.0;  // a buffer in memory: filled, tried, checked
   Plan plan{.seconds = seconds_to_measure(options),
             .rounds = options.quick ? std::size_t{1} : std::size_t{3}};
@@ -237,13 +236,13 @@ std::optional<double> best_rate(const std::vector<Row>& rows, double Row::*rate,
   return best;
 }
 
-std::vector<std::string> doubts_between(const std::optional<MachineTimes>& before,
-                                        const std::optional<MachineTimes>& after) {
-  std::vector<std::string> doubts;
+std::vector<std::string> warnings_between(const std::optional<MachineTimes>& before,
+                                          const std::optional<MachineTimes>& after) {
+  std::vector<std::string> warnings;
   for (const TimingWarning& warning : disturbances(before, after)) {
-    if (warning.makes_noisy) doubts.push_back(warning.message);
+    if (warning.makes_noisy) warnings.push_back(warning.message);
   }
-  return doubts;
+  return warnings;
 }
 
 }  // namespace
@@ -276,7 +275,7 @@ Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& option
     }
     round_seconds = std::max(round_seconds, reporter.spent() - start);
   }
-  ceilings.doubts = doubts_between(before, state.times());
+  ceilings.doubts = warnings_between(before, state.times());
   ceilings.seconds = reporter.spent();
   return ceilings;
 }

@@ -27,7 +27,7 @@ class Measurements {
         threads_(most_threads(machine.ceilings)),
         told_("assay machine, " + machine.measured_at) {}
 
-  // What the system says of itself; the same wherever it is read, so it counts as measured.
+  // Reported by the system itself, so it counts as measured.
   Figures told(std::int64_t value) const {
     if (value <= 0) return {};
     return {measured(static_cast<double>(value), told_)};

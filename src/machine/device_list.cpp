@@ -21,7 +21,7 @@ std::vector<std::string> ids(std::span<const Device> devices) {
   return all;
 }
 
-// "raspberry-pi-4" begins several ids; which of them is meant, only the user knows.
+// "raspberry-pi-4" is a prefix of several ids; only the user knows which is meant.
 std::vector<std::string> beginning_with(const std::string& wanted,
                                         std::span<const Device> devices) {
   std::vector<std::string> found = ids(devices);
@@ -41,7 +41,7 @@ std::vector<std::string> beginning_with(const std::string& wanted,
                  near ? "did you mean '" + *near + "'?" : "`built_in_devices` lists them");
 }
 
-// What is not known comes last.
+// Unknown values come last.
 auto size_of(const Device& device) {
   const auto value = [](const Figures& figures) {
     const auto figure = best(figures);

@@ -33,7 +33,7 @@ void PinnedTeam::serve(std::size_t thread, int processor) {
   }
 }
 
-// Waking up takes a sleeping processor longer than one that is awake: those who are wait here.
+// Sleeping processors take time to wake up: the threads wait here until all are running.
 void PinnedTeam::line_up(std::size_t round) {
   lined_up_.fetch_add(1);
   while (lined_up_.load() < round * spans_.size()) continue;

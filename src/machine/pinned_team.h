@@ -1,4 +1,4 @@
-// Threads of their own, each kept on one processor, that do the same work at the same time.
+// A team of threads, each pinned to one processor, that do the same work at the same time.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ class PinnedTeam {
   ~PinnedTeam();
 
   std::size_t size() const { return threads_.size(); }
-  // Returns the nanoseconds from when the first began until the last was done. `work` must not
-  // throw.
+  // Returns the nanoseconds from the start of the first thread to the end of the last. `work` must
+  // not throw.
   std::int64_t time(const std::function<void(std::size_t thread)>& work);
 
  private:
@@ -32,7 +32,7 @@ class PinnedTeam {
 
   std::barrier<> line_;
   std::atomic<std::size_t> lined_up_ = 0;                   // counts every thread of every round
-  const std::function<void(std::size_t)>* work_ = nullptr;  // none: go home
+  const std::function<void(std::size_t)>* work_ = nullptr;  // null: exit
   std::vector<Span> spans_;
   std::vector<std::thread> threads_;
 };

@@ -59,13 +59,13 @@ Surroundings read_surroundings(const std::string& root) {
   found.is_container = is_container(root);
   found.load = load_of(root);
   if (!found.governor) {
-    found.notes.emplace_back("no cpufreq: which frequency the processor runs at cannot be told");
+    found.notes.emplace_back("no cpufreq: the processor's frequency is not known");
   }
   if (found.hypervisor) {
     found.notes.emplace_back(
-        "a virtual machine: others may take processor time, cache and bandwidth unseen");
+        "a virtual machine: other guests may take processor time, cache and bandwidth unnoticed");
   }
-  if (!found.load) found.notes.emplace_back("no /proc/loadavg: what else runs cannot be told");
+  if (!found.load) found.notes.emplace_back("no /proc/loadavg: the load is not known");
   return found;
 }
 

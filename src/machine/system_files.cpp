@@ -27,7 +27,7 @@ std::string trimmed(std::string_view text) {
 
 std::string damage(const std::string& path, const std::string& content) {
   if (content.empty()) return fmt::format("'{}' is empty", path);
-  return fmt::format("'{}' holds '{}', which is no count", path,
+  return fmt::format("'{}' contains '{}', which is not a count", path,
                      without_control_characters(content.substr(0, kMostShown)));
 }
 
@@ -45,7 +45,7 @@ std::string why_unreadable(const std::string& path, const std::string& all_such,
 FileText RealFiles::read(const std::string& path) const {
   const int descriptor = ::open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {.error = errno};
-  std::array<char, 4096> page = {};  // sysfs gives no more
+  std::array<char, 4096> page = {};  // the largest sysfs file
   const ssize_t size = ::read(descriptor, page.data(), page.size());
   const int error = errno;
   ::close(descriptor);

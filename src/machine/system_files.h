@@ -1,5 +1,5 @@
-// The system's small files, as sysfs and procfs have them: one value, read at once, and an errno
-// that tells why not. Replaced in tests by a trace.
+// Small system files of sysfs and procfs: one value, read at once, or an errno with the reason.
+// Replaced in tests by a trace.
 #pragma once
 
 #include <optional>

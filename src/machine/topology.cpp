@@ -15,7 +15,7 @@ using Tree = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
 
 Tree load_tree() {
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) fail_running("hwloc: cannot begin to read the machine");
+  if (hwloc_topology_init(&raw) != 0) fail_running("hwloc: cannot initialise");
   Tree tree(raw, &hwloc_topology_destroy);
   if (hwloc_topology_load(raw) != 0) fail_running("hwloc: cannot read this machine's topology");
   return tree;

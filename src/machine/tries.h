@@ -1,5 +1,5 @@
-// Tries of one kernel: the best time counts, because whatever else the machine does can only
-// lengthen it. How far the typical try is from the best is its spread.
+// Tries of one kernel: the best time counts, because other load can only lengthen it. The spread is
+// the distance of the median try from the best.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline constexpr double kTryNanoseconds = 1e6;
 struct TryLimits {
   int least = 1;
   int most = 1;
-  double seconds = 0.05;  // that all tries may take together, once there are `least`
+  double seconds = 0.05;  // for all tries together, after the first `least`
 };
 
 struct TryTimes {
@@ -22,8 +22,8 @@ struct TryTimes {
   double spread = 0;      // the median try / the best - 1
 };
 
-// `one` runs a try and returns its nanoseconds. Ends early when the best is no accident: when
-// several tries come near it.
+// `one` runs a try and returns its nanoseconds. Ends early once several tries are close to the
+// best.
 template <typename Try>
 TryTimes best_of(const TryLimits& limits, Try one) {
   constexpr double kNear = 1.01;

@@ -34,7 +34,7 @@ std::string timing_warning(const TimingWarning& warning) {
              : fmt::format("{}: {}; {}", warning.name, warning.message, warning.advice);
 }
 
-// One warning an op, with the first reason given for it.
+// One warning per op, with the first reason given for it.
 void warn_of_slow_kernels(const std::vector<ProfileStep>& steps,
                           std::vector<std::string>& warnings) {
   std::map<std::string, std::pair<std::size_t, std::string>> by_op;

@@ -1,4 +1,4 @@
-// Puts what was counted beside what was seen: every figure of a Profile that is derived from both.
+// Combines counted and measured figures into a Profile.
 #pragma once
 
 #include "assay/profile.h"
@@ -6,7 +6,7 @@
 
 namespace assay::profile {
 
-// What is known of the model before it runs.
+// Known before the model runs.
 struct Facts {
   ModelSummary model;
   std::int64_t batch = 1;
@@ -18,7 +18,7 @@ struct Facts {
   std::vector<std::string> warnings;
 };
 
-// What a program was, kept when it is gone.
+// Facts about a program, kept after it is destroyed.
 struct ProgramFacts {
   std::vector<StepInfo> steps;
   ProfileMemory memory;

@@ -39,7 +39,7 @@ double step_bytes(const StepInfo& step) {
   return static_cast<double>(step.bytes_read) + static_cast<double>(step.bytes_written);
 }
 
-// The step's layers that the model has: an engine may compute what the model never held.
+// The step's layers that exist in the model: an engine may compute others.
 std::vector<std::size_t> rows_of(const StepInfo& step, std::size_t nodes) {
   std::vector<std::size_t> rows;
   for (const NodeId id : step.layers) {
@@ -76,7 +76,7 @@ Rates rates_of(double time_ms, const std::optional<double>& flops, double bytes)
   return rates;
 }
 
-// What the steps of one layer did together.
+// The sum over the steps of one layer.
 struct Collected {
   std::vector<std::size_t> steps = {};
   double time_ms = 0;
@@ -98,23 +98,23 @@ void collect(std::size_t at, const ProfileStep& step, const std::vector<std::siz
   }
 }
 
-// The layer itself takes now this long, now that: its share is less sure than it looks.
+// The layer's own times vary: its share is less certain than it looks.
 bool is_uneven(double time_ms, double median_ms) {
   constexpr double kFar = 0.2;
   return median_ms > 0 && std::abs(time_ms - median_ms) > kFar * median_ms;
 }
 
-std::vector<std::string> doubts_of(const ProfileLayer& layer, const Collected& collected,
-                                   bool is_noisy) {
-  constexpr double kWorthADoubt = 0.005;  // of the run
-  std::vector<std::string> doubts;
-  if (collected.fell_back) doubts.emplace_back("fell back");
-  if (layer.cost.answer == Answer::Unknown) doubts.emplace_back("not counted");
-  const bool matters = layer.share > kWorthADoubt && !is_noisy;
+std::vector<std::string> warnings_of(const ProfileLayer& layer, const Collected& collected,
+                                     bool is_noisy) {
+  constexpr double kWorthAWarning = 0.005;  // of the run
+  std::vector<std::string> warnings;
+  if (collected.fell_back) warnings.emplace_back("fell back");
+  if (layer.cost.answer == Answer::Unknown) warnings.emplace_back("not counted");
+  const bool matters = layer.share > kWorthAWarning && !is_noisy;
   if (matters && is_uneven(collected.time_ms, collected.median_ms)) {
-    doubts.emplace_back("uneven");
+    warnings.emplace_back("uneven");
   }
-  return doubts;
+  return warnings;
 }
 
 void finish(ProfileLayer& layer, const Collected& collected, double run_ms,
@@ -189,7 +189,7 @@ void attribute_steps(const std::vector<ProfileStep>& steps, double run_ms, bool 
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (collected[i].steps.empty()) continue;
     finish(layers[i], collected[i], run_ms, layers);
-    layers[i].doubts = doubts_of(layers[i], collected[i], is_noisy);
+    layers[i].doubts = warnings_of(layers[i], collected[i], is_noisy);
     layers[i].fused_into.clear();
   }
 }

@@ -1,4 +1,4 @@
-// A model compiled for given inputs, which it holds: the next thing to do is to run it.
+// A model compiled for given inputs and fed with them, ready to run.
 #pragma once
 
 #include <memory>

@@ -1,11 +1,11 @@
-// Sums of what counters told.
+// Sums of performance counter values.
 #pragma once
 
 #include "assay/counters.h"
 
 namespace assay::profile {
 
-// An event that one side did not count stays missing.
+// An event missing on one side stays missing.
 void add_to(const CounterValues& more, CounterValues& sum);
 CounterValues divided(CounterValues sum, double by);
 

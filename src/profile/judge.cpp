@@ -32,7 +32,7 @@ double limit_ms(const ProfileStep& step) {
   return step.time_ms * step.rates.percent_of_ceiling.value_or(0) / 100;
 }
 
-// What held back most of the time of some steps.
+// What bounds most of the time of some steps.
 struct Binding {
   Bound bound = Bound::Overhead;
   std::string level = "";
@@ -63,7 +63,7 @@ void judge_layer(const std::vector<ProfileStep>& steps, ProfileLayer& layer) {
   set_reached(*layer.time_ms, least_ms, layer.rates);
 }
 
-// Memory or arithmetic, whichever holds back more of the time, whatever else overhead takes.
+// Memory or arithmetic, whichever bounds more of the time, regardless of overhead.
 std::optional<Bound> bottleneck_of(const Profile& profile, const Roofline& roofline) {
   double compute_ms = 0;
   double memory_ms = 0;

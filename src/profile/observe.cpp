@@ -55,7 +55,7 @@ Observation observe(Program& program, const TimingOptions& timing, std::size_t t
   seen.step_means_ms = times.means_ms();
   seen.step_medians_ms = times.medians_ms();
   seen.typical = times.typical(seen.measurement.samples_ms);
-  // Whoever interrupts a measurement does not want to wait for more of it.
+  // After an interruption nothing more is measured.
   const bool in_a_hurry = seen.measurement.cancelled && traced_runs > 0;
   seen.traced_runs = traced(program, in_a_hurry ? 1 : traced_runs, clock);
   return seen;

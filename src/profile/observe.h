@@ -1,5 +1,5 @@
-// Runs a program and watches it: a measurement with every step timed, then a few runs kept step by
-// step.
+// Runs and measures a program: a measurement with every step timed, then a few runs recorded step
+// by step.
 #pragma once
 
 #include "assay/profile.h"
@@ -15,11 +15,11 @@ struct Observation {
   std::vector<TracedRun> traced_runs;
 };
 
-// The program has its inputs and has run once, so that nothing is left to be set up.
+// The program has its inputs and has run once, so nothing is left to be set up.
 Observation observe(Program& program, const TimingOptions& timing, std::size_t traced_runs,
                     Progress* progress, Clock& clock = steady_clock());
 
-// Runs the program so many times, back to back.
+// A function that runs the program `runs` times, back to back.
 std::function<void(std::size_t runs)> runs_of(Program& program);
 
 // Milliseconds that `work` takes.

@@ -1,4 +1,4 @@
-// Ceilings of this machine for a caller who brings none: few tries, the one thread count and
+// Ceilings of this machine for a caller who provides none: few tries, only the thread count and
 // precision that are needed.
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace assay::profile {
 
-// Measured the first time, which takes a second or two, and known after that.
+// Measured on the first call, which takes a second or two, then cached.
 Machine quickly_measured(int threads, Progress* progress = nullptr);
 
-// Measured again, in any case.
+// Always measured again.
 Ceilings measured_again(const Topology& topology, int threads, Progress* progress = nullptr);
 
 }  // namespace assay::profile

@@ -1,4 +1,4 @@
-// The story of a profile: prepare, compile, run and watch, then say whose time it was.
+// The steps of a profile: prepare, compile, run and measure, then attribute the time.
 #include "assay/profile.h"
 
 #include <fmt/core.h>
@@ -30,20 +30,20 @@ Facts known_before(Prepared& prepared) {
           .warnings = std::move(prepared.warnings)};
 }
 
-// A program that has run once, and what it took to come so far.
+// A program that has run once, and the memory that took.
 struct Started {
   std::unique_ptr<Program> program;
   std::optional<std::int64_t> grown_bytes = {};
 };
 
-Started start(Inferred model, const ProgramOptions& options, const Attendant& attendant,
+Started start(Inferred model, const ProgramOptions& options, const ProgramCallbacks& callbacks,
               StartUp& start_up, Progress* progress) {
   Clock& clock = steady_clock();
   const ResidentGrowth growth;
   Started started;
   start_up.compile_ms =
       timed_ms(clock, [&] { started.program = compile(std::move(model), options, progress); });
-  attendant.feed(*started.program);
+  callbacks.after_compile(*started.program);
   start_up.first_run_ms = timed_ms(clock, [&] { started.program->run(); });
   started.grown_bytes = growth.bytes();
   return started;
@@ -55,7 +55,7 @@ ProgramFacts facts_of(const Started& started) {
   return facts;
 }
 
-// Counters are read between steps, in runs of their own: reading takes longer than a clock.
+// Counters are read between steps, in separate runs: reading them takes longer than a clock.
 void count_events(Program& program, std::vector<ProfileStep>& steps,
                   std::vector<std::string>& why_not) {
   constexpr int kRuns = 5;
@@ -126,11 +126,11 @@ void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Pr
 }  // namespace
 
 Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
-                                  const ProfileOptions& options, const Attendant& attendant,
+                                  const ProfileOptions& options, const ProgramCallbacks& callbacks,
                                   Progress* progress) {
   Facts facts = known_before(prepared);
   Started started =
-      start(std::move(prepared.inferred), options.run.program, attendant, start_up, progress);
+      start(std::move(prepared.inferred), options.run.program, callbacks, start_up, progress);
   Observation seen = observe(*started.program, options.timing, options.traced_runs, progress);
   const bool was_interrupted = seen.measurement.cancelled;
   Profile profile = assemble(std::move(facts), facts_of(started), std::move(seen));
@@ -145,8 +145,8 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
   profile.program = options.run.program;
   profile.program.engine = started.program->engine();
   profile.program.cpu.threads = started.program->threads();
-  if (attendant.leave) attendant.leave(*started.program);
-  // Its threads and its memory go with it: what follows has the machine to itself.
+  if (callbacks.before_release) callbacks.before_release(*started.program);
+  // Frees its threads and memory before the ceilings are measured.
   started.program.reset();
   profile.seed = options.run.seed;
   profile.start_up = start_up;
@@ -162,9 +162,10 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   start_up.infer_ms = timed_ms(steady_clock(), [&] {
     prepared = prepare_to_run(std::move(graph), std::move(name), options.run);
   });
-  const Attendant attendant{
-      .feed = [&](Program& program) { program.set_inputs(inputs_for(program, options.run)); }};
-  Profile profile = profile_prepared(std::move(prepared), start_up, options, attendant, progress);
+  const ProgramCallbacks callbacks{.after_compile = [&](Program& program) {
+    program.set_inputs(inputs_for(program, options.run));
+  }};
+  Profile profile = profile_prepared(std::move(prepared), start_up, options, callbacks, progress);
   profile.advice = advise(profile);
   return profile;
 }

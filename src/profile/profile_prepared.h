@@ -6,13 +6,14 @@
 
 namespace assay::profile {
 
-// `feed` gives the compiled program its inputs and its state; `leave` sees it before it goes.
-struct Attendant {
-  std::function<void(Program&)> feed;
-  std::function<void(const Program&)> leave = {};
+// `after_compile` gives the compiled program its inputs and its state; `before_release` may inspect
+// the program after the last run.
+struct ProgramCallbacks {
+  std::function<void(Program&)> after_compile;
+  std::function<void(const Program&)> before_release = {};
 };
 
 Profile profile_prepared(Prepared prepared, StartUp start_up, const ProfileOptions& options,
-                         const Attendant& attendant, Progress* progress);
+                         const ProgramCallbacks& callbacks, Progress* progress);
 
 }  // namespace assay::profile

@@ -1,4 +1,4 @@
-// How far the process's memory grew since this was made, at its peak.
+// Peak growth of the process's resident memory since construction.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ class ResidentGrowth {
  public:
   ResidentGrowth();  // resets the kernel's high-water mark, where that is allowed
 
-  // Missing where the system does not tell, or where an older peak hides this one.
+  // Missing if the system does not report it, or if an earlier peak was higher.
   std::optional<std::int64_t> bytes() const;
 
  private:

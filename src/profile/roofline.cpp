@@ -8,10 +8,10 @@ namespace assay {
 
 namespace {
 
-constexpr double kPerMillisecond = 1e6;  // of a rate in 10⁹ a second
+constexpr double kPerMillisecond = 1e6;  // of a rate in 10⁹ per second
 
-// A rate for so many threads, from those of one and of all: more threads are never slower, and so
-// many are at most so many times as fast as one.
+// A rate for `threads` threads, from the rates of one thread and of all: more threads are never
+// slower, and N threads are at most N times as fast as one.
 template <typename RateFor>
 std::optional<double> scaled(const RateFor& rate_for, int threads, int all_threads) {
   const std::optional<double> one = rate_for(1);
@@ -59,15 +59,15 @@ std::optional<MemoryRoof> roof_of(const Machine& machine, const std::string& lev
                     .combined_gbps = both.value_or(*read)};
 }
 
-// Of all caches of this level that so many threads have, one thread a core.
-std::int64_t held_by(const CacheLevel& cache, int threads, int processors) {
+// The capacity of all caches of this level that `threads` threads use, one thread per core.
+std::int64_t capacity_for(const CacheLevel& cache, int threads, int processors) {
   const int there = std::max(1, processors / std::max(1, cache.processors));
   return cache.bytes * std::clamp(threads, 1, there);
 }
 
-// The share of bytes that come round again after `way` bytes which a memory of `held` cannot keep.
-double share_beyond(double way, double held) {
-  return way > held ? 1 - held / way : 0.0;
+// The share of bytes, reused after `reuse_distance` other bytes, that miss a cache of `capacity`.
+double share_missed(double reuse_distance, double capacity) {
+  return reuse_distance > capacity ? 1 - capacity / reuse_distance : 0.0;
 }
 
 double level_time(const MemoryRoof& roof, double read, double written) {
@@ -109,7 +109,7 @@ std::optional<Roofline> roofline_of(const Machine& machine, int threads,
   }
   for (const CacheLevel& cache : machine.topology.caches) {
     const auto roof = roof_of(machine, fmt::format("L{}", cache.level),
-                              held_by(cache, threads, machine.topology.processors), threads);
+                              capacity_for(cache, threads, machine.topology.processors), threads);
     if (roof) roofline.levels.push_back(*roof);
   }
   const auto memory = roof_of(machine, "DRAM", 0, threads);
@@ -138,10 +138,10 @@ double compute_ms(const StepWork& work, const Roofline& roofline) {
 LeastTime least_time(const StepWork& work, const Roofline& roofline) {
   LeastTime least{.compute_ms = compute_ms(work, roofline)};
   const double step_bytes = work.read_bytes + work.written_bytes;
-  double held = 0;  // by the levels nearer than the one looked at
+  double capacity = 0;  // of the next nearer level
   for (const MemoryRoof& roof : roofline.levels) {
-    const double of_weights = share_beyond(work.run_bytes, held);
-    const double of_operands = share_beyond(step_bytes, held);
+    const double of_weights = share_missed(work.run_bytes, capacity);
+    const double of_operands = share_missed(step_bytes, capacity);
     const double time =
         level_time(roof, work.weight_bytes * of_weights + work.read_bytes * of_operands,
                    work.written_bytes * of_operands);
@@ -149,7 +149,7 @@ LeastTime least_time(const StepWork& work, const Roofline& roofline) {
       least.memory_ms = time;
       least.level = roof.level;
     }
-    held = static_cast<double>(roof.bytes);
+    capacity = static_cast<double>(roof.bytes);
   }
   return least;
 }

@@ -1,5 +1,5 @@
-// What it takes to start and end a step, on an engine with so many threads: measured with steps
-// that have next to nothing to do.
+// The time to start and end a step, for an engine and its threads: measured with steps that do
+// almost nothing.
 #pragma once
 
 #include "assay/program.h"

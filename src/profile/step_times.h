@@ -10,7 +10,7 @@
 namespace assay::profile {
 
 // The mean of the middle half of the samples, by their whole time. A run that was interrupted for
-// 100 ms says nothing of where a model spends its time, and weighs nothing here.
+// 100 ms says nothing about where a model spends its time, and is left out here.
 struct TypicalRun {
   double run_ms = 0;
   std::vector<double> steps_ms = {};
@@ -21,7 +21,7 @@ class StepTimes {
   explicit StepTimes(std::size_t steps, std::size_t most_kept = std::size_t{1} << 21)
       : sums_(steps), most_kept_(most_kept) {}
 
-  // One sample: what its `runs` runs took together, by step.
+  // One sample: the total time of its `runs` runs, by step.
   void add(std::span<const std::int64_t> nanoseconds, std::size_t runs);
 
   std::vector<double> means_ms() const;    // of one run; zeros before the first sample
@@ -32,10 +32,10 @@ class StepTimes {
  private:
   void thin_out();
 
-  std::vector<double> sums_;  // of milliseconds a run, by step
+  std::vector<double> sums_;  // of milliseconds per run, by step
   std::size_t samples_ = 0;
-  std::vector<double> kept_;  // milliseconds a run, sample after sample
-  std::size_t stride_ = 1;    // one sample in so many is kept
+  std::vector<double> kept_;  // milliseconds per run, sample after sample
+  std::size_t stride_ = 1;    // one sample in `stride_` is kept
   std::size_t most_kept_ = 0;
 };
 

@@ -77,7 +77,7 @@ std::string listed(const Layers& layers, const LayerFigure& figure,
   return join(parts, ", ");
 }
 
-// Everything the advice is made of.
+// All inputs of the advice.
 struct Case {
   const HardwareSummary& summary;
   const Layers& layers;
@@ -93,14 +93,13 @@ std::string macs_listed(const Case& model) {
   return listed(model.layers, layer_macs, mac_text);
 }
 
-// Fewer MACs for each byte or, with as many, more bytes.
+// By fewer MACs per byte, then by more bytes.
 bool comes_first(const LayerEstimate& one, const LayerEstimate& other) {
   if (intensity_of(one) != intensity_of(other)) return intensity_of(one) < intensity_of(other);
   return layer_bytes(one) > layer_bytes(other);
 }
 
-// The layer with the fewest MACs for each byte, among those that move enough to be worth the
-// trouble: at least half of what layers move on average, which some layer always does.
+// The layer with the fewest MACs per byte, among those that move at least half of the average.
 const LayerEstimate& least_intense(const Case& model) {
   const double average = model.bytes / static_cast<double>(model.layers.size());
   const LayerEstimate* least = nullptr;
@@ -116,7 +115,7 @@ std::string intensity_text(const Case& model, const LayerEstimate& layer) {
                      intensity_of(layer), model.macs / model.bytes);
 }
 
-// Of most values, in bytes; what one value takes decides how far a lower precision goes.
+// The width of most values, in bytes; it decides what a lower precision can save.
 std::optional<double> value_width(const Case& model) {
   const LayerEstimate& layer = most(model.layers, [](const LayerEstimate& one) {
     return static_cast<double>(one.output_elements);
@@ -128,7 +127,7 @@ std::optional<double> value_width(const Case& model) {
 std::string precision_text(const Case& model) {
   const auto width = value_width(model);
   if (!width)
-    return fmt::format("half as wide values would move {}", with_binary_unit(model.bytes / 2));
+    return fmt::format("values of half the width would move {}", with_binary_unit(model.bytes / 2));
   if (*width <= 1) return fmt::format("values already take {:.2g} bytes", *width);
   std::vector<std::string> choices;
   for (const double narrower : {2.0, 1.0}) {
@@ -172,7 +171,7 @@ std::vector<std::string> balanced_advice(const Case& model) {
   if (model.macs > 0) advice.push_back("Single layers, work: " + macs_listed(model) + ".");
   advice.push_back("Single layers, bytes: " + bytes_listed(model) + ".");
   advice.push_back(batch_text(model));
-  advice.push_back("Precisions: " + precision_text(model) + "; measure which one gains.");
+  advice.push_back("Precisions: " + precision_text(model) + "; measure which is fastest.");
   return advice;
 }
 
@@ -204,7 +203,7 @@ std::vector<std::string> compute_bound_advice(const Case& model) {
   std::vector<std::string> advice = {small_model_text(model)};
   if (model.macs > 0) advice.push_back(slow_cores_text(model));
   advice.push_back("Poor locality: " + intensity_text(model, least_intense(model)) +
-                   "; look at how it walks its memory.");
+                   "; check its memory access pattern.");
   advice.push_back(overhead_text(model));
   const LayerEstimate& heaviest = most(model.layers, model.macs > 0 ? layer_macs : layer_bytes);
   advice.push_back(fmt::format("Quantise or accelerate, {} first: {}.", quoted(heaviest),
@@ -212,7 +211,7 @@ std::vector<std::string> compute_bound_advice(const Case& model) {
   return advice;
 }
 
-// The class looks at the time a run took, the regime at the work alone.
+// The class depends on the time of a run, the regime on its work alone.
 std::string disagreement(const HardwareSummary& summary, UtilizationClass utilization) {
   if (!summary.bound_regime) return "";
   const bool is_below_knee = *summary.bound_regime == "memory-bound";
@@ -220,11 +219,11 @@ std::string disagreement(const HardwareSummary& summary, UtilizationClass utiliz
                                                      : UtilizationClass::MemoryBound);
   if (!differs) return "";
   return fmt::format(
-      " The regime is {} all the same: {:.3g} MACs per byte lie {} the knee at {:.3g}; {}.",
+      " The regime is {} nevertheless: {:.3g} MACs per byte lie {} the knee at {:.3g}; {}.",
       *summary.bound_regime, *summary.arithmetic_intensity_macs_per_byte,
       is_below_knee ? "below" : "not below", *summary.roofline_knee_macs_per_byte,
-      is_below_knee ? "the time goes elsewhere than to memory"
-                    : "caches or a low figure for the bandwidth explain such a use");
+      is_below_knee ? "most of the time is not spent on memory"
+                    : "caches or a low figure for the bandwidth may explain this utilisation");
 }
 
 std::string sentence_of(const HardwareSummary& summary, UtilizationClass utilization) {
@@ -234,7 +233,8 @@ std::string sentence_of(const HardwareSummary& summary, UtilizationClass utiliza
 }
 
 std::vector<std::string> advice_for(UtilizationClass utilization, const Case& model) {
-  if (model.bytes <= 0) return {"No byte moves, so the bandwidth says nothing about this model."};
+  if (model.bytes <= 0)
+    return {"No bytes are moved, so the bandwidth says nothing about this model."};
   switch (utilization) {
     case UtilizationClass::MemoryBound:
       return memory_bound_advice(model);

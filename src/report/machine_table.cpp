@@ -54,10 +54,10 @@ std::string headline(const Machine& machine) {
                                  topology.processor, plural(topology.cores, "core"),
                                  plural(topology.processors, "processor"), topology.usable.size(),
                                  plural(topology.numa_nodes, "memory node"));
-  text += fmt::format("caches       {}\n", caches.empty() ? "not told" : join(caches, ", "));
+  text += fmt::format("caches       {}\n", caches.empty() ? "not reported" : join(caches, ", "));
   text += fmt::format("memory       {}\n",
                       with_binary_unit(static_cast<double>(topology.memory_bytes)));
-  text += fmt::format("frequency    {}\n", around.governor.value_or("not told"));
+  text += fmt::format("frequency    {}\n", around.governor.value_or("not reported"));
   text += fmt::format("runs in      {}{}\n",
                       around.hypervisor ? "a virtual machine (" + *around.hypervisor + ")"
                                         : std::string("the machine itself"),

@@ -92,7 +92,7 @@ std::string time_text(const std::optional<double>& milliseconds, int decimals) {
   return milliseconds ? fmt::format("{:.{}f}", *milliseconds, decimals) : "-";
 }
 
-std::string doubts_text(const std::vector<std::string>& doubts) {
+std::string warnings_text(const std::vector<std::string>& doubts) {
   if (doubts.size() < 2) return join(doubts, "");
   return fmt::format("{} +{}", doubts.front(), doubts.size() - 1);
 }
@@ -152,7 +152,7 @@ void add_row(TextTable& table, const ProfileRow& row, GroupBy group_by, const Sh
   cells.push_back(rate_text(row.rates.gflops_per_second));
   cells.push_back(rate_text(row.rates.gbytes_per_second));
   if (shown.bound) cells.push_back(bound_text(row.rates));
-  if (shown.doubts) cells.push_back(doubts_text(row.doubts));
+  if (shown.doubts) cells.push_back(warnings_text(row.doubts));
   table.add_row(std::move(cells));
 }
 

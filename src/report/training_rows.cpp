@@ -27,7 +27,7 @@ double time_of(const TrainingLayer& layer) {
 }
 
 std::string words_of(MemoryUse use) {
-  if (use == MemoryUse::WorkingSpace) return "workspace";
+  if (use == MemoryUse::Workspace) return "workspace";
   std::string words(name(use));
   std::ranges::replace(words, '_', ' ');
   return words;

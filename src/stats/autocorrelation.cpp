@@ -12,7 +12,8 @@ namespace assay::stats {
 
 namespace {
 
-constexpr std::size_t kFewestSamples = 8;  // below them no dependence can be told from chance
+constexpr std::size_t kFewestSamples =
+    8;  // with fewer, dependence cannot be distinguished from chance
 constexpr std::size_t kHighestOrder = 20;
 constexpr std::size_t kLongestResponse = 500;
 constexpr std::size_t kBatches = 1000;
@@ -125,7 +126,7 @@ double correlation_time(std::span<const double> series, int fitted, Translate tr
   return std::max(1.0, time);
 }
 
-// The same from means over batches: sees wandering slower than any model of single samples can.
+// The same from means over batches: sees slower changes than any model of single samples.
 double slow_correlation_time(std::span<const double> samples, double centre) {
   const std::size_t length = samples.size() / kBatches;
   std::vector<double> sides(kBatches);

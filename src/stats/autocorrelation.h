@@ -1,9 +1,9 @@
-// How strongly successive samples depend on each other.
+// How strongly successive samples are correlated.
 //
-// A correlation time of t says that n samples tell as much as n / t independent ones. It is had
-// from an autoregressive model of the samples' ranks, whose order Akaike's criterion chooses:
-// ranks, because one outlier must not hide or feign dependence; a model, because sums of raw
-// autocorrelations are far too noisy at a few hundred samples.
+// A correlation time of t means that n samples carry as much information as n / t independent ones.
+// It comes from an autoregressive model of the samples' ranks, whose order is chosen by Akaike's
+// criterion: ranks, because one outlier must not hide or feign dependence; a model, because sums of
+// raw autocorrelations are far too noisy at a few hundred samples.
 #pragma once
 
 #include <span>

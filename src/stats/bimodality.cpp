@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kFewestForModes = 40;
 constexpr double kSmallestShare = 0.1;
-constexpr std::size_t kTrimmedPart = 50;  // one in so many, at either end, has no say in the split
+constexpr std::size_t kTrimmedPart = 50;  // one in 50 at either end is ignored for the split
 constexpr double kSmallestGap = 0.01;     // between the modes, relative to the lower
 // dip * sqrt(n) stays below this for 95 % of uniform samples, the worst case with a single peak.
 constexpr double kCriticalDip = 0.55;
@@ -24,7 +24,7 @@ constexpr double kLargestSeparation = 1e6;
 
 using Knots = std::vector<std::size_t>;
 
-// Cross product of the way from knot a to b and on to c, over points (value, position).
+// Cross product of the vectors from knot a to b and from b to c, over points (value, position).
 double turn(std::span<const double> values, std::size_t a, std::size_t b, std::size_t c) {
   return (values[b] - values[a]) * static_cast<double>(c - a) -
          (values[c] - values[a]) * static_cast<double>(b - a);

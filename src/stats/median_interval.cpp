@@ -16,7 +16,7 @@ namespace {
 constexpr double kScore = 2.02;
 constexpr double kWideScore = 3.0;
 
-// Few samples, and above all few independent ones, know their own correlation badly.
+// With few samples, and above all few independent ones, the correlation is uncertain.
 double widening(double effective, bool correlated) {
   return (1 + 1 / effective) * (correlated ? 1 + 5 / effective : 1);
 }

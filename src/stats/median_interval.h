@@ -1,5 +1,5 @@
-// The median with a 95 % interval that is honest for skewed, bimodal, spiky and correlated samples,
-// also when sampling was stopped because that very interval looked narrow.
+// The median with a 95 % interval that is valid for skewed, bimodal, spiky and correlated samples,
+// even when sampling was stopped because that interval was narrow.
 //
 // No resampling is needed for a median: its bootstrap distribution is binomial over the order
 // statistics, so the interval runs from one rank of the sorted samples to another. Correlated
@@ -21,14 +21,15 @@ struct Interval {
 struct MedianEstimate {
   double median = 0;
   Interval ci95;
-  // Half the interval's width over the median, or what a wider stretch of ranks, scaled down, says
-  // it should be if that is more: a rule that stops at a narrow interval is then fooled less.
+  // Half the interval's width over the median, or the estimate from a wider range of ranks, scaled
+  // down, if that is larger: this makes stopping at an interval that is narrow by chance less
+  // likely.
   double relative_half_width = 0;
-  double effective_samples = 0;  // how many independent samples would tell as much
+  double effective_samples = 0;  // the equivalent number of independent samples
 };
 MedianEstimate estimate_median(std::span<const double> samples);
 
-// Below so many independent samples even the smallest and the largest enclose the median less often
+// With fewer independent samples, even the smallest and the largest enclose the median less often
 // than 95 % of the time.
 inline constexpr double kFewestForInterval = 6;
 

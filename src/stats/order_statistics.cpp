@@ -49,9 +49,9 @@ double quantile_of_sorted(std::span<const double> ascending, double fraction) {
 }
 
 std::optional<double> tail_of_sorted(std::span<const double> ascending, double fraction) {
-  // Fewer samples expected beyond a quantile than this say next to nothing about it.
+  // With fewer samples expected beyond a quantile, it is not estimated.
   constexpr double kFewestBeyond = 5;
-  // 50 samples have 5.000000000000002 expected beyond 90 %, or a hair less.
+  // 50 samples have 5.000000000000002 expected beyond 90 %, or slightly less.
   const double beyond = static_cast<double>(ascending.size()) * (1 - fraction);
   if (beyond < kFewestBeyond - 1e-6) return std::nullopt;
   return quantile_of_sorted(ascending, fraction);

@@ -14,7 +14,7 @@ std::vector<double> sorted(std::span<const double> samples);
 
 // Linear between neighbours, position fraction * (n - 1): NumPy's and R's default.
 double quantile_of_sorted(std::span<const double> ascending, double fraction);
-// The value at a rank counted from 1, linear between neighbours, held at the ends.
+// The value at a rank counted from 1, linear between neighbours, clamped at the ends.
 double value_at_rank(std::span<const double> ascending, double rank);
 double median(std::span<const double> samples);
 // A quantile near the end; nothing unless five samples are expected beyond it: a 95 % one needs

@@ -37,7 +37,7 @@ std::vector<double> rank_sum_distribution(std::size_t count) {
   return probability;
 }
 
-// So many of the sorted pairwise means lie outside the interval at either end.
+// The number of sorted pairwise means outside the interval at either end.
 std::size_t left_out(std::size_t count) {
   const auto n = static_cast<double>(count);
   if (count > kMostForExact) {

@@ -1,4 +1,4 @@
-// How sure a share of successes is.
+// The confidence interval of a proportion.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace assay::stats {
 
-// The 95 % interval of successes / total by Wilson (1927), which stays within 0..1 and is honest
-// near its ends too. From 0 to 1 where nothing was tried.
+// The 95 % interval of successes / total by Wilson (1927), which stays within 0..1 and is accurate
+// near its ends too. From 0 to 1 if `total` is 0.
 Interval wilson_interval(std::int64_t successes, std::int64_t total);
 
 }  // namespace assay::stats

@@ -29,7 +29,7 @@ double sum_of_squares(std::span<const double> series) {
   return std::inner_product(series.begin(), series.end(), series.begin(), 0.0);
 }
 
-// Where few independent samples remain, their correlation is known badly: ask for more.
+// With few independent samples, the correlation is uncertain: require a larger change.
 double significance(double statistic, double critical, double correlation_time, double count) {
   const double effective = count / correlation_time;
   const double caution = correlation_time > 1 ? 1 + 3 / effective : 1;
@@ -61,7 +61,7 @@ struct Excursion {
 };
 
 // Where the running sum of the ranks, which ends at 0, is farthest from 0. A level lasts for a
-// tenth of the samples at least: a few odd ones at either end are outliers.
+// tenth of the samples at least: a few deviating samples at either end are outliers.
 Excursion farthest_excursion(std::span<const double> ranks) {
   const std::size_t shortest = ranks.size() / 10;
   Excursion farthest;

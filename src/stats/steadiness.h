@@ -1,7 +1,7 @@
-// Whether a series stays where it is, drifts, or changes its level at some point.
+// Whether a series is steady, drifts, or changes its level at some point.
 //
-// Both tests look at ranks, so that outliers neither hide nor feign a change, and both know that
-// correlated noise wanders by itself. A change too small to matter is no change.
+// Both tests look at ranks, so that outliers neither hide nor feign a change, and both account for
+// correlated noise. A change too small to matter is no change.
 #pragma once
 
 #include <cstddef>

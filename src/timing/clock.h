@@ -1,4 +1,4 @@
-// What reading a clock costs and how finely it ticks, and how long a sample must be beside that.
+// The cost and the resolution of a clock, and how long a sample must be in comparison.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ ClockQuality probe(Clock& clock);
 // The clock's share of a sample: its cost or its step, whichever is more, over the sample's length.
 double clock_share(const ClockQuality& quality, double sample_ns);
 
-// How many runs a sample must hold. A run that lasts a thousand readings is timed alone, since its
-// single times are worth more than the last 0.1 %; shorter ones are put together until the clock
-// has a share of 0.01 %.
+// How many runs a sample must have. A run as long as a thousand clock readings is timed alone,
+// since individual times are worth more than the last 0.1 %; shorter runs are combined until the
+// clock's share is 0.01 %.
 std::size_t runs_needed(const ClockQuality& quality, double run_ns);
 
 inline constexpr std::size_t kMostRunsPerSample = std::size_t{1} << 20;

@@ -15,8 +15,8 @@ namespace assay {
 namespace {
 
 constexpr double kScore = 1.96;
-// What a turn stands for. What others do on the machine only adds time, in phases that may or may
-// not cover the median by chance; a lower quantile is harder to reach.
+// The value that represents a turn. Other load only adds time, in phases that may or may not reach
+// the median by chance; a lower quantile is affected less often.
 constexpr double kQuietQuantile = 0.25;
 
 std::vector<double> process_medians(std::span<const ProcessSamples> processes,
@@ -33,7 +33,7 @@ std::vector<double> process_medians(std::span<const ProcessSamples> processes,
   return medians;
 }
 
-// The samples of each whole turn; what came after the last one had no turn of the other beside it.
+// The samples of each complete turn; those after the last one have no counterpart.
 std::vector<double> quiet_times(const ProcessSamples& process) {
   const std::span<const double> values = process.values;
   const auto quiet_time = [](std::span<const double> samples) {
@@ -49,7 +49,7 @@ std::vector<double> quiet_times(const ProcessSamples& process) {
   return times;
 }
 
-// Of each turn of B and the turn of A beside it.
+// Of each turn of B and the turn of A next to it.
 std::vector<double> turn_logs(const ProcessSamples& b, const ProcessSamples& a) {
   const auto above = quiet_times(b);
   const auto below = quiet_times(a);
@@ -60,7 +60,7 @@ std::vector<double> turn_logs(const ProcessSamples& b, const ProcessSamples& a) 
   return logs;
 }
 
-// The 95 % interval of a pair's log ratio, from what was seen within its processes alone.
+// The 95 % interval of a pair's log ratio, from the variation within its processes alone.
 stats::Interval interval_within(const ProcessSamples& b, const ProcessSamples& a) {
   const auto logs = turn_logs(b, a);
   if (static_cast<double>(logs.size()) >= stats::kFewestForInterval)
@@ -76,8 +76,8 @@ double variance_within(const ProcessSamples& b, const ProcessSamples& a) {
   return deviation * deviation;
 }
 
-// Too few pairs to see how processes differ: what is assumed of them, or what was seen if that is
-// more.
+// With too few pairs to see how processes differ: the assumed deviation, or the observed one if
+// that is larger.
 stats::Shift shift_of_few(std::span<const ProcessSamples> a, std::span<const ProcessSamples> b,
                           std::span<const double> logs, const ComparisonOptions& options) {
   double within = 0;
@@ -105,7 +105,7 @@ ComparisonVerdict judge(const Comparison& comparison, double threshold) {
 
 std::string explain(const Comparison& comparison, double threshold) {
   return fmt::format(
-      "B against A: {:+.2f} % time ({:+.2f} % to {:+.2f} %) over {} pair{}, "
+      "B compared with A: {:+.2f} % time ({:+.2f} % to {:+.2f} %) over {} pair{}, "
       "a change within ±{:.2g} % is noise",
       100 * (comparison.ratio - 1), 100 * (comparison.ci95_low - 1),
       100 * (comparison.ci95_high - 1), comparison.pairs, comparison.pairs == 1 ? "" : "s",

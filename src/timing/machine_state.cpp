@@ -14,7 +14,8 @@ using namespace assay::timing;
 
 namespace {
 
-constexpr std::size_t kFields = 8;  // user to steal; what follows is counted in user already
+constexpr std::size_t kFields =
+    8;  // user to steal; the fields after that are already counted in user
 
 double own_seconds() {
   timespec now = {};

@@ -4,9 +4,9 @@
 #include "assay/timing.h"
 #include "base/fail.h"
 #include "stats/order_statistics.h"
-#include "timing/doubts.h"
 #include "timing/sampling.h"
 #include "timing/warm_up.h"
+#include "timing/warnings.h"
 
 namespace assay {
 
@@ -61,7 +61,7 @@ Measurement cancelled_in_warm_up(Measurement measured) {
 }
 
 void judge(Measurement& measured, const Circumstances& circumstances) {
-  measured.warnings = find_doubts(measured, circumstances);
+  measured.warnings = find_warnings(measured, circumstances);
   const bool noisy = std::any_of(measured.warnings.begin(), measured.warnings.end(),
                                  [](const TimingWarning& warning) { return warning.makes_noisy; });
   measured.verdict = noisy ? Verdict::Noisy : Verdict::Valid;

@@ -14,7 +14,7 @@ namespace assay::timing {
 namespace {
 
 constexpr double kGrowthBetweenLooks = 1.25;
-// Samples that depend on each other have to show over a longer stretch by how much.
+// Autocorrelated samples need a longer series to show how strongly they are correlated.
 constexpr double kFewestWhenCorrelated = 50;
 constexpr double kSecondsBetweenReports = 0.05;
 
@@ -31,7 +31,7 @@ bool is_narrow_enough(const stats::MedianEstimate& estimate, std::size_t samples
          estimate.relative_half_width <= target;
 }
 
-// Two digits, or all before the point.
+// Two significant digits, or all before the decimal point.
 std::string as_percent(double share) {
   return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
 }
@@ -64,7 +64,7 @@ class Sampler {
     taken_.elapsed_seconds = static_cast<double>(now_ns - start_ns_) / 1e9;
     progress_.sampled(count());
     report();
-    start_ns_ += clock_.nanoseconds() - now_ns;  // a listener may wait for another's turn
+    start_ns_ += clock_.nanoseconds() - now_ns;  // time spent in the listener does not count
   }
 
   void report() {
@@ -92,8 +92,8 @@ class Sampler {
     return has_settled(is_narrow_enough(taken_.estimate, count(), options_.target));
   }
 
-  // How much correlated samples depend on each other is itself known badly: one narrow interval may
-  // be luck, so they have to show it twice in a row.
+  // The autocorrelation is itself uncertain: one narrow interval may be luck, so correlated samples
+  // need two in a row.
   bool has_settled(bool narrow) {
     const bool was_narrow = std::exchange(was_narrow_, narrow);
     return narrow && (was_narrow || !is_correlated(taken_.estimate, count()));
@@ -127,7 +127,7 @@ class Sampler {
     if (count() < options_.min_samples) {
       return fmt::format("{} of {} samples", count(), options_.min_samples);
     }
-    return fmt::format("successive samples depend on each other: {} count as {:.0f}, {:.0f} needed",
+    return fmt::format("successive samples are correlated: {} count as {:.0f}, {:.0f} needed",
                        with_thousands(static_cast<std::int64_t>(count())),
                        estimate.effective_samples, samples_required(estimate, count()));
   }

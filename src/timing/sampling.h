@@ -1,4 +1,4 @@
-// Takes samples until their median is known well enough or a budget ends.
+// Takes samples until the interval of the median is narrow enough or a budget ends.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct Sampling {
   bool cancelled = false;
 };
 
-// The interval is looked at only whenever a quarter more samples have come in: each look is a
-// chance to stop at an interval that is narrow by luck.
+// The interval is checked only when a quarter more samples have been taken: each check is a chance
+// to stop at an interval that is narrow by luck.
 Sampling take_samples(const TimedWork& timed, const TimingOptions& options, std::size_t runs,
                       Progress& progress, Clock& clock);
 

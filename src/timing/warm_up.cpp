@@ -21,7 +21,7 @@ class Warmer {
   Warmer(const TimedWork& timed, Progress& progress, Clock& clock, double budget_ns)
       : timed_(timed), progress_(progress), clock_(clock), budget_ns_(budget_ns) {}
 
-  // Nanoseconds a run took.
+  // Nanoseconds per run.
   double time_a_run_of(std::size_t runs) {
     const double total = time_runs(timed_, runs, clock_);
     spent_ns_ += total;
@@ -74,7 +74,7 @@ std::size_t find_block(Warmer& warmer, const ClockQuality& quality) {
   return runs;
 }
 
-// The median time of a run over one stretch; nothing if it had to end early.
+// The median time of a run over one window; nothing if it had to end early.
 std::optional<double> time_stretch(Warmer& warmer, std::size_t block) {
   std::vector<double> runs_ns;
   const double start = warmer.spent_ns();
@@ -99,7 +99,7 @@ WarmUp until_steady(Warmer& warmer, const ClockQuality& quality) {
   return warmer.result();
 }
 
-// The first run alone, then ever larger blocks, so that the last tells a warm run's time.
+// The first run alone, then ever larger blocks, so that the last gives the time of a warm run.
 WarmUp exactly(Warmer& warmer, std::size_t wanted) {
   std::size_t block = 1;
   while (warmer.result().runs < wanted && !warmer.is_cancelled()) {

@@ -11,7 +11,7 @@ namespace assay::train {
 
 namespace {
 
-// Files of old count their weights among the inputs.
+// Old files list their weights among the inputs.
 const Value& only_input(const Graph& graph) {
   std::vector<ValueId> fed;
   for (const ValueId id : graph.inputs()) {
@@ -37,7 +37,7 @@ bool may_be(const Shape& declared, std::span<const std::int64_t> sample) {
   return true;
 }
 
-// What the model takes of a sample: its own shape, or its elements in a row.
+// The shape in which the model takes a sample: its own, or flattened.
 std::vector<std::int64_t> sample_dims_for(const Value& input, const Dataset& data) {
   const auto sample = data.sample_dims();
   if (!input.type.shape || may_be(*input.type.shape, sample)) return sample;
@@ -65,7 +65,7 @@ std::int64_t checked_outputs(const Graph& graph, const Dataset& data, std::int64
   return scores;
 }
 
-// A data set that was put together by hand may hold anything.
+// A data set that was built by hand may contain anything.
 void check_labels(const Dataset& data, std::int64_t outputs) {
   const auto labels = data.labels.to_vector<std::int64_t>();
   const auto found = std::ranges::find_if(

@@ -1,4 +1,4 @@
-// A model made ready for batches of a data set, after both have been held against each other.
+// A model bound to batches of a data set, after checking that the two fit together.
 #pragma once
 
 #include <cstdint>

@@ -155,8 +155,7 @@ std::vector<EpochResult> epochs_in(const Arrays& arrays) {
   for (std::size_t at = 0; at < numbers.size(); at += kColumns) {
     epochs.push_back(epoch_of(std::span(numbers).subspan(at, kColumns)));
     if (epochs.back().epoch != static_cast<std::int64_t>(epochs.size())) {
-      arrays.refuse(
-          fmt::format("epoch {} stands at position {}", epochs.back().epoch, epochs.size()));
+      arrays.refuse(fmt::format("epoch {} is at position {}", epochs.back().epoch, epochs.size()));
     }
   }
   return epochs;
@@ -171,7 +170,7 @@ void check_same(const std::filesystem::path& path, const TrainingSetup& found,
     if (there == value) continue;
     fail_bad_input(
         "{}: is a checkpoint of another training: its {} is {}, this one's is {}; name another "
-        "file, or train alike",
+        "file, or use the same settings",
         path.string(), what, there, value);
   }
 }

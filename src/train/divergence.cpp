@@ -12,7 +12,7 @@ namespace assay::train {
 
 namespace {
 
-// Every number computed on the way becomes an output, so that nothing is fused away either.
+// Every intermediate value becomes an output, which also prevents fusion.
 Graph with_all_values_as_outputs(Graph graph) {
   std::set<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   const std::size_t nodes = graph.node_count();
@@ -28,7 +28,7 @@ Graph with_all_values_as_outputs(Graph graph) {
 std::string described(const Graph& model, const TrainingStep& step, std::size_t node) {
   const NodeId layer = step.layers[node];
   const bool is_forward = step.phases[node] <= Phase::Recompute;
-  if (!layer.is_valid()) return is_forward ? "the loss itself" : "the gradient of the loss";
+  if (!layer.is_valid()) return is_forward ? "the loss" : "the gradient of the loss";
   return fmt::format("the {} layer '{}'", is_forward ? "output of" : "gradient at",
                      model.display_name(layer));
 }

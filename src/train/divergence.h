@@ -9,8 +9,8 @@
 
 namespace assay::train {
 
-// Runs the step once more from the state before it, with everything it computes to be looked at.
-// In words: "the output of layer 'conv2'", "the gradient at layer 'conv1'".
+// Runs the step once more from the state before it, with every computed value as an output. Returns
+// "the output of layer 'conv2'", "the gradient at layer 'conv1'".
 std::string first_not_finite_in(const Graph& model, const TrainingStep& step,
                                 std::span<const Tensor> state, std::span<const Tensor> inputs,
                                 const ProgramOptions& options);

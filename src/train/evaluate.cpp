@@ -80,7 +80,7 @@ Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOpti
   const auto program = compile(std::move(bound.model), options.program, progress);
   for (std::int64_t i = 0; i < loader.batches(); ++i) {
     if (progress != nullptr && progress->cancelled()) {
-      throw Error(ErrorKind::Cancelled, "stopped while the model was judged");
+      throw Error(ErrorKind::Cancelled, "stopped while the model was evaluated");
     }
     const Batch batch = loader.batch(i);
     program->set_inputs(std::vector{fitted_samples(batch.samples, bound)});

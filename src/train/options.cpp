@@ -53,7 +53,7 @@ void check_train_options(const TrainOptions& options, bool has_validation) {
   check_at_least("the batch size", options.batch_size, 1);
   check_at_least("the number of parts of a batch", options.accumulate, 1);
   if (options.batch_size % options.accumulate != 0) {
-    fail_usage("a batch of {} does not come in {} equal parts", options.batch_size,
+    fail_usage("a batch of {} cannot be divided into {} equal parts", options.batch_size,
                options.accumulate);
   }
   check_at_least("the patience", options.patience, 0);
@@ -66,7 +66,7 @@ void check_train_options(const TrainOptions& options, bool has_validation) {
                name(Loss::CrossEntropy), name(Loss::MeanSquaredError));
   }
   if (options.patience > 0 && !has_validation) {
-    fail_usage("stopping early goes by the loss on validation data, and there is none");
+    fail_usage("stopping early needs validation data, and there is none");
   }
   if (options.resume && options.checkpoint.empty()) {
     fail_usage("resuming needs the checkpoint file to resume from");

@@ -1,4 +1,4 @@
-// How the learning rate goes on.
+// The learning rate over time.
 #pragma once
 
 #include "assay/train.h"

@@ -10,7 +10,7 @@ namespace assay::train {
 
 namespace {
 
-// Computed from the largest score on, so that nothing overflows.
+// Relative to the largest score, so that nothing overflows.
 double cross_entropy(ScoreKind kind, std::span<const double> scores, std::size_t label) {
   constexpr double kLeast = std::numeric_limits<float>::min();
   if (kind == ScoreKind::Logarithms) return -scores[label];

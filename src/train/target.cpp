@@ -13,11 +13,11 @@ namespace assay::train {
 
 namespace {
 
-// The first of `known` is the one there is.
+// Only the first of `known` is implemented.
 void check_name(const char* what, std::string_view name, std::span<const std::string> known) {
   if (name == known.front()) return;
   if (std::ranges::find(known, name) != known.end()) {
-    fail_usage("{} '{}' is not built yet: {} is all there is so far", what, name, known.front());
+    fail_usage("{} '{}' is not implemented yet: only {} is", what, name, known.front());
   }
   fail_usage("there is no {} '{}': choose from {}", what, without_control_characters(name),
              join(known, ", "));

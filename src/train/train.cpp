@@ -20,7 +20,7 @@ using namespace assay::train;
 
 namespace {
 
-// The state is kept every so many steps: whoever looks for the step that went wrong begins there.
+// The state is saved every few steps: the search for the step that diverged starts there.
 constexpr std::int64_t kStepsBetweenLooks = 32;
 
 double seconds_since(std::int64_t start) {
@@ -51,7 +51,7 @@ struct StepResult {
   Tensor scores = {};
 };
 
-// What a part of an epoch has come to.
+// Running totals of an epoch.
 struct Tally {
   std::int64_t steps = 0;
   std::int64_t samples = 0;
@@ -132,18 +132,19 @@ class Trainer {
     const bool is_there =
         !options_.checkpoint.empty() && std::filesystem::exists(options_.checkpoint, ignored);
     if (is_there && !options_.resume) {
-      fail_usage("{}: is there already; resume from it, remove it or name another file",
+      fail_usage("{}: already exists; resume from it, remove it or name another file",
                  options_.checkpoint.string());
     }
     if (options_.resume && !is_there) {
-      warnings_.push_back(fmt::format("{}: there is no checkpoint yet, training begins anew",
-                                      options_.checkpoint.string()));
+      warnings_.push_back(
+          fmt::format("{}: there is no checkpoint yet, training starts from the beginning",
+                      options_.checkpoint.string()));
     }
     if (is_there) take_up(read_checkpoint(options_.checkpoint, done_.setup));
     resumed_after_ = static_cast<std::int64_t>(done_.epochs.size());
   }
 
-  // Damage has been refused already; this is for files that somebody made up.
+  // Damaged files were refused before; this check is for forged ones.
   void take_up(Checkpoint checkpoint) {
     const auto weights = model_weights(step_, done_.state);
     const bool has_best = options_.patience > 0;
@@ -154,7 +155,7 @@ class Trainer {
                       have_same_types(checkpoint.state, done_.state) &&
                       have_same_types(checkpoint.best, has_best ? weights : std::vector<Tensor>{});
     if (!fits || first_not_finite(checkpoint.state)) {
-      fail_bad_input("{}: what it holds does not fit this training, remove it or name another",
+      fail_bad_input("{}: its content does not fit this training, remove it or name another",
                      options_.checkpoint.string());
     }
     done_ = std::move(checkpoint);
@@ -215,7 +216,7 @@ class Trainer {
     return finished_epoch(tally, start);
   }
 
-  // An infinity may hide behind an activation: the state is looked at too, not only the loss.
+  // An activation may hide an infinity: check the state too, not only the loss.
   void look_at_state(std::int64_t step) {
     std::vector<Tensor> state = program_->state_values();
     if (const auto bad = first_not_finite(state)) {
@@ -241,7 +242,7 @@ class Trainer {
     return result;
   }
 
-  // The model as others will run it, with the weights of now.
+  // The model in inference mode, with the current weights.
   Evaluation validated() {
     const Graph model = model_with(model_weights(step_, done_.state));
     const EvaluateOptions options = {.loss = options_.loss, .program = options_.program};
@@ -268,7 +269,7 @@ class Trainer {
     if (!options_.checkpoint.empty()) write_checkpoint(done_, options_.checkpoint);
   }
 
-  // Steps from the last state that was good are made again, until one leaves a bad one.
+  // Repeats steps from the last good state until one diverges.
   [[noreturn]] void fail_diverged(std::int64_t last_step, const std::string& what) {
     std::vector<Tensor> before = good_state_;
     program_->set_state(before);
@@ -304,9 +305,10 @@ class Trainer {
 
   [[noreturn]] void stop(const std::string& where) const {
     const bool is_kept = !options_.checkpoint.empty() && !done_.epochs.empty();
-    const std::string kept = is_kept ? fmt::format("{} holds all up to epoch {}, resume from it",
-                                                   options_.checkpoint.string(), epoch())
-                                     : "nothing was kept";
+    const std::string kept = is_kept
+                                 ? fmt::format("{} has everything up to epoch {}, resume from it",
+                                               options_.checkpoint.string(), epoch())
+                                 : "nothing was saved";
     throw Error(ErrorKind::Cancelled,
                 fmt::format("stopped in epoch {} {}; {}", epoch() + 1, where, kept));
   }

@@ -1,4 +1,4 @@
-// The state of training, and the model that it stands for.
+// The state of training, and the model with its weights.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace assay::train {
 
 std::vector<Tensor> initial_state(const TrainingStep& step);
 
-// What the state holds of the model's stored tensors, without the optimizer's own numbers.
+// The model's stored tensors in the state, without the optimizer state.
 std::vector<Tensor> model_weights(const TrainingStep& step, std::span<const Tensor> state);
-// The graph with those in place.
+// The graph with these weights.
 Graph with_weights(const Graph& graph, const TrainingStep& step, std::span<const Tensor> weights);
 
 // Throws an Error if a parameter is not among the graph's own stored tensors, where it could be put

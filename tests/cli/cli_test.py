@@ -490,7 +490,7 @@ class Profiling(Case):
         self.expect(2, "choose from", "profile", "zoo:mlp", "--train", "--loss", "hinge")
         self.expect(2, "does not go with --train", "profile", "zoo:mlp", "--train", "--ops")
         self.expect(2, "--accumulate", "profile", "zoo:mlp", "--train", "--accumulate", "0")
-        self.expect(3, "even where activations are computed again", "profile", "zoo:mlp", "--train",
+        self.expect(3, "even with activations recomputed", "profile", "zoo:mlp", "--train",
                     "--memory-budget", "0.1")
 
     def test_a_trace_that_cannot_be_written_is_told_before_anything_runs(self):
@@ -839,7 +839,7 @@ class Judging(CacheCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
 
-    def test_layers_are_held_against_measured_ceilings(self):
+    def test_layers_are_compared_with_measured_ceilings(self):
         document = json.loads(self.profile("zoo:small_cnn", "--json"))
         self.assertEqual(document["machine"]["provenance"], "measured")
         self.assertEqual(document["machine"]["levels"][-1]["level"], "DRAM")

@@ -76,9 +76,9 @@ class Evaluates(Case):
 
     def test_other_precisions_are_refused_with_what_there_is(self):
         for precision in ("fp16", "bf16", "int8"):
-            self.expect(2, "fp32 is all there is", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--precision", precision)
+            self.expect(2, "only fp32 is", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--precision", precision)
         self.expect(2, "choose from fp32", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--precision", "fp12")
-        self.expect(2, "cpu is all there is", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--device", "cuda")
+        self.expect(2, "only cpu is", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--device", "cuda")
 
     def test_bad_data(self):
         empty = self.npz(numpy.zeros((0, 1, 28, 28), "float32"), numpy.zeros(0, "int64"))

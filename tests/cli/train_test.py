@@ -160,7 +160,7 @@ class BadInput(TrainCase):
         self.refused(3, "its learning rate is 0.001, this one's is 0.5", "--checkpoint", path,
                      "--resume", "--lr", "0.5")
         self.refused(3, "its model is", "--checkpoint", path, "--resume", model="zoo:lenet5")
-        self.refused(2, "is there already", "--checkpoint", path)
+        self.refused(2, "already exists", "--checkpoint", path)
         path.write_bytes(path.read_bytes()[:1000])
         self.refused(3, "cut short", "--checkpoint", path, "--resume")
 

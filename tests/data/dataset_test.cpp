@@ -105,7 +105,7 @@ TEST_F(DatasetFiles, MissingFilesAreNamedWithWhatToDo) {
 TEST_F(DatasetFiles, UnknownNamesGetTheNearest) {
   EXPECT_THAT(refusal("fashion_mnist"), HasSubstr("did you mean 'fashion-mnist'?"));
   EXPECT_THAT(refusal("sintetic"), HasSubstr("did you mean 'synthetic'?"));
-  EXPECT_THAT(refusal("the weather"), HasSubstr("known are synthetic, fashion-mnist, mnist"));
+  EXPECT_THAT(refusal("photographs"), HasSubstr("known are synthetic, fashion-mnist, mnist"));
   EXPECT_THAT(refusal(""), HasSubstr("there is no data set ''"));
 }
 
@@ -166,7 +166,7 @@ TEST_F(DatasetFiles, PairsOfNpyAreLoaded) {
   EXPECT_THAT(refusal(y + "," + x), HasSubstr("y.npy: shape [3] is not that of samples"));
 }
 
-TEST_F(DatasetFiles, WhatIsWrongIsNamedWithItsFile) {
+TEST_F(DatasetFiles, ErrorsNameTheFile) {
   write_idx("train-images-idx3-ubyte", "train-labels-idx1-ubyte", 5);
   write("train-labels-idx1-ubyte", idx(8, {4}, "\x01\x02\x03\x04"));
   EXPECT_THAT(refusal(folder_), AllOf(HasSubstr("5 samples in"), HasSubstr("but 4 labels in"),
@@ -322,7 +322,7 @@ TEST(Synthetic, HasTheSizesAskedFor) {
   }
 }
 
-TEST(Synthetic, RefusesWhatCannotBe) {
+TEST(Synthetic, RefusesImpossibleOptions) {
   const auto refusal = [&](const DatasetOptions& options) {
     return refusal_of([&] { load_dataset("synthetic", options); });
   };
@@ -371,7 +371,7 @@ double share_nearest_to_own(const Dataset& dataset,
   return right / static_cast<double>(labels.size());
 }
 
-TEST(Synthetic, WhatIsLearntOnOnePartHoldsOnTheOther) {
+TEST(Synthetic, WhatIsLearntOnOnePartGeneralisesToTheOther) {
   for (const auto& dims : std::vector<std::vector<std::int64_t>>{{1, 28, 28}, {32}}) {
     const Dataset train = load_dataset("synthetic", {.sample_dims = dims, .size = 500});
     const Dataset test =

@@ -130,7 +130,7 @@ TEST(Loader, RefusesWhatCannotBeFilled) {
   EXPECT_THAT(refusal(by_hand, {}), HasSubstr("samples of int64 [5]"));
 }
 
-TEST(Loader, BatchesThatAreNotThereAreRefused) {
+TEST(Loader, BatchesOutOfRangeAreRefused) {
   const Loader loader(numbered(5), {.batch_size = 2});
   EXPECT_THAT(refusal_of([&] { loader.batch(3); }), HasSubstr("no batch 3 among 3"));
   EXPECT_THAT(refusal_of([&] { loader.batch(-1); }), HasSubstr("no batch -1"));

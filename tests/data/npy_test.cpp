@@ -137,7 +137,7 @@ TEST_F(Npy, SingleBytesHaveNoByteOrder) {
   EXPECT_EQ(read(npy(dictionary(">u1", "(2,)"), "\x01\x02")).type(), DataType::UInt8);
 }
 
-TEST_F(Npy, HeadersThatLieAreRefusedBeforeAnythingIsAllocated) {
+TEST_F(Npy, WrongHeadersAreRefusedBeforeAnythingIsAllocated) {
   const auto shape = [&](const std::string& dims) {
     return refusal(npy(dictionary("<f4", dims), std::string(8, '\0')));
   };

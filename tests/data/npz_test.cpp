@@ -86,7 +86,7 @@ TEST_F(Npz, EveryPrefixIsRefused) {
   EXPECT_THAT(refusal("x" + x_and_y(false)), HasSubstr("does not end here"));
 }
 
-TEST_F(Npz, ChecksumsAreHeldAgainstTheContent) {
+TEST_F(Npz, ChecksumsAreComparedWithTheContent) {
   for (const bool is_deflated : {false, true}) {
     MadeMember member = x(is_deflated);
     member.checksum = 0x1234;
@@ -128,7 +128,7 @@ TEST_F(Npz, DeflatedDataThatGoesOnOrEndsTooSoonIsRefused) {
   EXPECT_THAT(refusal(cut), HasSubstr("byte 75: its compressed data ends too soon"));
 }
 
-TEST_F(Npz, BombsAreRefusedBeforeTheyGoOff) {
+TEST_F(Npz, ZipBombsAreRefusedBeforeTheyAreUnpacked) {
   // 64 MiB of zeros behind a header of two numbers: declared, and still more than the array.
   const std::string zeros(1 << 20, '\0');
   MadeMember bomb = y(true);
@@ -152,7 +152,7 @@ TEST_F(Npz, NamesAreTheSameTwiceAndDifferent) {
   EXPECT_THAT(refusal(zip.made()), HasSubstr("a second member is called 'x.npy'"));
   MadeMember member = x();
   member.inner_name = "z.npy";
-  EXPECT_THAT(refusal(member), HasSubstr("not the 'x.npy' that the directory puts here"));
+  EXPECT_THAT(refusal(member), HasSubstr("not the 'x.npy' that the directory lists here"));
   EXPECT_THAT(refusal(MadeMember{.name = "x.txt\n", .content = "hello"}),
               HasSubstr("is not an array"));
 }
@@ -177,7 +177,7 @@ TEST_F(Npz, MembersThatShareBytesAreRefused) {
   EXPECT_THAT(refusal(outer.made()), HasSubstr("overlaps what begins at byte 55"));
 }
 
-TEST_F(Npz, DirectoriesThatLieAreRefused) {
+TEST_F(Npz, InconsistentDirectoriesAreRefused) {
   const std::string whole = x_and_y(false);
   const std::size_t end = whole.size() - 22;
   const auto with = [&](std::size_t at, const std::string& bytes) {

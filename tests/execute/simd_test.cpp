@@ -162,7 +162,7 @@ std::vector<float> shares(std::size_t n, unsigned row) {
 }
 
 // h = o·tanh(c), c = f·c' + i·g: what reaches c goes on to all that it is made of.
-TEST(Simd, LstmUnitsGoBackByTheChainRule) {
+TEST(Simd, LstmBackwardFollowsTheChainRule) {
   for (const SimdKernels* kernels : all_kernels()) {
     for (const std::size_t n : {1u, 7u, 16u, 32u, 35u}) {
       const auto gates = shares(4 * n, 0), old_cell = shares(n, 1), cell = shares(n, 2);
@@ -189,7 +189,7 @@ TEST(Simd, LstmUnitsGoBackByTheChainRule) {
 }
 
 // h = (1 - z)·g + z·h', and g holds r·(R·h') or R·(r·h').
-TEST(Simd, GruUnitsGoBackByTheChainRule) {
+TEST(Simd, GruBackwardFollowsTheChainRule) {
   constexpr std::size_t n = 35;
   const auto gates = shares(3 * n, 0), old = shares(n, 1), recurrent = shares(n, 2);
   const auto given = shares(n, 3), by_reset_state = shares(n, 4);

@@ -67,7 +67,7 @@ std::function<int(const perf_event_attr&, int, int)> refuse_hardware(int error) 
   };
 }
 
-TEST(Counters, AreOneGroupForEveryThreadAndForThoseToCome) {
+TEST(Counters, AreOneGroupForEveryThreadAndForLaterThreads) {
   FakePerf perf;
   perf.all_threads = {100, 101};
   const Counters counters(kCyclesAndInstructions, perf);
@@ -97,7 +97,7 @@ TEST(Counters, StartAndStopTheLeadersAndCloseEverything) {
   EXPECT_TRUE(perf.opened.empty());
 }
 
-TEST(Counters, AddThreadsAndTellDifferences) {
+TEST(Counters, AddThreadsAndGiveDifferences) {
   FakePerf perf;
   perf.all_threads = {100, 101};
   const Counters counters(kCyclesAndInstructions, perf);
@@ -114,7 +114,7 @@ TEST(Counters, AddThreadsAndTellDifferences) {
   EXPECT_EQ(values.share_counted, 1);
 }
 
-TEST(Counters, ThatTookTurnsAreScaledUp) {
+TEST(Counters, ThatWereMultiplexedAreScaledUp) {
   FakePerf perf;
   const Counters counters(kCyclesAndInstructions, perf);
   perf.opened.at(10).words = {1000, 100, 100};
@@ -128,7 +128,7 @@ TEST(Counters, ThatTookTurnsAreScaledUp) {
   EXPECT_EQ(values.share_counted, 0);
 }
 
-TEST(Counters, OfAThreadThatSleptAreZeroAndOfOneNotToldMissing) {
+TEST(Counters, OfASleepingThreadAreZeroAndUnreportedOnesMissing) {
   FakePerf perf;
   const Counters counters(kCyclesAndInstructions, perf);
   const CounterSnapshot before = counters.read();
@@ -188,7 +188,7 @@ TEST(Counters, ThatAreForbiddenNameTheLevelAndWhatToTry) {
   EXPECT_THAT(Counters(kCounterEvents, perf).why_not(),
               ElementsAre(HasSubstr("--cap-add PERFMON")));
   perf.level = {};
-  EXPECT_THAT(Counters(kCounterEvents, perf).why_not(), ElementsAre(HasSubstr("not told")));
+  EXPECT_THAT(Counters(kCounterEvents, perf).why_not(), ElementsAre(HasSubstr("unknown")));
 }
 
 TEST(Counters, LeaveOutAThreadThatHasEnded) {
@@ -200,7 +200,7 @@ TEST(Counters, LeaveOutAThreadThatHasEnded) {
   EXPECT_EQ(perf.opened.size(), 2u);
 }
 
-TEST(Counters, RefusedForOneThreadAreCountedForNone) {
+TEST(Counters, RefusedForOneThreadAreNotCountedForAny) {
   FakePerf perf;
   perf.all_threads = {100, 101};
   perf.refuse = [](const perf_event_attr& event, int thread, int) {

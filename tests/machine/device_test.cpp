@@ -27,7 +27,7 @@ Device device(const std::string& id, DeviceKind kind, double gbps, double bytes)
   return made;
 }
 
-TEST(Figures, AMeasuredOneBeatsATheoreticalOneAndTheFirstWinsAmongEquals) {
+TEST(Figures, MeasuredBeatsTheoreticalAndTheFirstWinsAmongEquals) {
   EXPECT_FALSE(best({}));
   EXPECT_EQ(best({theoretical(12.8), theoretical(4.3)})->value, 12.8);
   EXPECT_EQ(best({theoretical(12.8), measured(5.56), measured(5.1)})->value, 5.56);
@@ -50,7 +50,7 @@ TEST(PeakFor, FallsBackToFp32AndSaysSo) {
   EXPECT_EQ(peak_for(some, "fp16")->figure.value, 48);
 }
 
-TEST(PeakFor, OfAnInt8AcceleratorKnowsNoFp32) {
+TEST(PeakFor, OfAnInt8AcceleratorHasNoFp32) {
   Device coral;
   coral.peaks["int8"] = {theoretical(4000)};
   EXPECT_FALSE(peak_for(coral, "fp32"));
@@ -58,7 +58,7 @@ TEST(PeakFor, OfAnInt8AcceleratorKnowsNoFp32) {
   EXPECT_EQ(peak_for(coral, "int8")->figure.value, 4000);
 }
 
-TEST(DeviceKinds, HaveNamesThatLeadBack) {
+TEST(DeviceKinds, RoundTripThroughTheirNames) {
   ASSERT_EQ(device_kind_names().size(), 9u);
   for (const std::string& word : device_kind_names()) EXPECT_EQ(name(*device_kind(word)), word);
   EXPECT_EQ(device_kind("single-board"), DeviceKind::SingleBoard);
@@ -141,7 +141,7 @@ Machine some_machine() {
   return machine;
 }
 
-TEST(DeviceFromMachine, HasWhatAllThreadsReachTogether) {
+TEST(DeviceFromMachine, HasTheFiguresOfAllThreadsTogether) {
   const Device made = device_from_machine(some_machine());
   EXPECT_EQ(made.id, "some-processor");
   EXPECT_EQ(made.name, "Some Processor");
@@ -169,7 +169,7 @@ TEST(DeviceFromMachine, SaysHowEachFigureWasMeasured) {
   EXPECT_FALSE(best(made.power_watts));
 }
 
-TEST(DeviceFromMachine, OfAMachineThatToldNothingInventsNothing) {
+TEST(DeviceFromMachine, OfAMachineWithoutFiguresInventsNone) {
   const Device made = device_from_machine({}, "empty");
   EXPECT_FALSE(best(made.memory_bytes));
   EXPECT_FALSE(best(made.memory_bandwidth_gbps));

@@ -56,7 +56,7 @@ class Meters : public ::testing::Test {
   MeterSources sources_ = {.files = files_};
 };
 
-TEST_F(Meters, OfAMachineWithoutAnyAreNoneAndSayWhatIsMissing) {
+TEST_F(Meters, WithoutAnyMeterSayWhatIsMissing) {
   const EnergyMeters found = find();
   EXPECT_THAT(found.meters, ElementsAre());
   EXPECT_EQ(primary_meter(found), nullptr);
@@ -66,7 +66,7 @@ TEST_F(Meters, OfAMachineWithoutAnyAreNoneAndSayWhatIsMissing) {
                                          HasSubstr("no libnvidia-ml.so.1")));
 }
 
-TEST_F(Meters, RaplAddsTwoPackagesAndShowsPartsBeside) {
+TEST_F(Meters, RaplAddsTwoPackagesAndListsTheirParts) {
   put_running_zone("intel-rapl:0", "package-0", 5);
   put_running_zone("intel-rapl:0:0", "core", 3);
   put_running_zone("intel-rapl:0:1", "dram", 1);
@@ -106,11 +106,11 @@ TEST_F(Meters, WithDamagedContentAreLeftOutWithANote) {
   const EnergyMeters found = find();
   ASSERT_EQ(found.meters.size(), 1u);
   EXPECT_EQ(covers(found.meters[0]->info()), "package-0");
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("holds 'soon', which is no count"),
-                                       HasSubstr("is empty"), HasSubstr("holds '-5'")));
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("contains 'soon', which is not a count"),
+                                       HasSubstr("is empty"), HasSubstr("contains '-5'")));
 }
 
-TEST_F(Meters, ThatLoseAFileInBetweenSayWhichAndKeepTheRest) {
+TEST_F(Meters, NameAFileThatDisappearsAndKeepTheRest) {
   put_running_zone("intel-rapl:0", "package-0", 5);
   put_running_zone("intel-rapl:1", "package-1", 7);
   const EnergyMeters found = find();
@@ -127,7 +127,7 @@ TEST_F(Meters, ThatLoseAFileInBetweenSayWhichAndKeepTheRest) {
               HasSubstr("intel-rapl:1/energy_uj' is gone"));
 }
 
-TEST_F(Meters, HwmonTakesTheInputAndElseTheAverage) {
+TEST_F(Meters, HwmonReadsTheInputOrElseTheAverage) {
   const std::string folder = "/sys/class/hwmon/hwmon2/";
   files_->put(folder + "name", "power_meter\n");
   files_->put(folder + "power1_average", "5000000\n");
@@ -226,10 +226,10 @@ TEST_F(Meters, PmicThatCannotBeRunSaysWhatToTry) {
   sources_.run_pmic = [] { return std::nullopt; };
   EXPECT_THAT(why_no_meter(find()), HasSubstr("group video"));
   sources_.run_pmic = [] { return "error=1 error_msg=\"Command not registered\""; };
-  EXPECT_THAT(why_no_meter(find()), HasSubstr("tells no rail"));
+  EXPECT_THAT(why_no_meter(find()), HasSubstr("reports no rails"));
 }
 
-TEST_F(Meters, PmicThatStopsTellingHasNoJoules) {
+TEST_F(Meters, PmicThatStopsReportingHasNoJoules) {
   files_->put("/proc/device-tree/model", "Raspberry Pi 5 Model B");
   std::optional<std::string> text = kPmic;
   sources_.run_pmic = [&] { return text; };
@@ -295,7 +295,7 @@ TEST_F(Meters, NvmlIsAMeterForEachGpuThatCounts) {
   EXPECT_EQ(window.finish().gross_j, 50);
 }
 
-TEST_F(Meters, NvmlThatCannotStartSaysWhatItSaid) {
+TEST_F(Meters, NvmlThatCannotStartReportsItsError) {
   FakeNvml::init_code = 9;
   sources_.load_library = [](const char*) -> FindSymbol { return FakeNvml::find; };
   EXPECT_THAT(find().notes, ElementsAre(HasSubstr("Driver Not Loaded")));

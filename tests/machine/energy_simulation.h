@@ -1,4 +1,4 @@
-// Time that only simulated work moves, and files whose content is a function of it.
+// A clock that only simulated work advances, and files whose content is a function of its time.
 #pragma once
 
 #include <cerrno>
@@ -29,7 +29,7 @@ class FakePace : public Pace {
     }
     now_ = until;
   }
-  // Time goes by and nobody reads: the process was stopped.
+  // Time passes without readings: the process was stopped.
   void stand_still(double seconds) {
     now_ += std::llround(seconds * 1e9);
     if (const auto ticking = ticking_.lock()) ticking->next = now_ + ticking->period;

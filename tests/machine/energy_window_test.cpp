@@ -23,7 +23,7 @@ MeterInfo power_info() {
           .update_ms = 100};
 }
 
-// A counter under constant power that is renewed every `update_ms`, and goes round at `range`.
+// A counter under constant power that is updated every `update_ms`, and wraps at `range`.
 std::function<MeterValue()> counting(FakePace& pace, double watts, double update_ms = 1,
                                      std::int64_t start = 0, std::int64_t range = 0) {
   return [&pace, watts, update_ms, start, range] {
@@ -69,7 +69,7 @@ TEST(EnergyWindow, IntegratesARisingPowerByTrapezoids) {
   EXPECT_DOUBLE_EQ(window.finish().gross_j.value(), 4.0 * 4.0 / 2);
 }
 
-TEST(EnergyWindow, AddsTheRangeOfACounterThatWentRound) {
+TEST(EnergyWindow, AddsTheRangeOfACounterThatWrapped) {
   FakePace pace;
   constexpr std::int64_t kRange = 65'000'000;
   TraceMeter meter(counter_info(kRange), counting(pace, 5, 1, kRange - 6'000'000, kRange));
@@ -80,7 +80,7 @@ TEST(EnergyWindow, AddsTheRangeOfACounterThatWentRound) {
   EXPECT_TRUE(reading.flags.empty());
 }
 
-TEST(EnergyWindow, ReadsOftenEnoughToSeeEveryOneOfManyRounds) {
+TEST(EnergyWindow, ReadsOftenEnoughToSeeEveryWrap) {
   FakePace pace;
   constexpr std::int64_t kRange = 10'000'000;  // 10 J: ten rounds
   TraceMeter meter(counter_info(kRange), counting(pace, 10, 1, 0, kRange));
@@ -91,7 +91,7 @@ TEST(EnergyWindow, ReadsOftenEnoughToSeeEveryOneOfManyRounds) {
   EXPECT_TRUE(reading.flags.empty());
 }
 
-TEST(EnergyWindow, FlagsAStretchInWhichACounterCouldGoRoundTwice) {
+TEST(EnergyWindow, FlagsAGapInWhichACounterCouldWrapTwice) {
   FakePace pace;
   constexpr std::int64_t kRange = 100'000'000;
   TraceMeter meter(counter_info(kRange), counting(pace, 50, 1, 0, kRange));
@@ -102,7 +102,7 @@ TEST(EnergyWindow, FlagsAStretchInWhichACounterCouldGoRoundTwice) {
   ASSERT_NE(find_flag(reading, "wrap-unseen"), nullptr);
 }
 
-TEST(EnergyWindow, DropsAndFlagsAFallOfACounterWithoutRange) {
+TEST(EnergyWindow, DropsAndFlagsADecreaseOfACounterWithoutRange) {
   FakePace pace;
   constexpr std::int64_t kRound = 20'000'000;
   TraceMeter meter(counter_info(), counting(pace, 5, 1, 0, kRound));
@@ -115,7 +115,7 @@ TEST(EnergyWindow, DropsAndFlagsAFallOfACounterWithoutRange) {
   EXPECT_THAT(find_flag(reading, "dropped-stretch")->message, HasSubstr("2.000 s"));
 }
 
-TEST(EnergyWindow, TakesACounterThatWasResetForNoRound) {
+TEST(EnergyWindow, DoesNotTakeAResetForAWrap) {
   FakePace pace;
   const double start = pace.seconds();
   TraceMeter meter(counter_info(262'000'000'000), [&] {
@@ -205,7 +205,7 @@ TEST(EnergyWindow, RunsOnRealTimeAndStopsItsThread) {
   EXPECT_NEAR(reading.gross_j.value(), 5 * reading.seconds, 1e-9);
 }
 
-TEST(ShortestWindow, IsTwentyUpdatesAsSeen) {
+TEST(ShortestWindow, IsTwentyObservedUpdates) {
   FakePace pace;
   TraceMeter meter(counter_info(), counting(pace, 5, 4));
   EXPECT_NEAR(shortest_window_ms(meter, pace), 20 * 4, 2);
@@ -277,7 +277,7 @@ TEST(MeasureEnergy, WithoutIdleSaysWhyThereIsNoNet) {
   EXPECT_THAT(find_flag(reading, "no-idle")->message, HasSubstr("waking up"));
 }
 
-TEST(MeasureEnergy, OfWorkThatTakesLessThanIdlingIsFlagged) {
+TEST(MeasureEnergy, BelowIdlePowerIsFlagged) {
   FakePace pace;
   std::int64_t power = 6'000'000;
   TraceMeter meter(power_info(), [&] { return MeterValue{.value = power}; });
@@ -315,7 +315,7 @@ TEST(MeasureEnergy, IsCancelledWhileIdlingAndBetweenRuns) {
   }
 }
 
-TEST(MeasureEnergy, RefusesOptionsThatCannotBe) {
+TEST(MeasureEnergy, RefusesImpossibleOptions) {
   FakePace pace;
   TraceMeter meter(power_info(), [] { return MeterValue{.value = 5'000'000}; });
   for (const EnergyOptions& options :

@@ -14,7 +14,7 @@ using namespace assay::machine;
 
 namespace {
 
-TEST(PeakKernels, ComeToTheirSumExactly) {
+TEST(PeakKernels, ComputeTheirSumExactly) {
   const auto kernels = supported_peak_kernels();
   ASSERT_FALSE(kernels.empty());
   for (const PeakKernel* kernel : kernels) {
@@ -67,7 +67,7 @@ struct Guarded {
   double* begin = nullptr;
 };
 
-TEST(TrafficKernels, TouchEveryNumberAndNoOther) {
+TEST(TrafficKernels, TouchEveryElementAndNothingElse) {
   constexpr std::size_t kCount = 5 * kTrafficStep;
   for (const TrafficTable* table : supported_tables()) {
     for (const TrafficKernel& kernel : table->kernels) {

@@ -16,7 +16,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(Topology, TellsThisMachine) {
+TEST(Topology, DescribesThisMachine) {
   const Topology topology = read_topology();
   EXPECT_FALSE(topology.processor.empty());
   EXPECT_GE(topology.processors, topology.cores);
@@ -120,7 +120,7 @@ TEST(Ceilings, QuickOnesNameEveryLevelForOneThreadAndAll) {
   EXPECT_FALSE(bandwidth_gbps(ceilings, "L9", "read", 1));
 }
 
-// Says that other programs took half of all processor time between two looks.
+// Reports that other programs took half of all processor time between two readings.
 class BusyMachine : public MachineState {
  public:
   std::optional<MachineTimes> times() override {
@@ -132,12 +132,12 @@ class BusyMachine : public MachineState {
   int looks_ = 0;
 };
 
-TEST(Ceilings, AreDoubtfulWhereSomethingElseRan) {
+TEST(Ceilings, HaveAWarningWhereOtherProgramsRan) {
   const CeilingOptions least{.quick = true, .thread_counts = {1}, .precision = "fp32"};
   BusyMachine busy;
-  const Ceilings doubtful = measure_ceilings(read_topology(), least, nullptr, busy);
-  ASSERT_EQ(doubtful.doubts.size(), 1);
-  EXPECT_THAT(doubtful.doubts[0], HasSubstr("50 % of all processor time"));
+  const Ceilings disturbed = measure_ceilings(read_topology(), least, nullptr, busy);
+  ASSERT_EQ(disturbed.doubts.size(), 1);
+  EXPECT_THAT(disturbed.doubts[0], HasSubstr("50 % of all processor time"));
 }
 
 TEST(Ceilings, AreCancelledBetweenTwoKernels) {

@@ -61,7 +61,7 @@ class AdviceTest : public ::testing::Test {
     return profile.layers.back();
   }
 
-  // What takes most of the time and gives no rule a reason to speak.
+  // A step that takes most of the time and to which no rule applies.
   void add_quiet(double time_ms) { add("quiet", "Custom", "", time_ms, {}); }
 
   void judged() { judge(profile, roofline); }
@@ -121,7 +121,7 @@ TEST_F(AdviceTest, BatchOfEightReadsTheWeightsOnce) {
   EXPECT_THAT(advised->action, HasSubstr("`batch` 8"));
 }
 
-TEST_F(AdviceTest, FarBelowTheCeilingOnlyWhatTheCeilingGainsCounts) {
+TEST_F(AdviceTest, FarBelowTheCeilingOnlyTheSavingOfTheCeilingCounts) {
   // 4 ms at the ceiling, a fifth of the time: a quarter of the weights takes 3 ms less at best.
   add("fc", "Gemm", "brgemm", 20, {.weights = 40 * kMillion});
   judged();
@@ -176,7 +176,7 @@ TEST_F(AdviceTest, DepthwiseAtLowEfficiencyCouldReachSixtyPercent) {
   ASSERT_TRUE(advised);
   EXPECT_NEAR(advised->gain_ms, 4 - 1.2 / 0.6, 0.001);
   EXPECT_THAT(advised->reason, HasSubstr("at 30 % of their ceilings: 0.3 FLOPs"));
-  EXPECT_THAT(advised->action, HasSubstr("multiple of 16, which 1 of 1 have not"));
+  EXPECT_THAT(advised->action, HasSubstr("multiple of 16, unlike 1 of 1 now"));
   profile.layers[0].cost.output_shape = Shape{1, 32, 14, 14};
   EXPECT_EQ(advice("inefficient-depthwise")->action.find("multiple of"), std::string::npos);
 }
@@ -282,7 +282,7 @@ TEST_F(AdviceTest, LanesAreNotEmptyWhereTheCeilingIsNearerThanTheyAllow) {
 
 // --- precision
 
-TEST_F(AdviceTest, Int8GainsByTheRatioOfMeasuredPeaks) {
+TEST_F(AdviceTest, Int8SavesByTheRatioOfMeasuredPeaks) {
   add("fc", "Gemm", "brgemm", 10, {.flops = 500 * kMillion});
   judged();
   const auto advised = advice("lower-precision");
@@ -292,7 +292,7 @@ TEST_F(AdviceTest, Int8GainsByTheRatioOfMeasuredPeaks) {
                                          "at 400, 4.0 times as much"));
 }
 
-TEST_F(AdviceTest, Int8GainsNothingWhereWinogradSparesAsMuch) {
+TEST_F(AdviceTest, Int8IsNotAdvisedWhereWinogradSavesAsMuch) {
   // 2 · 1,000 M multiply-adds, of which Winograd executes a quarter.
   add("conv", "Conv", "winograd 4x4", 10, {.flops = 500 * kMillion}).cost.effective_macs =
       1000 * kMillion;
@@ -309,7 +309,7 @@ TEST_F(AdviceTest, Int8IsNotNamedWhereItsPeakWasNotMeasured) {
 
 // --- what fell back
 
-TEST_F(AdviceTest, StepThatFellBackGainsUpToItsCeiling) {
+TEST_F(AdviceTest, StepThatFellBackCouldReachItsCeiling) {
   add("odd", "Odd", "reference", 5, {.reads = 5 * kMillion, .writes = 5 * kMillion});
   profile.steps[0].info.fell_back = "no fast kernel for this form of Odd";
   judged();
@@ -328,7 +328,7 @@ TEST_F(AdviceTest, StepThatFellBackCountsTheWorkOfItsLayer) {
   EXPECT_NEAR(advice("fell-back")->gain_ms, 2.0, 0.001);
 }
 
-TEST_F(AdviceTest, WithoutCeilingsOnlyRulesThatNeedNoneSpeak) {
+TEST_F(AdviceTest, WithoutCeilingsOnlyRulesThatNeedNoneApply) {
   add("odd", "Odd", "reference", 5, {.reads = 5 * kMillion});
   profile.steps[0].info.fell_back = "no fast kernel";
   add("fc", "Gemm", "brgemm", 5, {.weights = 40 * kMillion});
@@ -336,10 +336,10 @@ TEST_F(AdviceTest, WithoutCeilingsOnlyRulesThatNeedNoneSpeak) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].rule, "fell-back");
   EXPECT_DOUBLE_EQ(all[0].gain_ms, 5);
-  EXPECT_THAT(all[0].action, HasSubstr("no more than all of that"));
+  EXPECT_THAT(all[0].action, HasSubstr("all of that time is the most"));
 }
 
-TEST_F(AdviceTest, ReferenceEngineIsAllThatIsSaidOfItsRuns) {
+TEST_F(AdviceTest, RunOfTheReferenceEngineGetsOneAdvice) {
   add("fc", "Gemm", "reference", 50, {.flops = 20 * kMillion, .weights = 40 * kMillion});
   profile.program.engine = "reference";
   judged();
@@ -358,7 +358,7 @@ TEST_F(AdviceTest, FastStepsDidNotFallBack) {
 
 // --- overhead
 
-TEST_F(AdviceTest, StepsThatMostlyStartAreSharedByALargerBatch) {
+TEST_F(AdviceTest, LargerBatchSharesStepOverhead) {
   roofline.step_overhead_ms = 0.01;
   for (int i = 0; i < 10; ++i) add("tiny" + std::to_string(i), "Relu", "", 0.015, {.reads = 1000});
   profile.program.cpu.threads = 2;
@@ -372,7 +372,7 @@ TEST_F(AdviceTest, StepsThatMostlyStartAreSharedByALargerBatch) {
   EXPECT_EQ(advised->layers.size(), 10u);
 }
 
-TEST_F(AdviceTest, StartingAStepTakesNoLongerThanTheStep) {
+TEST_F(AdviceTest, StepOverheadIsAtMostTheTimeOfTheStep) {
   roofline.step_overhead_ms = 0.01;
   add("shorter", "Relu", "", 0.002, {.reads = 1000});
   add("longer", "Gemm", "brgemm", 0.05, {.weights = 400'000});
@@ -380,14 +380,14 @@ TEST_F(AdviceTest, StartingAStepTakesNoLongerThanTheStep) {
   EXPECT_NEAR(advice("overhead")->gain_ms, (0.002 + 0.01) * 7 / 8, 1e-9);
 }
 
-TEST_F(AdviceTest, StartingIsNothingAgainstLongSteps) {
+TEST_F(AdviceTest, StepOverheadIsNotNamedForLongSteps) {
   roofline.step_overhead_ms = 0.01;
   add("fc", "Gemm", "brgemm", 5, {.weights = 40 * kMillion});
   judged();
   EXPECT_FALSE(advice("overhead"));
 }
 
-TEST_F(AdviceTest, LayoutChangesTellBetweenWhom) {
+TEST_F(AdviceTest, LayoutChangesNameTheLayersOnBothSides) {
   add("first", "Conv", "winograd 4x4", 5, {.flops = 500 * kMillion});
   ProfileStep reorder{.info = {.name = "first (reorder)", .op = "Reorder", .layers = {NodeId{0}}},
                       .layer_names = {"first"},
@@ -412,7 +412,7 @@ TEST_F(AdviceTest, LayoutChangesTellBetweenWhom) {
 
 // --- starting up
 
-TEST_F(AdviceTest, StartUpIsGainedOnceAndComesLast) {
+TEST_F(AdviceTest, StartUpIsSavedOnceAndComesLast) {
   add("fc", "Gemm", "brgemm", 5, {.weights = 40 * kMillion});
   profile.start_up = {.compile_ms = 500, .first_run_ms = 10};
   profile.stored_bytes = 40 * kMillion;
@@ -443,7 +443,7 @@ TEST_F(AdviceTest, StartUpIsNotNamedWhereChoicesAreKeptOrNoneIsMade) {
 
 // --- all together
 
-TEST_F(AdviceTest, BestComesFirstAndWhatGainsAHundredthIsLeftOut) {
+TEST_F(AdviceTest, LargestSavingComesFirstAndSavingsBelowOnePercentAreLeftOut) {
   add("fc", "Gemm", "brgemm", 5, {.flops = 20 * kMillion, .weights = 40 * kMillion});
   add("pool", "MaxPool", "jit", 2, {.reads = 20 * kMillion});
   add("add", "Add", "element-wise", 0.05, {.reads = 250'000, .writes = 250'000});
@@ -460,7 +460,7 @@ TEST_F(AdviceTest, NothingIsAdvisedWhereNothingWasMeasured) {
   EXPECT_TRUE(advise(profile).empty());
 }
 
-TEST(Roofline, TellsThePeakOfInt8WhereItWasMeasured) {
+TEST(Roofline, HasThePeakOfInt8WhereItWasMeasured) {
   Machine machine;
   machine.topology.usable = {0};
   machine.ceilings.peaks = {{"fp32", "AVX2 FMA", 1, 50}, {"int8", "AVX2", 1, 90}};

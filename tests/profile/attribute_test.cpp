@@ -73,7 +73,7 @@ TEST(Attribution, StepsAndTheTimeBetweenThemAreTheMeanTimeOfARun) {
   EXPECT_NEAR(sum_of_layers(profile), profile.latency.latency.mean_ms, 1e-9);
 }
 
-TEST(Attribution, AFusedStepGoesToItsLayerWithTheMostFlops) {
+TEST(Attribution, AFusedStepIsListedUnderItsLayerWithTheMostFlops) {
   const Profile profile = fake_profile();
   const auto& conv2 = layer_named(profile, "conv2");
   EXPECT_NEAR(*conv2.time_ms, 0.6, 1e-9);
@@ -117,7 +117,7 @@ TEST(Attribution, RunsAreTracedOneByOne) {
   EXPECT_EQ(profile.traced_runs[1].step_nanoseconds[3], 600 * kMicrosecond);
 }
 
-TEST(Attribution, WarmUpIsNoPartOfTheStepsTimes) {
+TEST(Attribution, WarmUpIsNotPartOfStepTimes) {
   FakeClock clock;
   FakeProgram program(clock, {{.name = "only", .op = "Relu"}}, {7}, 0);
   const auto seen = observe(program, {.fixed_warmup = 100, .fixed_samples = 10}, 0, nullptr, clock);
@@ -160,7 +160,7 @@ Graph looping_graph() {
   return builder.finish();
 }
 
-TEST(LayerRows, ABodysWorkBelongsToTheNodeThatHoldsIt) {
+TEST(LayerRows, WorkOfABodyBelongsToItsNode) {
   const Prepared prepared = prepare_model(looping_graph(), "loops", {});
   const auto rows = layer_rows(prepared.inferred.graph, prepared.cost);
   ASSERT_EQ(rows.size(), 2u);
@@ -224,7 +224,7 @@ TEST(StepTimes, FewSamplesAreAllTypical) {
   }
 }
 
-TEST(Memory, EfficiencyIsWhatIsNeededOverWhatIsTaken) {
+TEST(Memory, EfficiencyIsNeededOverAllocatedBytes) {
   FakeClock clock;
   FakeProgram program(clock, {}, {}, 1);
   program.taken = {.weight_bytes = 300,
@@ -239,7 +239,7 @@ TEST(Memory, EfficiencyIsWhatIsNeededOverWhatIsTaken) {
   EXPECT_DOUBLE_EQ(facts_of(program).memory.memory_efficiency, 1.0);
 }
 
-TEST(Warnings, NameWhatFellBackOnceForEachOp) {
+TEST(Warnings, NameEachOpThatFellBackOnce) {
   FakeClock clock;
   FakeProgram program(clock,
                       {{.name = "a", .op = "Odd", .fell_back = "no fast kernel"},

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// Takes `time` nanoseconds a run, on a clock that it moves, and has one input.
+// Takes `time` nanoseconds per run, on a clock that it advances, and has one input.
 class OneInput : public FakeProgram {
  public:
   OneInput(FakeClock& clock, std::int64_t time) : FakeProgram(clock, {}, {}, time) {}

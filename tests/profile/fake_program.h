@@ -1,4 +1,4 @@
-// A program that only pretends: its steps take the times they are given, on a clock that they move.
+// A fake program: its steps take the given times, on a clock that they advance.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -13,39 +13,39 @@ using namespace assay::profile;
 
 namespace {
 
-std::vector<Portion> portions_of_model(const std::string& name) {
-  return portions_of(infer_shapes(zoo_model(name)));
+std::vector<ClassifiedOperator> operators_of_model(const std::string& name) {
+  return classified_operators(infer_shapes(zoo_model(name)));
 }
 
-TEST(Portions, JoinALayerAndTheActivationThatFollowsIt) {
-  const auto portions = portions_of_model("small_cnn");
+TEST(ClassifiedOperators, JoinALayerAndTheActivationThatFollowsIt) {
+  const auto operators = operators_of_model("small_cnn");
   std::vector<std::string> classes;
-  for (const Portion& portion : portions) classes.push_back(portion.op_class);
+  for (const ClassifiedOperator& fused : operators) classes.push_back(fused.op_class);
   // conv1+relu1, pool1, conv2+relu2, pool2, (flatten costs nothing), classifier
   EXPECT_EQ(classes,
             (std::vector<std::string>{"conv 3x3", "pooling", "conv 3x3", "pooling", "product"}));
-  EXPECT_EQ(portions[0].nodes.size(), 2u);
+  EXPECT_EQ(operators[0].nodes.size(), 2u);
 }
 
-TEST(Portions, HoldTheWorkOfTheWholeModel) {
-  const auto portions = portions_of_model("resnet18");
+TEST(ClassifiedOperators, CoverTheWorkOfTheWholeModel) {
+  const auto operators = operators_of_model("resnet18");
   double weights = 0;
-  for (const Portion& portion : portions) weights += portion.work.weight_bytes;
+  for (const ClassifiedOperator& fused : operators) weights += fused.work.weight_bytes;
   // Batch norms are folded: of 11,689,512 parameters, the 2 · 4,800 of norms became 4,800 biases.
   EXPECT_DOUBLE_EQ(weights, 4.0 * (11'689'512 - 4'800));
 }
 
-TEST(Portions, CountTheFewestMultiplicationsOfAWinogradTile) {
-  const auto portions = portions_of_model("small_cnn");
-  const Portion& conv = portions[2];
+TEST(ClassifiedOperators, CountTheFewestMultiplicationsOfAWinogradTile) {
+  const auto operators = operators_of_model("small_cnn");
+  const ClassifiedOperator& conv = operators[2];
   // F(4x4, 3x3): 36 products where 144 would be. Padded positions do not count.
   const double macs = 32.0 * 16 * (14 * 3 - 2) * (14 * 3 - 2);
   EXPECT_DOUBLE_EQ(conv.fewest_flops, 2 * macs / 4);
 }
 
-TEST(Portions, OfLowerPrecisionMoveFewerBytes) {
-  const auto whole = portions_of(infer_shapes(zoo_model("mlp")));
-  const auto quarter = portions_of(infer_shapes(zoo_model("mlp")), 0.25);
+TEST(ClassifiedOperators, OfLowerPrecisionMoveFewerBytes) {
+  const auto whole = classified_operators(infer_shapes(zoo_model("mlp")));
+  const auto quarter = classified_operators(infer_shapes(zoo_model("mlp")), 0.25);
   ASSERT_EQ(whole.size(), quarter.size());
   EXPECT_DOUBLE_EQ(quarter[0].work.weight_bytes, whole[0].work.weight_bytes / 4);
   EXPECT_DOUBLE_EQ(quarter[0].work.flops, whole[0].work.flops);
@@ -62,10 +62,10 @@ EfficiencySample sample(const std::string& family, const std::string& op_class, 
           .time_ms = 1};
 }
 
-Portion portion_like(const EfficiencySample& one) {
-  Portion portion{.name = "portion", .op_class = one.op_class};
-  portion.work = {.flops = one.flops, .weight_bytes = 1000, .read_bytes = 1000};
-  return portion;
+ClassifiedOperator operator_like(const EfficiencySample& one) {
+  ClassifiedOperator fused{.name = "operator", .op_class = one.op_class};
+  fused.work = {.flops = one.flops, .weight_bytes = 1000, .read_bytes = 1000};
+  return fused;
 }
 
 TEST(Efficiency, IsThatOfTheSamplesMostAlike) {
@@ -75,22 +75,22 @@ TEST(Efficiency, IsThatOfTheSamplesMostAlike) {
     samples.push_back(sample("a", "softmax", 1e6, 0.1));
   }
   const Efficiency efficiency(samples);
-  EXPECT_NEAR(efficiency.of(portion_like(samples[0])), 0.8, 1e-9);
-  EXPECT_NEAR(efficiency.of(portion_like(samples[1])), 0.1, 1e-9);
+  EXPECT_NEAR(efficiency.of(operator_like(samples[0])), 0.8, 1e-9);
+  EXPECT_NEAR(efficiency.of(operator_like(samples[1])), 0.1, 1e-9);
 }
 
 TEST(Efficiency, LeavesOutTheFamilyThatIsPredicted) {
   const std::vector<EfficiencySample> samples = {sample("a", "conv", 1e6, 0.8),
                                                  sample("b", "conv", 1e6, 0.4)};
-  EXPECT_NEAR(Efficiency(samples, "a").of(portion_like(samples[0])), 0.4, 1e-9);
+  EXPECT_NEAR(Efficiency(samples, "a").of(operator_like(samples[0])), 0.4, 1e-9);
 }
 
 TEST(Efficiency, EstimatesLeastTimeOverEfficiencyAndTheCostOfStarting) {
   const Roofline roofline{
       .peak_gflops = 1, .levels = {{"DRAM", 0, 1e9, 1e9, 1e9}}, .step_overhead_ms = 0.5};
   const std::vector<EfficiencySample> samples = {sample("a", "conv", 3e6, 0.5)};
-  const auto portion = portion_like(samples[0]);  // 3 MFLOP at 1 GFLOP/s: 3 ms at best
-  EXPECT_NEAR(estimated_ms({portion, portion}, roofline, Efficiency(samples)), 2 * (3 / 0.5 + 0.5),
+  const auto fused = operator_like(samples[0]);  // 3 MFLOP at 1 GFLOP/s: 3 ms at best
+  EXPECT_NEAR(estimated_ms({fused, fused}, roofline, Efficiency(samples)), 2 * (3 / 0.5 + 0.5),
               1e-9);
 }
 
@@ -125,7 +125,7 @@ FitReport fitted(const Device& on, FitLimits limits = {}, const std::string& pre
   return fit_model(linear(), "linear", {on}, calibration(0.5), options);
 }
 
-TEST(Calibration, KnowsItsOwnErrors) {
+TEST(Calibration, ReportsItsOwnErrors) {
   EXPECT_NEAR(calibration(1).median_error(), 0.1, 1e-9);  // of 0.1, 0.2 and 0
   EXPECT_NEAR(calibration(1).wide_error(), 0.1 + 0.8 * 0.1, 1e-9);
 }
@@ -149,7 +149,7 @@ TEST(Fit, ADatasheetsBandwidthCountsForLess) {
   EXPECT_NEAR(*fit.estimate_ms, 8.0 / 0.61, 0.1);
 }
 
-TEST(Fit, SaysWhatBinds) {
+TEST(Fit, NamesTheLimit) {
   EXPECT_EQ(fitted(device(3e6)).devices[0].verdict, FitVerdict::DoesNotFit);
   EXPECT_EQ(fitted(device(5e6)).devices[0].verdict, FitVerdict::Tight);
   const auto verdict = [](FitLimits limits) { return fitted(device(1e9), limits).devices[0]; };
@@ -162,7 +162,7 @@ TEST(Fit, SaysWhatBinds) {
   EXPECT_EQ(verdict({.max_watts = 5}).verdict, FitVerdict::Fits);
 }
 
-TEST(Fit, OfLowerPrecisionNeedsLessRoom) {
+TEST(Fit, OfLowerPrecisionNeedsLessMemory) {
   EXPECT_EQ(fitted(device(3e6), {}, "int8").devices[0].verdict, FitVerdict::Fits);
   EXPECT_NEAR(*fitted(device(1e9), {}, "int8").devices[0].bound_ms, 1.0, 0.01);
   EXPECT_THROW(fitted(device(1e9), {}, "int7"), Error);
@@ -177,7 +177,7 @@ TEST(Fit, WeightsOfAMicrocontrollerLieInItsFlash) {
   EXPECT_NE(fitted(on).devices[0].reason.find("flash"), std::string::npos);
 }
 
-TEST(Fit, WhatIsNotKnownIsNotGuessed) {
+TEST(Fit, UnknownFiguresAreNotGuessed) {
   Device on = device(1e9);
   on.memory_bandwidth_gbps.clear();
   const DeviceFit fit = fitted(on, {.max_ms = 10}).devices[0];
@@ -185,7 +185,7 @@ TEST(Fit, WhatIsNotKnownIsNotGuessed) {
   EXPECT_EQ(fit.verdict, FitVerdict::Unknown);
 }
 
-TEST(Fit, RefusesALimitThatIsNone) {
+TEST(Fit, RefusesAnInvalidLimit) {
   EXPECT_THROW(fitted(device(1e9), {.max_ms = 0}), Error);
   EXPECT_THROW(fitted(device(1e9), {.max_mb = -1}), Error);
 }

@@ -10,7 +10,7 @@ const std::vector<LayerEstimate> kLayers = {{.layer = "a",
                                              .activation_bytes = 1'000'000,
                                              .macs = 60'000'000}};
 
-TEST(DeviceComparison, HoldsTheSameModelAgainstEveryDevice) {
+TEST(DeviceComparison, ComparesTheSameModelOnEveryDevice) {
   auto devices = reference_devices();
   devices.push_back({"this machine", 10.0, 2.0, "measured"});
   const auto rows = compare_devices(kLayers, 5.0, devices);
@@ -23,14 +23,14 @@ TEST(DeviceComparison, HoldsTheSameModelAgainstEveryDevice) {
   EXPECT_EQ(rows[3].summary.bound_regime, "compute-bound");  // 12 MACs a byte, the knee at 2/10
 }
 
-TEST(DeviceComparison, TellsTheLongerTimeOfBytesAndMacs) {
+TEST(DeviceComparison, GivesTheLongerTimeOfBytesAndMacs) {
   const auto rows =
       compare_devices(kLayers, 5.0, {{"a", 10.0, std::nullopt, ""}, {"b", 10.0, 2.0, ""}});
   EXPECT_DOUBLE_EQ(rows[0].roofline_latency_ms, 5e6 / 10e9 * 1000);  // bytes alone
   EXPECT_DOUBLE_EQ(rows[1].roofline_latency_ms, 60e6 / 2e9 * 1000);  // MACs take longer
 }
 
-TEST(HardwareImpact, TellsTheChangeOfEachFigure) {
+TEST(HardwareImpact, GivesTheChangeOfEachFigure) {
   std::vector<LayerEstimate> halved = kLayers;
   halved[0].parameter_bytes /= 2;
   const auto impact = compare_summaries(summarize_hardware(kLayers, 5.0, 10.0),
@@ -47,7 +47,7 @@ TEST(HardwareImpact, TellsTheChangeOfEachFigure) {
   EXPECT_DOUBLE_EQ(*impact[3].change_percent, 100.0 * (0.75 - 1.0) / 1.0);
 }
 
-TEST(HardwareImpact, HasNoPercentageWhereNothingWasBefore) {
+TEST(HardwareImpact, HasNoPercentageWithoutAPreviousValue) {
   const std::vector<LayerEstimate> idle = {{.layer = "a", .parameter_bytes = 8}};
   const auto impact = compare_summaries(summarize_hardware(idle, 5.0, 10.0),
                                         summarize_hardware(kLayers, 5.0, 10.0));

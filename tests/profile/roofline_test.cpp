@@ -55,7 +55,7 @@ TEST(Roofline, OfMoreThreadsHasMoreOfThePrivateCaches) {
   EXPECT_EQ(roofline->levels[1].bytes, 10'000);    // one L2 for both
 }
 
-TEST(Roofline, BetweenOneThreadAndAllIsAtMostSoManyTimesOne) {
+TEST(Roofline, OfNThreadsIsAtMostNTimesThatOfOne) {
   Machine machine = two_cores();
   machine.topology.usable = {0, 1, 2, 3};
   for (Peak& peak : machine.ceilings.peaks) peak.threads = peak.threads == 2 ? 4 : 1;
@@ -66,7 +66,7 @@ TEST(Roofline, BetweenOneThreadAndAllIsAtMostSoManyTimesOne) {
   EXPECT_EQ(roofline_of(machine, 4)->peak_gflops, 50);
 }
 
-TEST(Roofline, KnowsThePeakOfEveryPrecisionThatWasMeasured) {
+TEST(Roofline, HasThePeakOfEveryMeasuredPrecision) {
   Machine machine = two_cores();
   machine.ceilings.peaks.push_back({"bf16", "wide", 1, 120});
   const auto roofline = roofline_of(machine, 1);
@@ -81,7 +81,7 @@ TEST(Roofline, ArithmeticOfAnUnknownPeakIsBoundByItsBytesAlone) {
   EXPECT_EQ(least_time({.flops = 1e6, .precision = "fp64"}, *roofline).compute_ms, 0);
 }
 
-TEST(Roofline, IsMissingWithoutAPeakOrAMemory) {
+TEST(Roofline, IsMissingWithoutAPeakOrAMemoryBandwidth) {
   EXPECT_FALSE(roofline_of(two_cores(), 1, "bf16"));
   Machine machine = two_cores();
   machine.ceilings.bandwidths.clear();
@@ -144,7 +144,7 @@ const Roofline kRoofline{.peak_gflops = 100,
                          .levels = {{"L1", 1000, 50, 50, 50}, {"DRAM", 0, 10, 10, 10}},
                          .step_overhead_ms = 0.001};
 
-TEST(Judge, NamesTheSlowestResourceAndTheMillisecondsToGain) {
+TEST(Judge, NamesTheSlowestResourceAndThePotentialSaving) {
   // 50 MFLOP at 100 GFLOP/s are 0.5 ms, of the 2 ms it took.
   Profile profile = profile_of({step(2, 50'000'000, 0, 100), step(4, 1000, 0, 20'000'000)});
   judge(profile, kRoofline);
@@ -205,7 +205,7 @@ TEST(Judge, EfficiencyNeverPassesOne) {
   EXPECT_DOUBLE_EQ(*profile.computational_efficiency, 1.0);
 }
 
-TEST(Judge, TellsHowFarAStepIsAboveItsCeilingUnlessItIsTooShortToBeSure) {
+TEST(Judge, ReportsStepsAboveTheirCeilingUnlessTheyAreTooShort) {
   Profile profile = profile_of({step(1, 120'000'000, 0, 0), step(0.01, 100'000'000, 0, 0)});
   judge(profile, kRoofline);
   EXPECT_DOUBLE_EQ(furthest_above_ceiling(profile), 1.2);

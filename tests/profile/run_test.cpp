@@ -98,7 +98,7 @@ TEST(RunModel, RefusesContentOfAnotherTypeOrName) {
   EXPECT_THROW(run_model(zoo_model("mlp"), "mlp", options), Error);
 }
 
-TEST(ProfileModel, BalancesAndTellsItsPhases) {
+TEST(ProfileModel, BalancesAndReportsItsPhases) {
   ProfileOptions options{.run = {.program = reference()},
                          .timing = {.fixed_warmup = 1, .fixed_samples = 12},
                          .read_ms = 1.5,
@@ -122,7 +122,7 @@ class CancelsAtOnce : public Progress {
   bool cancelled() const override { return true; }
 };
 
-TEST(ProfileModel, CancelledBeforeAnythingWasMeasuredIsAnErrorOfThatKind) {
+TEST(ProfileModel, CancelledBeforeTheFirstMeasurementThrowsCancelled) {
   CancelsAtOnce progress;
   try {
     profile_model(zoo_model("mlp"), "mlp", {.run = {.program = reference()}}, &progress);
@@ -132,7 +132,7 @@ TEST(ProfileModel, CancelledBeforeAnythingWasMeasuredIsAnErrorOfThatKind) {
   }
 }
 
-TEST(Profiler, MeasuresTheMedianOfExactlySoManyRuns) {
+TEST(Profiler, MeasuresTheMedianOfTheGivenNumberOfRuns) {
   const Tensor x = Tensor::of_float({1, 128}, std::vector<float>(128, 0.5f));
   EXPECT_GT(Profiler(reference()).measure_latency(Linear(128, 64), x, 1, 5), 0);
   EXPECT_THROW(Profiler(reference()).measure_latency(Linear(128, 64), x, 1, 0), Error);
@@ -154,7 +154,7 @@ TEST(Profiler, MemoryIsWhatIsStoredAndWhatIsPlanned) {
   EXPECT_LE(memory.memory_efficiency, 1);
 }
 
-TEST(Profiler, AForwardPassHoldsTogether) {
+TEST(Profiler, AForwardPassIsConsistent) {
   const Tensor x = Tensor::of_float({2, 128}, std::vector<float>(256, 0.5f));
   const ForwardPass pass = profile_forward_pass(Linear(128, 64), x, reference());
   EXPECT_EQ(pass.parameters, 8256);

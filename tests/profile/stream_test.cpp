@@ -85,7 +85,7 @@ TEST(HardwareProfile, WeightsThatNoCacheHoldsComeFromMemory) {
   EXPECT_GT(*projection.latency_ms, 0.001 + (weights - 1000) / 10e6);
 }
 
-TEST(HardwareProfile, TotalsSumUpAndUtilisationIsCappedBesideTheRatio) {
+TEST(HardwareProfile, TotalsSumUpAndTheCappedUtilisationComesWithTheUncappedRatio) {
   const auto profile = streaming(256, 1, 0.01, round_numbers());
   double latency_ms = 0;
   double memory_kb = 0;
@@ -112,19 +112,19 @@ TEST(HardwareProfile, PrecisionsAreHalfAndAQuarterOfFp32) {
   EXPECT_DOUBLE_EQ(tradeoffs.int8_memory_kb, 0.25 * profile.totals.memory_kb);
 }
 
-TEST(HardwareProfile, SentencesFollowTheSizesAndTheCaches) {
+TEST(HardwareProfile, SentencesFollowFromTheSizesAndTheCaches) {
   const auto small = streaming(8, 1, 10, round_numbers(10'000));
   EXPECT_THAT(small.edge_constraints.cache_sensitivity, HasSubstr("stays in L1 (9.77 KiB"));
   EXPECT_THAT(small.edge_constraints.bottleneck, HasSubstr("starting 4 steps takes 4.000 µs"));
   EXPECT_THAT(small.precision_tradeoffs.note, HasSubstr("still stays in L1"));
   const auto large = streaming(512, 1, 0.01, round_numbers(10'000));
   EXPECT_THAT(large.edge_constraints.cache_sensitivity, HasSubstr("times L1"));
-  EXPECT_THAT(large.edge_constraints.bottleneck, HasSubstr("Memory binds"));
+  EXPECT_THAT(large.edge_constraints.bottleneck, HasSubstr("Memory bounds"));
   EXPECT_THAT(large.edge_constraints.bottleneck, HasSubstr("linear_projection"));
   EXPECT_THAT(large.edge_constraints.bottleneck, HasSubstr("times as fast as they can be done"));
   EXPECT_THAT(large.precision_tradeoffs.note, HasSubstr("no cache holds a run"));
   const auto many = streaming(64, 4096, 10, round_numbers(1 << 30));
-  EXPECT_THAT(many.edge_constraints.bottleneck, HasSubstr("Arithmetic binds"));
+  EXPECT_THAT(many.edge_constraints.bottleneck, HasSubstr("Arithmetic bounds"));
   // 36 KiB as they are, 9 KiB in int8.
   const auto between = streaming(90, 1, 10, round_numbers(10'000));
   EXPECT_THAT(between.precision_tradeoffs.note, HasSubstr("from memory into L1"));
@@ -143,7 +143,7 @@ TEST(HardwareProfile, ElementWiseLayersAreComputedWithTheLayerBeforeThem) {
   EXPECT_DOUBLE_EQ(*profile.operator_profile[0].memory_kb * 1024, 4 * (3 * 4 + 4 * 8 + 8 + 3 * 8));
 }
 
-TEST(HardwareProfile, WhatTwoLayersReadIsWritten) {
+TEST(HardwareProfile, AValueThatTwoLayersReadIsWritten) {
   GraphBuilder builder("residual");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2, 4});
   const ValueId a = Linear(4, 4, {.name = "a"})(builder, x);
@@ -155,7 +155,7 @@ TEST(HardwareProfile, WhatTwoLayersReadIsWritten) {
   EXPECT_DOUBLE_EQ(*profile.operator_profile[1].memory_kb * 1024, 4 * (2 * 4 + 2 * 4 + 2 * 4));
 }
 
-TEST(HardwareProfile, AnOperatorThatNobodyKnowsHasNoFigures) {
+TEST(HardwareProfile, AnUnknownOperatorHasNoFigures) {
   GraphBuilder builder("odd");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2, 4});
   const ValueId y = builder.node("NobodyKnowsThis", "odd", {x});

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A clock that only waiting and work move.
+// A clock that only waiting and work advance.
 class FakePacedClock : public PacedClock {
  public:
   std::int64_t nanoseconds() override { return now; }
@@ -70,7 +70,7 @@ TEST(Stream, LongerServiceThanTheIntervalPilesUp) {
   EXPECT_THAT(measured.reason, HasSubstr("13 were left waiting"));
 }
 
-TEST(Stream, OneStallDelaysAllThatArriveMeanwhile) {
+TEST(Stream, OneStallDelaysAllItemsThatArriveMeanwhile) {
   // The sixth takes 43 ms instead of 3: it ends at 93. Those of 60, 70, 80 and 90 ms start at 93,
   // 96, 99 and 102 and wait 33, 26, 19 and 12; that of 100 waits 5; that of 110 finds nothing.
   const auto stall = [](std::size_t i) { return i == 5 ? 43 : 3; };
@@ -156,7 +156,7 @@ TEST(Stream, CancelledKeepsWhatWasMeasured) {
                Error);
 }
 
-TEST(Stream, ALongWaitAsksWhetherToGoOn) {
+TEST(Stream, ALongWaitChecksForCancellation) {
   CancelsAfter soon(3);
   const auto measured = streamed(three_ms, {.interval_ms = 3'600'000, .items = 5}, &soon);
   EXPECT_TRUE(measured.cancelled);
@@ -164,7 +164,7 @@ TEST(Stream, ALongWaitAsksWhetherToGoOn) {
   EXPECT_LT(measured.elapsed_ms, 1000);
 }
 
-TEST(Stream, RefusesWhatMakesNoSense) {
+TEST(Stream, RefusesInvalidOptions) {
   for (const StreamOptions& options :
        {StreamOptions{.interval_ms = 0}, StreamOptions{.interval_ms = NAN},
         StreamOptions{.interval_ms = 10, .deadline_ms = 0.0},

@@ -64,7 +64,7 @@ TEST(TrainingProfile, LayersAndPhasesSumToTheStep) {
   EXPECT_EQ(flops, profile.step.totals.flops);
 }
 
-// A change of layout on the way back is not part of the forward pass, whoever made the value.
+// A layout change in the backward pass is not part of the forward pass, whichever made the value.
 TEST(TrainingProfile, ForwardEndsWhereBackwardBegins) {
   const TrainingProfile profile = profiled("lenet5", {.loss = Loss::CrossEntropy});
   const auto back = std::ranges::find(profile.step_phases, Phase::Backward);
@@ -81,12 +81,12 @@ TEST(TrainingProfile, AllocatesWhatIsInUseAtThePeak) {
     for (const BytesByUse& bytes : memory.by_step) most = std::max(most, total(bytes));
     EXPECT_EQ(total(memory.by_step[memory.peak_step]), most) << model;
     EXPECT_LE(most, memory.arena_bytes) << model;
-    // Stretches of many sizes and lifetimes leave gaps between them.
+    // Buffers of many sizes and lifetimes leave gaps between them.
     EXPECT_GE(1.1 * static_cast<double>(most), static_cast<double>(memory.arena_bytes)) << model;
   }
 }
 
-TEST(TrainingProfile, ReferenceEngineTakesWhatWasPlanned) {
+TEST(TrainingProfile, ReferenceEngineAllocatesWhatWasPlanned) {
   const TrainingProfile profile = profiled("mlp", {.loss = Loss::CrossEntropy}, "reference");
   EXPECT_GT(profile.memory.planned.step_bytes, 0);
   EXPECT_EQ(profile.step.memory.program.planned_arena_bytes, profile.memory.planned.step_bytes);
@@ -115,7 +115,7 @@ TEST(TrainingProfile, LargestBatchFitsAndTheNextDoesNot) {
   EXPECT_FALSE(largest_batch(model, 1000, {}));
 }
 
-TEST(TrainingProfile, PiecesAreComputedAgainToFitABudget) {
+TEST(TrainingProfile, PiecesAreRecomputedToFitABudget) {
   const Graph model = zoo_model("vgg16:batch=1");
   const auto bytes = [&](std::size_t pieces) {
     return plan_training(model, {.pieces = pieces}, {}).step_bytes;
@@ -142,7 +142,7 @@ TEST(TrainingProfile, RefusesAPadThatHasNoGradient) {
               testing::ThrowsMessage<Error>(testing::HasSubstr("Pad 'pad' has no gradient")));
 }
 
-TEST(Profiler, ProfileBackwardPassHasTheKeysOfTheContract) {
+TEST(Profiler, ProfileBackwardPassFillsEveryField) {
   const Graph model = bind_inputs(zoo_model("mlp"), {.batch = 8}).graph;
   const Tensor input = random_inputs({model.value(model.inputs()[0])}, 1).front();
   const BackwardPass pass = Profiler({.cpu = {.threads = 1}}).profile_backward_pass(model, {input});

@@ -47,7 +47,7 @@ TEST(CorrelationTime, OfAnAutoregressionIsTheKnownOne) {
   }
 }
 
-TEST(CorrelationTime, SeesWanderingFarSlowerThanItsModelReaches) {
+TEST(CorrelationTime, SeesChangesFarSlowerThanItsModelReaches) {
   // A level that changes every 500 samples: 20 lags cannot see that, batches can. The sides of the
   // median stay equal for 500 samples, so that their correlation time is about 500.
   const auto levels = noisy_series(40, 0.5, 0, 1);

@@ -46,7 +46,7 @@ std::vector<double> simulate_phases(Random& random) {
   return phases;
 }
 
-// Pairs of fresh processes until the sequential rule is content.
+// Pairs of fresh processes until the sequential rule stops.
 Comparison simulate_comparison(double true_ratio, const Protocol& protocol, std::uint64_t seed) {
   Random random(seed);
   Processes a;
@@ -124,7 +124,7 @@ TEST(Comparison, IsNotFooledByADisturbedPair) {
   EXPECT_GE(tally(1.03, {0.004, 1.0, 0.05}).slower, 0.90);
 }
 
-TEST(Comparison, HonoursTheDifferenceBetweenProcesses) {
+TEST(Comparison, AccountsForTheDifferenceBetweenProcesses) {
   // Each process agrees with itself to the last digit; the processes differ by up to 2 %.
   const auto a = processes(
       {{10.0, 10.0}, {10.19, 10.19}, {10.0, 10.0}, {10.1, 10.1}, {10.19, 10.19}, {10.0, 10.0}});

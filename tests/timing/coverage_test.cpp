@@ -1,6 +1,6 @@
 // Whole measurements, stopping rule included, on noise whose true median is known: the 95 %
-// interval must hold it about 95 times in 100, and warnings must be neither missed nor raised for
-// nothing.
+// interval must contain it about 95 times in 100, and warnings must be neither missed nor raised
+// without cause.
 #include <gtest/gtest.h>
 
 #include "timing/simulation.h"
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"correlated, 0.8", {.deviation = 0.05, .persistence = 0.8}, 0.015},
                       Case{"correlated, 0.9", {.deviation = 0.03, .persistence = 0.9}, 0.015}));
 
-TEST(Coverage, HoldsForSlowRunsOfWhichThereAreFew) {
+TEST(Coverage, HoldsForAFewSlowRuns) {
   TimingOptions options;
   options.target = 0.02;
   // 200 ms a run: from 10 samples on, 50 at the most.

@@ -55,7 +55,7 @@ TEST_F(Measure, TakesAtLeastTheMinimumNumberOfSamples) {
   EXPECT_EQ(measure_it(constant_work(clock_, 200e6)).samples_ms.size(), 10u);
 }
 
-TEST_F(Measure, DoesNotCountWhatTheListenerWaitsFor) {
+TEST_F(Measure, DoesNotCountTimeSpentInTheListener) {
   struct Waiting : Progress {
     explicit Waiting(FakeClock& its_clock) : clock(its_clock) {}
     void sampled(std::size_t /*samples*/) override { clock.pass(1e9); }
@@ -113,7 +113,7 @@ TEST_F(Measure, CountsTheFirstSampleAsFirstRunWhereNothingWarmsUp) {
   EXPECT_EQ(measured.verdict, Verdict::Valid);
 }
 
-TEST_F(Measure, PutsShortRunsTogetherUntilTheClockIsNegligible) {
+TEST_F(Measure, CombinesShortRunsUntilTheClockIsNegligible) {
   FakeClock clock(24, 20);
   const auto measured = measure(constant_work(clock, 1000), {}, nullptr, clock, machine_);
   // 24 ns a reading are 0.01 % of 240 µs, which are 240 runs of 1 µs.
@@ -173,7 +173,7 @@ TEST_F(Measure, EndsWarmUpAtACapWhenTimesFallForever) {
   EXPECT_EQ(measured.verdict, Verdict::Noisy);
 }
 
-TEST_F(Measure, WithholdsTailsItCannotKnow) {
+TEST_F(Measure, OmitsTailsThatNeedMoreSamples) {
   const auto tails_of = [&](std::size_t samples) {
     return measure_it(constant_work(clock_, 1e6), {.fixed_samples = samples}).latency;
   };
@@ -243,7 +243,7 @@ TEST_F(Measure, PassesOnWhatTheWorkThrows) {
   EXPECT_THROW(measure_it(broken), Error);
 }
 
-TEST_F(Measure, CallsAfterSampleOutsideTheTimedStretch) {
+TEST_F(Measure, CallsAfterSampleOutsideTheTimedRegion) {
   std::size_t calls = 0;
   auto timed = constant_work(clock_, 10e6);
   timed.after_sample = [&] {

@@ -1,4 +1,4 @@
-// A clock that only simulated work moves, noise with a known true median, and a made-up machine.
+// A clock that only simulated work advances, noise with a known true median, and a made-up machine.
 #pragma once
 
 #include <cmath>

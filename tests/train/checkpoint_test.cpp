@@ -99,10 +99,10 @@ TEST_F(Checkpoints, AreNotOverwrittenUnlessResumed) {
   train(options(1));
   TrainOptions anew = options(1);
   anew.resume = false;
-  EXPECT_THAT(refusal_of(ErrorKind::Usage, [&] { train(anew); }), HasSubstr("is there already"));
+  EXPECT_THAT(refusal_of(ErrorKind::Usage, [&] { train(anew); }), HasSubstr("already exists"));
 }
 
-TEST_F(Checkpoints, OfAnotherTrainingAreRefusedByWhatDiffers) {
+TEST_F(Checkpoints, OfAnotherTrainingAreRefusedNamingTheDifference) {
   train(options(1));
   const auto refused = [&](auto change) {
     TrainOptions other = options(2);
@@ -160,8 +160,8 @@ TEST_F(Checkpoints, DamageIsNamedByItsByte) {
   EXPECT_THAT(complaint(options(2)), AllOf(HasSubstr("byte"), HasSubstr("damaged")));
 }
 
-// Whoever makes one up may leave out what training relies on.
-TEST_F(Checkpoints, ThatHoldOtherThingsThanTheySayAreRefused) {
+// A forged checkpoint may lack what training relies on.
+TEST_F(Checkpoints, WithInconsistentContentAreRefused) {
   TrainOptions patient = options(3);
   patient.patience = 2;
   train(patient);
@@ -195,7 +195,7 @@ TEST_F(Checkpoints, OtherArchivesAreRefused) {
   EXPECT_THAT(complaint(options(2)), HasSubstr("not a NumPy .npz file"));
 }
 
-// Files may grow to so many bytes while it lives, as on a disk that is nearly full.
+// Limits the size of files during its lifetime, as on a disk that is nearly full.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -215,7 +215,7 @@ class SmallDisk {
   rlimit before_ = {};
 };
 
-TEST_F(Checkpoints, ThatFindNoRoomLeaveTheOldOneAsItWas) {
+TEST_F(Checkpoints, ThatDoNotFitTheDiskLeaveTheOldOneIntact) {
   train(options(1));
   const std::string before = content();
   {

@@ -114,15 +114,15 @@ TEST(Accuracy, EmptyDataIsRefusedByName) {
   EXPECT_THAT(complaint(echo(3), data), HasSubstr("data set 'five'"));
 }
 
-TEST(Accuracy, DevicesAndPrecisionsThatAreNotBuiltAreRefused) {
+TEST(Accuracy, DevicesAndPrecisionsThatAreNotImplementedAreRefused) {
   const Loader loader(five_samples(), {.batch_size = 2});
   const auto refused = [&](const char* device, const char* precision) {
     return refusal_of(ErrorKind::Usage,
                       [&] { evaluate_accuracy(echo(3), loader, device, precision); });
   };
-  EXPECT_THAT(refused("cuda", "fp32"), HasSubstr("device 'cuda' is not built yet"));
+  EXPECT_THAT(refused("cuda", "fp32"), HasSubstr("device 'cuda' is not implemented yet"));
   EXPECT_THAT(refused("tpu", "fp32"), HasSubstr("there is no device 'tpu'"));
-  EXPECT_THAT(refused("cpu", "int8"), HasSubstr("precision 'int8' is not built yet"));
+  EXPECT_THAT(refused("cpu", "int8"), HasSubstr("precision 'int8' is not implemented yet"));
   EXPECT_THAT(refused("cpu", "fp31"), HasSubstr("choose from fp32, fp16, bf16, int8"));
 }
 

@@ -37,7 +37,7 @@ TEST_F(Train, LearnsToTellSyntheticImagesApart) {
   EXPECT_EQ(result.threads, 1);
 }
 
-TEST_F(Train, TheModelIsTheOneThatWasJudged) {
+TEST_F(Train, TheModelIsTheOneThatWasEvaluated) {
   const TrainResult result = train(small_training());
   const Loader loader(validation_, {.batch_size = 7});
   const Evaluation seen = evaluate(result.model, loader);
@@ -167,7 +167,7 @@ TEST_F(Train, AModelLeftInTrainingModeBecomesOneToRun) {
             evaluate(small_network(), loader).loss);
 }
 
-TEST_F(Train, ADropoutLeftInTrainingModeIsIdleInTheModel) {
+TEST_F(Train, ADropoutLeftInTrainingModeIsDisabledInTheModel) {
   GraphBuilder builder("dropping");
   const ValueId input = builder.input("input", DataType::Float32, Shape{1, 64});
   const ValueId dropped = builder.node(
@@ -265,7 +265,7 @@ TEST_F(Train, WeightsThatAreNotFiniteCannotBegin) {
               HasSubstr("'weight' holds NaN or an infinity"));
 }
 
-// Counts what it is told, and cancels after so many steps.
+// Counts the reports, and cancels after a number of steps.
 class Listener : public TrainProgress {
  public:
   explicit Listener(int cancel_after = 1'000'000) : cancel_after_(cancel_after) {}
@@ -284,7 +284,7 @@ class Listener : public TrainProgress {
   int cancel_after_ = 0;
 };
 
-TEST_F(Train, TellsOfEveryStepAndEpoch) {
+TEST_F(Train, ReportsEveryStepAndEpoch) {
   Listener listener;
   train(small_training(), &listener);
   EXPECT_EQ(listener.steps, 2 * (200 / 16));

@@ -19,7 +19,7 @@ Difference difference(const RawCount& before, const RawCount& after) {
           static_cast<double>(after.running_ns - before.running_ns)};
 }
 
-// What it would have been, had the event been counted all the time; nothing if it never was.
+// Scaled up to the whole time if the event was counted for part of it; nothing if it never was.
 std::optional<double> scaled(const Difference& raw) {
   if (raw.enabled_ns <= 0) return raw.value;  // the thread slept
   if (raw.running_ns <= 0) return {};
@@ -34,7 +34,7 @@ void add(std::optional<double>& sum, std::optional<double> more) {
 
 CounterValues between(const CounterSnapshot& before, const CounterSnapshot& after) {
   if (before.size() != after.size()) {
-    fail_usage("counters: {} counts before and {} after are not of the same Counters",
+    fail_usage("counters: {} counts before and {} after do not belong to the same Counters",
                before.size(), after.size());
   }
   CounterValues found;

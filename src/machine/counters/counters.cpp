@@ -1,6 +1,6 @@
-// Every thread has a group of the processor's events, counted together or not at all so that
-// their ratios hold, and the kernel's events one by one. Descriptors are read one by one, since the
-// kernel gives no group at once for events that new threads inherit.
+// Every thread has one group of hardware events, counted together or not at all so that their
+// ratios are valid, and separate software events. Descriptors are read one by one, since the kernel
+// cannot read a group at once if new threads inherit its events.
 #include "assay/counters.h"
 
 #include <fmt/core.h>
@@ -46,7 +46,7 @@ perf_event_attr attributes(CounterEvent event, bool is_leader) {
   wanted.config = facts(event).config;
   wanted.disabled = is_leader ? 1 : 0;
   wanted.inherit = 1;
-  // A switch happens in the kernel: leaving the kernel out would make it a silent 0.
+  // A context switch happens in the kernel: excluding the kernel would count 0.
   wanted.exclude_kernel = event == CounterEvent::ContextSwitches ? 0 : 1;
   wanted.exclude_hv = 1;
   wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -115,7 +115,8 @@ int Counters::State::open_one(CounterEvent event, int thread) {
   const bool joins = is_hardware(event) && leader != hardware_leaders.end();
   bool is_leader = !joins;
   int descriptor = system.open(attributes(event, is_leader), thread, joins ? leader->second : -1);
-  if (joins && descriptor == -EINVAL) {  // the group has more than the processor can count at once
+  if (joins &&
+      descriptor == -EINVAL) {  // the group has more events than the processor can count at once
     is_leader = true;
     descriptor = system.open(attributes(event, true), thread, -1);
   }

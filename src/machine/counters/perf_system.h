@@ -1,4 +1,4 @@
-// The few calls to the kernel that counting needs, so that tests can stand in for it.
+// The system calls that counting needs, so that tests can replace them.
 #pragma once
 
 #include <linux/perf_event.h>

@@ -21,7 +21,7 @@ std::string why_forbidden(std::optional<int> paranoid) {
   return fmt::format(
       "the kernel or a sandbox forbids it (perf_event_paranoid is {}): in a container allow "
       "perf_event_open (--cap-add PERFMON), elsewhere run as root or lower the level",
-      paranoid ? std::to_string(*paranoid) : "not told");
+      paranoid ? std::to_string(*paranoid) : "unknown");
 }
 
 }  // namespace

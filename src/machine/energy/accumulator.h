@@ -1,5 +1,5 @@
-// Turns one channel's readings into joules: differences of a counter, or the area under watts by
-// the trapezoid rule. In whole numbers, so that the sum is exact.
+// Turns one channel's readings into joules: differences of a counter, or the integral of power by
+// the trapezoid rule. In integers, so that the sum is exact.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ class EnergyAccumulator {
   int readings() const { return readings_; }
   int missed() const { return missed_; }
   const std::string& why_missed() const { return why_missed_; }  // the last time
-  // A counter went down and where it begins anew is not known, or went up by more than can be: so
-  // long is not counted.
+  // Time that is not counted: a counter went down and its range is not known, or it went up by more
+  // than is possible.
   double dropped_seconds() const { return static_cast<double>(dropped_ns_) * 1e-9; }
-  // Between two readings a counter could have gone round without being seen.
+  // Between two readings a counter could have wrapped unnoticed.
   bool may_have_wrapped_unseen() const { return may_have_wrapped_unseen_; }
 
  private:

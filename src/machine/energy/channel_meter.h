@@ -1,4 +1,4 @@
-// A meter made of channels that are each read by a function of their own.
+// A meter made of channels, each read by its own function.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ class ChannelList {
 
   MeterInfo& info() { return info_; }
   void add(MeterChannel channel, ReadChannel read_channel);
-  void finish();  // becomes a meter of `found` unless there is no channel that counts
+  void finish();  // adds a meter to `found` if any channel counts
 
  private:
   MeterInfo info_;

@@ -22,10 +22,12 @@ EnergyEstimate energy_per_run(const EnergyReading& reading) {
 double energy_proxy_j(double power_watts, double latency_ms) {
   if (!(power_watts > 0) || !std::isfinite(power_watts)) {
     fail_usage(
-        "energy proxy: a power of {} W cannot be: give the watts the machine takes under load",
+        "energy proxy: a power of {} W is not possible: give the watts the machine draws under "
+        "load",
         power_watts);
   }
-  if (!(latency_ms >= 0)) fail_usage("energy proxy: a latency of {} ms cannot be", latency_ms);
+  if (!(latency_ms >= 0))
+    fail_usage("energy proxy: a latency of {} ms is not possible", latency_ms);
   return power_watts * latency_ms * 1e-3;
 }
 

@@ -33,7 +33,7 @@ FindSymbol load_shared_library(const char* library) {
   return [open](const char* symbol) { return ::dlsym(open.get(), symbol); };
 }
 
-// The smaller, the sooner it is taken.
+// Meters with a lower rank are preferred.
 int rank(const MeterInfo& info) {
   if (info.source == "RAPL") return 0;
   if (info.source == "INA3221") return 1;

@@ -1,6 +1,6 @@
 // Power sensors of Linux's hwmon: power1_input (now) or power1_average, in microwatts. Each chip is
-// a meter of its own, because what it covers is for its name to tell. Where a sensor is labelled as
-// the total, the others of the chip are parts of it.
+// a separate meter, because only its name tells what it covers. Where a sensor is labelled as the
+// total, the others of the chip are parts of it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace assay::machine {
 namespace {
 
 constexpr const char* kFolder = "/sys/class/hwmon";
-constexpr double kHwmonUpdateMs = 100;  // where the driver does not tell
+constexpr double kHwmonUpdateMs = 100;  // if the driver does not report it
 
 MeterScope scope_of(std::string_view chip) {
   constexpr std::array<std::string_view, 4> kAccelerators = {"amdgpu", "i915", "xe", "nouveau"};
@@ -59,7 +59,7 @@ void find_chip(const MeterSources& sources, const std::string& folder, EnergyMet
   const auto files = sources.files;
   const std::string chip = first_line(*files, folder + "/name").value_or("unnamed");
   const std::vector<Sensor> powers = labelled_sensors(*files, folder);
-  if (powers.empty() || chip == "ina3221") return;  // that one is a source of its own
+  if (powers.empty() || chip == "ina3221") return;  // which has its own source
   const auto update = read_count(*files, folder + "/update_interval").value;
   ChannelList list(
       {.source = "hwmon",

@@ -1,5 +1,5 @@
-// Texas Instruments' INA3221 on Jetson boards: three rails a chip, volts and amperes apart in hwmon
-// (in1_input mV, curr1_input mA), or watts in the older iio driver (in_power0_input mW).
+// Texas Instruments' INA3221 on Jetson boards: three rails per chip, volts and amperes separate in
+// hwmon (in1_input mV, curr1_input mA), or watts in the older iio driver (in_power0_input mW).
 //
 // Where a rail feeds the whole module (VDD_IN) it alone counts, the others being parts of it.
 // Otherwise all count but those fed by another one that is metered.
@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kHwmon = "/sys/class/hwmon";
 constexpr const char* kIio = "/sys/bus/iio/devices";
-constexpr double kInaUpdateMs = 100;            // where the driver does not tell
-constexpr std::int64_t kMostMilli = 1'000'000;  // volts or amperes beyond belief are damage
+constexpr double kInaUpdateMs = 100;            // if the driver does not report it
+constexpr std::int64_t kMostMilli = 1'000'000;  // implausible volts or amperes are damage
 
 struct Rail {
   std::string name;
@@ -33,7 +33,7 @@ bool is_fed_by_another(const Rail& rail) {
   return rail.name == "VDDQ_VDD2_1V8AO";
 }
 
-// mV times mA is µW. A rail without load may tell a few mA below 0.
+// mV times mA is µW. A rail without load may report a few mA below 0.
 MeterValue power_of(const SystemFiles& files, const std::string& volts, const std::string& amps) {
   const MeterValue voltage = read_count(files, volts);
   if (!voltage.value) return voltage;
@@ -45,7 +45,7 @@ MeterValue power_of(const SystemFiles& files, const std::string& volts, const st
   return {.value = *voltage.value * *current.value};
 }
 
-// in4 to in7 are the shunts' voltages and no rails.
+// in4 to in7 are shunt voltages, not rails.
 void add_hwmon_rails(std::shared_ptr<const SystemFiles> files, const std::string& folder,
                      std::vector<Rail>& rails) {
   for (int number = 1; number <= 3; ++number) {

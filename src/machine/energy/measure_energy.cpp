@@ -16,8 +16,8 @@ namespace {
 constexpr double kLooksPerUpdate = 20;
 constexpr std::size_t kChangesWanted = 20;
 constexpr std::size_t kChangesNeeded = 4;
-constexpr double kLongestWatch = 3;   // seconds
-constexpr double kWaitPerAsk = 0.05;  // seconds between two questions whether to go on
+constexpr double kLongestWatch = 3;           // seconds
+constexpr double kCancelCheckSeconds = 0.05;  // between two checks for cancellation
 
 std::optional<std::int64_t> counted_sum(EnergyMeter& meter) {
   const std::vector<MeterValue> values = meter.read();
@@ -30,7 +30,7 @@ std::optional<std::int64_t> counted_sum(EnergyMeter& meter) {
   return sum;
 }
 
-// Milliseconds from each change that was seen to the next.
+// Milliseconds between successive changes.
 std::vector<double> watch_changes(EnergyMeter& meter, Pace& pace) {
   const double expected = meter.info().update_ms * 1e-3;
   const double longest = std::min(kLongestWatch, 2 * kChangesWanted * expected + 0.1);
@@ -54,7 +54,7 @@ std::vector<double> watch_changes(EnergyMeter& meter, Pace& pace) {
 void find_update_period(EnergyMeter& meter, Pace& pace) {
   std::vector<double> gaps = watch_changes(meter, pace);
   if (gaps.size() < kChangesNeeded) {
-    meter.found_update(meter.info().update_ms);  // as documented; looking again would be no use
+    meter.found_update(meter.info().update_ms);  // as documented; observing again would not help
     return;
   }
   std::ranges::sort(gaps);
@@ -67,7 +67,8 @@ void check(const EnergyOptions& options) {
                         std::isfinite(options.idle_seconds);
   if (is_sound) return;
   fail_usage(
-      "energy: a window of {} to {} s after {} s of idling cannot be: give 0 < min <= max and "
+      "energy: a window of {} to {} s after {} s of idling is not possible: give 0 < min <= max "
+      "and "
       "idle >= 0",
       options.min_seconds, options.max_seconds, options.idle_seconds);
 }
@@ -87,17 +88,17 @@ EnergyReading measure_idle(EnergyMeter& meter, double seconds, Progress* progres
   const std::int64_t start = pace.nanoseconds();
   for (double left = seconds; left > 0; left = seconds - seconds_since(start, pace)) {
     stop_if_cancelled(progress);
-    pace.wait(std::min(left, kWaitPerAsk));
+    pace.wait(std::min(left, kCancelCheckSeconds));
   }
   return window.finish();
 }
 
-// Nothing, with a flag, where idling could not be measured whole.
+// Nothing, with a flag, if the idle power could not be measured completely.
 std::optional<double> idle_watts(const EnergyReading& idle, std::vector<EnergyFlag>& flags) {
-  const auto doubt = std::ranges::find_if(
+  const auto problem = std::ranges::find_if(
       idle.flags, [](const EnergyFlag& flag) { return flag.name != "missed-readings"; });
-  if (doubt != idle.flags.end()) {
-    flags.push_back({"no-idle", "idling before could not be measured: " + doubt->message});
+  if (problem != idle.flags.end()) {
+    flags.push_back({"no-idle", "the idle power could not be measured: " + problem->message});
     return {};
   }
   return *idle.gross_j / idle.seconds;

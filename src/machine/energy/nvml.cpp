@@ -58,7 +58,7 @@ ReadChannel energy_of(std::shared_ptr<const Nvml> nvml, unsigned index) {
   };
 }
 
-// 0, with a note, where the driver does not answer.
+// 0, with a note, if the driver does not respond.
 unsigned count_devices(const Nvml& nvml, EnergyMeters& found) {
   unsigned devices = 0;
   Code code = nvml.init();

@@ -21,7 +21,7 @@ class Ticking {
  private:
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::jthread thread_;  // last: it is stopped before the others go
+  std::jthread thread_;  // last: it is stopped before the other members are destroyed
 };
 
 class RealPace : public Pace {

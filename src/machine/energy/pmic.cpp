@@ -1,7 +1,7 @@
 // The Raspberry Pi 5's power chip. `vcgencmd pmic_read_adc` prints, one rail after the other,
 //     VDD_CORE_A current(7)=1.24300000A
 //     VDD_CORE_V volt(15)=0.84110890V
-// and each rail's power is one times the other. What hangs on USB is not among the rails.
+// and each rail's power is their product. USB devices are not among the rails.
 #include "machine/energy/pmic.h"
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kModel = "/proc/device-tree/model";
 constexpr double kPmicUpdateMs = 200;  // starting a process for every reading takes some of it
-constexpr double kMost = 1000;         // volts or amperes beyond belief are damage
+constexpr double kMost = 1000;         // implausible volts or amperes are damage
 constexpr const char* kWhatToTry =
     "install vcgencmd (raspi-utils) and add the user to the group video";
 
@@ -60,7 +60,7 @@ class PmicMeter : public EnergyMeter {
     for (const MeterChannel& channel : info().channels) {
       const auto power = powers.find(channel.name);
       values.push_back(power == powers.end()
-                           ? MeterValue{.why_not = "vcgencmd pmic_read_adc does not tell it"}
+                           ? MeterValue{.why_not = "vcgencmd pmic_read_adc does not report it"}
                            : MeterValue{.value = power->second});
     }
     return values;
@@ -81,11 +81,11 @@ MeterInfo info_of(const PmicPowers& powers) {
 
 void note_incomplete(const PmicPowers& powers, const std::string& model, EnergyMeters& found) {
   for (const std::string& rail : powers.incomplete) {
-    found.notes.push_back(fmt::format("PMIC, {}: its volts or amperes are not told", rail));
+    found.notes.push_back(fmt::format("PMIC, {}: its volts or amperes are missing", rail));
   }
   if (powers.microwatts.empty()) {
     found.notes.push_back(
-        fmt::format("PMIC: '{}' tells no rail; a Raspberry Pi 5 and later ones do", model));
+        fmt::format("PMIC: '{}' reports no rails; a Raspberry Pi 5 and later ones do", model));
   }
 }
 
@@ -98,7 +98,7 @@ PmicPowers parse_pmic(std::string_view text) {
   for (const auto& [rail, measured] : rails) {
     if (measured.amperes && measured.volts) {
       powers.microwatts[rail] = std::llround(*measured.amperes * *measured.volts * 1e6);
-    } else if (rail != "EXT5V" && rail != "BATT") {  // those have no current, ever
+    } else if (rail != "EXT5V" && rail != "BATT") {  // these never have a current
       powers.incomplete.push_back(rail);
     }
   }

@@ -1,5 +1,5 @@
-// Where meters are looked for: one function a source, each adding to `found` what it finds, a note
-// for what is there but cannot be used, or one sentence for what is absent.
+// The sources of meters: one function per source. Each adds to `found` the meters it finds, a note
+// for those that cannot be used, or one sentence for what is absent.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@ namespace assay::machine {
 
 // What `vcgencmd pmic_read_adc` printed; nothing where it could not be run.
 using RunPmic = std::function<std::optional<std::string>()>;
-// The address of a function in a shared library, null where it has none of that name.
+// The address of a function in a shared library, null if there is none of that name.
 using FindSymbol = std::function<void*(const char* name)>;
-// Opens a shared library; an empty function where that fails.
+// Opens a shared library; an empty function if that fails.
 using LoadLibrary = std::function<FindSymbol(const char* name)>;
 
 struct MeterSources {

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kLongestPeriod = 1;  // seconds between two readings
 constexpr double kShortestPeriod = 0.001;
-constexpr double kReadingsPerRange = 4;  // of a counter that goes round as fast as it can
+constexpr double kReadingsPerRange = 4;  // of a counter that wraps as fast as it can
 
-// Counters must be read before they can go round once; power as often as it has a new value.
+// Counters must be read before they can wrap once; power as often as it is updated.
 double reading_period(const MeterInfo& info) {
   double seconds = kLongestPeriod;
   if (info.kind == MeterKind::Power) seconds = std::min(seconds, info.update_ms * 1e-3);
@@ -50,13 +50,13 @@ void flag_channel(const std::string& channel, const EnergyAccumulator& total,
   }
   if (total.dropped_seconds() > 0) {
     flags.push_back({"dropped-stretch",
-                     fmt::format("{} jumped, and not by going round: {:.3f} s are not counted, the "
-                                 "joules are too few",
+                     fmt::format("{} jumped, but did not wrap: {:.3f} s are not counted, the "
+                                 "energy is too low",
                                  channel, total.dropped_seconds())});
   }
   if (total.may_have_wrapped_unseen()) {
-    flags.push_back({"wrap-unseen", fmt::format("{} was not read for so long that it may have gone "
-                                                "round unseen: the joules may be too few",
+    flags.push_back({"wrap-unseen", fmt::format("{} was not read for so long that it may have "
+                                                "wrapped unnoticed: the energy may be too low",
                                                 channel)});
   }
 }
@@ -71,19 +71,19 @@ struct EnergyWindow::State {
     const std::scoped_lock lock(mutex);
     if (!is_finished) take_now();
   }
-  // What ticks after this is too late: the window ends with the work, not with the ticking.
+  // Later ticks do not count: the window ends with the work.
   void take_last() {
     const std::scoped_lock lock(mutex);
     take_now();
     is_finished = true;
   }
-  // The time is taken before and after: the values belong to some moment in between.
+  // The clock is read before and after: the values belong to some moment in between.
   void take_now() {
     const std::int64_t before = pace.nanoseconds();
     const std::vector<MeterValue> values = meter.read();
     last_ns = before + (pace.nanoseconds() - before) / 2;
     for (std::size_t i = 0; i < totals.size(); ++i) {
-      totals[i].add(last_ns, i < values.size() ? values[i] : MeterValue{.why_not = "not told"});
+      totals[i].add(last_ns, i < values.size() ? values[i] : MeterValue{.why_not = "not reported"});
     }
   }
   bool is_short(double seconds) const { return seconds * 1e3 < window_needed_ms(meter.info()); }
@@ -150,7 +150,8 @@ EnergyReading EnergyWindow::finish(std::optional<double> idle_watts) {
   reading.net_j = *reading.gross_j - *idle_watts * reading.seconds;
   if (*reading.net_j < 0) {
     reading.flags.push_back(
-        {"below-idle", "idling before took more power than running: something else ran then"});
+        {"below-idle",
+         "idle power was above the power while running: something else ran during idling"});
   }
   return reading;
 }

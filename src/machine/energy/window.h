@@ -1,4 +1,4 @@
-// How long a window must be beside the meter's updates.
+// How long a window must be compared with the meter's update interval.
 #pragma once
 
 #include "assay/energy_meter.h"

@@ -12,7 +12,7 @@ constexpr std::size_t kSums = 16;
 constexpr int kLanes = 32;
 
 [[gnu::noinline]] double run_peak_fp16_avx512(std::int64_t rounds) {
-  // Sums of halves are soon no longer exact: each round adds what the next takes away.
+  // Sums of fp16 are soon inexact: each round adds what the next subtracts.
   const __m512h one = hidden(_mm512_set1_ph(1));
   __m512h step = hidden(_mm512_set1_ph(1));
   return register_sums<kSums, _Float16>(

@@ -14,7 +14,7 @@ constexpr std::size_t kSums = 24;
 constexpr int kLanes = 8;
 
 [[gnu::noinline]] double run_peak_fp16_neon(std::int64_t rounds) {
-  // Sums of halves are soon no longer exact: each round takes away again what it adds.
+  // Sums of fp16 are soon inexact: each round subtracts what it adds.
   const float16x8_t one = hidden(vdupq_n_f16(1));
   const float16x8_t step = hidden(vdupq_n_f16(1));
   return register_sums<kSums, float16_t>(rounds, vdupq_n_f16(1), [=](float16x8_t sum) {

@@ -1,5 +1,5 @@
-// What every processor of the architecture has: 128 bits, and on x86-64 no fused multiply-add, so
-// that half of the sums are multiplied and half added to.
+// Available on every processor of the architecture: 128 bits, and on x86-64 no fused multiply-add,
+// so that half of the sums are multiplied and half added to.
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #endif

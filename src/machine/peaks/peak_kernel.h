@@ -1,5 +1,5 @@
-// Arithmetic and nothing else: sums that stay in registers, enough of them to keep every unit busy.
-// One kernel a file; which of them this processor can run is asked at run time.
+// Arithmetic only: sums that stay in registers, enough of them to keep every unit busy. One kernel
+// per file; those that this processor can run are selected at run time.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct PeakKernel {
   std::string_view instruction_set;     // "AVX-512 VNNI"
   std::int64_t operations_a_round = 0;  // multiplications and additions
   bool (*is_supported)() = nullptr;
-  // Does so many rounds and returns the total of all sums, which is that of `sum_after`, exactly,
-  // unless the arithmetic was not done.
+  // Runs `rounds` rounds and returns the total of all sums. It equals `sum_after` exactly if the
+  // arithmetic was really done.
   double (*run)(std::int64_t rounds) = nullptr;
   double (*sum_after)(std::int64_t rounds) = nullptr;
 };
@@ -38,7 +38,7 @@ const PeakKernel& peak_bf16_neon();
 const PeakKernel& peak_int8_neon_dot();
 #endif
 
-// Those that this processor can run.
+// The kernels that this processor can run.
 std::vector<const PeakKernel*> supported_peak_kernels();
 
 }  // namespace assay::machine

@@ -14,8 +14,8 @@ namespace assay::machine {
 #define ASSAY_VECTOR_REGISTER "+m"
 #endif
 
-// The compiler must not know where a value comes from, or it would do the arithmetic beforehand, or
-// once for all sums. Always inline: vectors belong to the instruction set of one file.
+// Hides the origin of a value from the compiler, which could otherwise do the arithmetic at compile
+// time, or once for all sums. Always inline: vectors belong to the instruction set of one file.
 template <typename Vector>
 [[gnu::always_inline]] inline Vector hidden(Vector value) {
   asm volatile("" : ASSAY_VECTOR_REGISTER(value));

@@ -8,7 +8,7 @@ namespace assay::machine {
 namespace {
 
 using Vector = double __attribute__((vector_size(32)));
-constexpr auto kPastCaches = [](double* to, Vector value) { _mm256_stream_pd(to, value); };
+constexpr auto kNonTemporalStore = [](double* to, Vector value) { _mm256_stream_pd(to, value); };
 bool is_supported() {
   return __builtin_cpu_supports("avx2") != 0;
 }
@@ -17,7 +17,7 @@ bool is_supported() {
 
 }  // namespace assay::machine
 
-#define ASSAY_TRAFFIC_PAST_CACHES
+#define ASSAY_TRAFFIC_NON_TEMPORAL
 #define ASSAY_TRAFFIC_TABLE traffic_avx2
 #define ASSAY_TRAFFIC_NAME "AVX2"
 #include "machine/traffic/table.inc"

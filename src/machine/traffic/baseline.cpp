@@ -10,8 +10,8 @@ namespace {
 
 using Vector = double __attribute__((vector_size(16)));
 #if defined(__x86_64__)
-#define ASSAY_TRAFFIC_PAST_CACHES
-constexpr auto kPastCaches = [](double* to, Vector value) { _mm_stream_pd(to, value); };
+#define ASSAY_TRAFFIC_NON_TEMPORAL
+constexpr auto kNonTemporalStore = [](double* to, Vector value) { _mm_stream_pd(to, value); };
 #endif
 bool is_supported() {
   return true;

@@ -1,5 +1,5 @@
-// Bytes on their way between memory and registers, and as little else as possible. One kind of
-// access a file, compiled for each instruction set; which one runs is decided at run time.
+// Kernels that move bytes between memory and registers and do as little else as possible. One kind
+// of access per file, compiled for each instruction set, which is chosen at run time.
 #pragma once
 
 #include <bit>
@@ -19,19 +19,19 @@ struct TrafficArrays {
 };
 constexpr std::size_t kTrafficStep = 128;
 
-// What every number of an array is before a kernel runs.
+// The value of every element of an array before a kernel runs.
 constexpr double kFilledA = std::bit_cast<double>(std::int64_t{1});  // the reading kernel's one
 constexpr double kFilledB = 2;
 constexpr double kFilledC = 5;
 
 struct TrafficKernel {
-  std::string_view access;  // "read", "write", "copy", "triad" or one of them past the caches
+  std::string_view access;  // "read", "write", "copy", "triad", or one with "-nt": non-temporal
   std::size_t arrays = 1;
   std::int64_t bytes_a_number = 0;  // read and written, as STREAM counts
   std::int64_t flops_a_number = 0;
-  // Passes over the arrays, one after another. Returns the sum of all it read, if it reads only.
+  // Passes over the arrays, one after another. A kernel that only reads returns the sum.
   double (*run)(const TrafficArrays& arrays, std::size_t passes) = nullptr;
-  double expected = 0;  // of that sum, for one number; else what each number of `a` becomes
+  double expected = 0;  // that sum per element; else the new value of each element of `a`
   bool reads_only = false;
 };
 

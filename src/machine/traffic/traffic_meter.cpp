@@ -10,8 +10,8 @@ namespace assay::machine {
 
 namespace {
 
-// One after another in one block, a few lines apart: arrays a page's length apart would map to the
-// same sets of a cache.
+// One after another in one block, a few cache lines apart: arrays at page-size distances would map
+// to the same cache sets.
 TrafficArrays arrays_in(const MemoryBlock& block, std::size_t bytes, std::size_t arrays) {
   constexpr std::size_t kApart = 5 * 8;
   TrafficArrays placed;
@@ -30,7 +30,7 @@ void fill(const TrafficArrays& arrays) {
   if (arrays.c != nullptr) std::fill_n(arrays.c, arrays.count, kFilledC);
 }
 
-// Of large arrays a sample is checked, a prime apart so that every lane of a vector is in it.
+// In large arrays a sample is checked, at a prime stride so that it includes every vector lane.
 bool did_its_work(const TrafficKernel& kernel, const TrafficArrays& arrays, double sum,
                   std::size_t passes, bool is_memory) {
   if (kernel.reads_only) {
@@ -53,7 +53,7 @@ TrafficMeter::TrafficMeter(PinnedTeam& team, std::size_t most_bytes)
   }
 }
 
-// Each thread touches its own first, so that the pages are near it.
+// Each thread first touches its own buffer, so that the pages are on its NUMA node.
 std::size_t TrafficMeter::touched_within(double seconds) {
   constexpr std::size_t kPiece = std::size_t{16} << 20;
   std::size_t touched = 0;
@@ -95,7 +95,7 @@ Bandwidth TrafficMeter::measure(const TrafficKernel& kernel, const TrafficLevel&
   const TryTimes times = best_of(limits, run);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!did_its_work(kernel, arrays[i], sums[i], passes, level.is_memory)) {
-      fail_running("{} in {}: left wrong numbers behind, so its time means nothing", kernel.access,
+      fail_running("{} in {}: wrote wrong values, so its time is meaningless", kernel.access,
                    level.name);
     }
   }

@@ -1,5 +1,5 @@
-// Measures the bandwidth of one level of memory with one kind of access, on a team of threads that
-// each have a buffer of their own.
+// Measures the bandwidth of one level of memory with one kind of access, on a team of threads with
+// a buffer each.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Layers that wait for activations: those that could ride on a neighbour, and the others.
+// Layers bound by activation traffic: those that could be fused into a neighbour, and the others.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool waits_for_activations(const StepFacts& step) {
          !step.fell_back();
 }
 
-// Nothing but passing elements through, whatever the op is called.
+// Element-wise steps and copies, whatever the op is called.
 bool runs_alone(const StepFacts& step) {
   const std::string& algorithm = step.step->info.algorithm;
   return algorithm == "element-wise" || algorithm == "copy";
@@ -29,13 +29,13 @@ StepWork with_half_the_bytes(StepWork work) {
   return work;
 }
 
-// No less than half of the time: a cache that holds half of the bytes was not seen to serve them.
+// At least half of the time: half of the bytes may fit a nearer cache, but that was not measured.
 double half_precision_ms(const RunFacts& facts, const StepGroup& group) {
   return std::max(total_ms(group) / 2, facts.time_with(group, with_half_the_bytes));
 }
 
-// The producer hands its result on in registers: neither it nor this step's own operand goes
-// through memory, what else the step reads still does.
+// The producer passes its result on in registers, and this step's result is written instead of it.
+// Only the other operands are still read.
 StepWork fused_into_producer(StepWork work) {
   work.read_bytes = std::max(0.0, work.read_bytes - work.written_bytes);
   work.written_bytes = 0;
@@ -52,7 +52,7 @@ std::string activation_traffic_text(const RunFacts& facts, const StepGroup& grou
                      main_level(group));
 }
 
-// Without its own start: a step that is fused is not started.
+// Without step overhead: a fused step is not started on its own.
 double fused_ms(const RunFacts& facts, const StepGroup& group) {
   double left_ms = 0;
   for (const StepFacts& step : group) {
@@ -73,7 +73,7 @@ std::optional<Advice> unfused_elementwise(const RunFacts& facts) {
   const double left_ms = fused_ms(facts, group);
   Advice advice{.layers = layer_names(group)};
   advice.reason = fmt::format(
-      "{}, in {} that do hardly any arithmetic", activation_traffic_text(facts, group),
+      "{}, in {} with hardly any arithmetic", activation_traffic_text(facts, group),
       group.size() == 1 ? std::string("a step") : fmt::format("{} steps", group.size()));
   advice.action = fmt::format(
       "fold them into the layer before (constants into its weights, or a form the engine fuses): "

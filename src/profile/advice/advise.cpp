@@ -12,9 +12,9 @@ namespace {
 
 struct Rule {
   const char* name;
-  std::optional<Advice> (*speak)(const RunFacts& facts);
+  std::optional<Advice> (*apply)(const RunFacts& facts);
   bool needs_ceilings = true;
-  bool about_reference = false;  // about runs of the reference engine instead of all others
+  bool about_reference = false;  // applies only to runs of the reference engine
 };
 
 constexpr std::array kRules = {
@@ -28,7 +28,7 @@ constexpr std::array kRules = {
     Rule{"odd-channels", odd_channels},
     Rule{"lower-precision", lower_precision},
     Rule{"fell-back", fell_back, false},
-    // How the plain kernels fare says nothing of the model: all else is left unsaid.
+    // Times of the plain kernels say nothing about the model, so no other rule applies.
     Rule{"reference-engine", reference_engine, false, true},
     Rule{"overhead", overhead},
     Rule{"layout-changes", layout_changes, false},
@@ -58,7 +58,7 @@ std::vector<Advice> advise(const Profile& profile) {
   const bool is_reference = find_engine(profile.program.engine).is_reference;
   for (const Rule& rule : kRules) {
     if (!applies(rule, profile, is_reference)) continue;
-    auto advice = rule.speak(facts);
+    auto advice = rule.apply(facts);
     if (!advice || !is_worth_it(*advice, profile.typical_run_ms)) continue;
     advice->rule = rule.name;
     all.push_back(std::move(*advice));

@@ -1,4 +1,5 @@
-// Convolutions that do little arithmetic for each byte, and those that were not allowed to do less.
+// Depthwise convolutions, which do little arithmetic per byte, and 3x3 convolutions that were not
+// allowed to use Winograd.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ std::string channels_text(const RunFacts& facts, const StepGroup& group) {
   const auto fills = [&](const StepFacts& step) { return fills_vectors(step, *lanes); };
   const auto uneven = std::ssize(group) - std::ranges::count_if(group, fills);
   if (uneven == 0) return "";
-  return fmt::format("; channels a multiple of {}, which {} of {} have not", *lanes, uneven,
+  return fmt::format("; channels a multiple of {}, unlike {} of {} now", *lanes, uneven,
                      group.size());
 }
 
@@ -79,7 +80,7 @@ std::optional<Advice> inefficient_depthwise(const RunFacts& facts) {
   const StepWork work = total_work(group);
   Advice advice{.layers = layer_names(group)};
   advice.reason = fmt::format(
-      "{} at {:.0f} % of their ceilings: {:.1f} FLOPs for each byte they move, {} GFLOP/s and {} "
+      "{} at {:.0f} % of their ceilings: {:.1f} FLOPs per byte, {} GFLOP/s and {} "
       "GB/s",
       facts.time_text(time_ms), percent_of_ceiling(group), work.flops / work.bytes(),
       rate_text(work.flops / (time_ms * 1e6)), rate_text(work.bytes() / (time_ms * 1e6)));

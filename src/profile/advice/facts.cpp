@@ -10,7 +10,7 @@
 
 namespace assay::profile {
 
-// Far below its ceiling, something else holds a step back as well, and stays.
+// Far below its ceiling, a step is limited by something else as well, which would remain.
 bool StepFacts::is_near_ceiling() const {
   constexpr double kNearPercent = 100.0 / 3;
   return step->rates.percent_of_ceiling.value_or(0) >= kNearPercent;

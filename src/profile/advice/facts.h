@@ -1,5 +1,5 @@
-// What all rules look at: every step with the layer whose time it is and the work it does, and what
-// would become of its time if that work changed.
+// The input of all rules: every step with the layer it is listed under and the work it does, and an
+// estimate of its time if that work changed.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace assay::profile {
 
 struct StepFacts {
   const ProfileStep* step = nullptr;
-  const ProfileLayer* layer = nullptr;  // whose time it is
+  const ProfileLayer* layer = nullptr;  // that it is listed under
   StepWork work = {};
 
   double time_ms() const { return step->time_ms; }
@@ -29,13 +29,13 @@ class RunFacts {
   explicit RunFacts(const Profile& profile);
 
   const Profile& profile() const { return profile_; }
-  const Roofline& roofline() const { return *profile_.roofline; }  // only where it was judged
+  const Roofline& roofline() const { return *profile_.roofline; }  // only if compared with ceilings
   const StepGroup& steps() const { return steps_; }
-  // Those that `holds` is true of, slowest first.
+  // The steps for which `holds` returns true, slowest first.
   StepGroup where(const std::function<bool(const StepFacts&)>& holds) const;
 
-  // The time with other work, at the efficiency reached now (far below the ceiling, only what
-  // the ceiling itself gains counts). Starting a step takes what it takes.
+  // The time with changed work, at the efficiency reached now (far below the ceiling, only what
+  // the ceiling itself saves counts). The step overhead stays the same.
   double time_with(const StepFacts& step, const ChangeOfWork& change) const;
   double time_with(const StepGroup& group, const ChangeOfWork& change) const;
 
@@ -49,13 +49,13 @@ class RunFacts {
 
 double total_ms(const StepGroup& group);
 StepWork total_work(const StepGroup& group);
-// How near its ceilings the group comes as a whole; what lies above is an error of the ceiling.
+// How near its ceilings the group comes as a whole; above 100 % the ceiling was measured too low.
 double percent_of_ceiling(const StepGroup& group);
-// The level of memory that binds most of the group's time.
+// The level of memory that bounds most of the group's time.
 std::string main_level(const StepGroup& group);
 std::vector<std::string> layer_names(const StepGroup& group);  // each once
 
-// Of the bytes a step moves, those that are weights.
+// The share of weights in the bytes that a step moves.
 double weight_share(const StepWork& work);
 bool is_depthwise(const StepFacts& step);
 

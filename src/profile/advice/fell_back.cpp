@@ -1,4 +1,4 @@
-// Layers that the plain reference kernels computed.
+// Layers that ran on the plain reference kernels.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace assay::profile {
 
 namespace {
 
-// A step that fell back does not know what it executes; what the model asks for is counted.
+// A step that fell back does not report what it executes: use the counted work of the model.
 StepWork counted_work(const StepFacts& step) {
   StepWork work = step.work;
   const double counted = step.step->rates.gflops_per_second.value_or(0) * step.time_ms() * 1e6;
@@ -18,7 +18,7 @@ StepWork counted_work(const StepFacts& step) {
   return work;
 }
 
-// Without ceilings nothing is known of what a fast kernel would take.
+// Without ceilings, the time of a fast kernel is unknown.
 double least_ms(const RunFacts& facts, const StepGroup& group) {
   if (!facts.profile().roofline) return 0;
   double sum_ms = 0;
@@ -30,7 +30,7 @@ double least_ms(const RunFacts& facts, const StepGroup& group) {
 }
 
 std::string left_text(const RunFacts& facts, const StepGroup& group) {
-  if (!facts.profile().roofline) return "no more than all of that is to gain";
+  if (!facts.profile().roofline) return "all of that time is the most that can be saved";
   return fmt::format("at the measured ceilings {} would be left",
                      duration_text(least_ms(facts, group)));
 }
@@ -54,8 +54,8 @@ std::optional<Advice> fell_back(const RunFacts& facts) {
   Advice advice{.layers = layer_names(group)};
   advice.reason = fmt::format("{} in the plain reference kernel: {}",
                               facts.time_text(total_ms(group)), why(group));
-  advice.action = fmt::format("say the same with ops and attributes that have a fast kernel: {}",
-                              left_text(facts, group));
+  advice.action =
+      fmt::format("use ops and attributes that have a fast kernel: {}", left_text(facts, group));
   advice.gain_ms = total_ms(group) - least_ms(facts, group);
   return advice;
 }
@@ -64,7 +64,7 @@ std::optional<Advice> reference_engine(const RunFacts& facts) {
   const StepGroup& group = facts.steps();
   if (group.empty()) return {};
   Advice advice{.layers = layer_names(group)};
-  advice.reason = fmt::format("{} in plain kernels that are written to be right, not fast",
+  advice.reason = fmt::format("{} in plain kernels that are written for correctness, not speed",
                               facts.time_text(total_ms(group)));
   advice.action = fmt::format("`engine` {}: {}", default_engine(), left_text(facts, group));
   advice.gain_ms = total_ms(group) - least_ms(facts, group);

@@ -7,7 +7,7 @@
 
 namespace assay::profile {
 
-// Nothing where the set has no vectors that we know of.
+// Nothing if the vector width of the set is unknown.
 inline std::optional<std::int64_t> vector_lanes(std::string_view instruction_set) {
   if (instruction_set.starts_with("AVX-512")) return 16;
   if (instruction_set.starts_with("AVX")) return 8;

@@ -1,4 +1,4 @@
-// Changes of layout, because neighbours want their images in different ones.
+// Layout changes, needed where neighbouring layers use different layouts.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -72,10 +72,10 @@ std::optional<Advice> layout_changes(const RunFacts& facts) {
   const ProfileStep* to = next_work(facts.profile(), slowest);
   Advice advice{.layers = layer_names(group)};
   advice.reason =
-      fmt::format("{} for {}, {} moved; the longest, {}, stands {}", facts.time_text(time_ms),
+      fmt::format("{} for {}, {} moved; the longest, {}, is {}", facts.time_text(time_ms),
                   changes_text(group), with_binary_unit(total_work(group).bytes()),
                   duration_text(slowest.time_ms), between_text(from, to));
-  advice.action = agreement_text(from, to) + "; without any, all of that time is gained";
+  advice.action = agreement_text(from, to) + "; without any, all of that time is saved";
   advice.gain_ms = time_ms;
   return advice;
 }

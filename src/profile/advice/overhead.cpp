@@ -1,4 +1,4 @@
-// Starting and ending steps, which is no work of the model's.
+// Time spent starting and ending steps, which is not work of the model.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace assay::profile {
 
 namespace {
 
-// No step spends more on it than it takes.
+// A step's overhead is at most its time.
 double starting_all_ms(const RunFacts& facts) {
   double sum_ms = 0;
   for (const StepFacts& step : facts.steps()) {

@@ -1,4 +1,4 @@
-// Dense arithmetic that fp32 itself holds back.
+// Dense layers bound by fp32 arithmetic.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ bool is_dense(const StepFacts& step) {
          !step.is_reorder() && !step.fell_back();
 }
 
-// int8 is multiplied directly: Winograd's transforms would need more bits. So a layer that Winograd
-// already spares most multiplications may gain nothing.
+// int8 is multiplied directly: Winograd's transforms would need more bits. So int8 may save nothing
+// in a layer where Winograd already saves most multiplications.
 double as_int8_ms(const RunFacts& facts, const StepFacts& step, double peak_ratio) {
   const double direct_flops = 2 * static_cast<double>(step.layer->cost.effective_macs);
   return facts.time_with(step, [&](StepWork work) {
@@ -35,10 +35,10 @@ std::optional<Advice> lower_precision(const RunFacts& facts) {
   const auto int8_peak = facts.roofline().int8_peak_gflops;
   if (facts.roofline().precision != "fp32" || !int8_peak) return {};
   const double ratio = *int8_peak / facts.roofline().peak_gflops;
-  const auto gains = [&](const StepFacts& step) {
+  const auto would_be_faster = [&](const StepFacts& step) {
     return is_dense(step) && as_int8_ms(facts, step, ratio) < step.time_ms();
   };
-  const StepGroup group = facts.where(gains);
+  const StepGroup group = facts.where(would_be_faster);
   if (group.empty()) return {};
   const std::size_t others = facts.where(is_dense).size() - group.size();
   double left_ms = 0;
@@ -53,7 +53,7 @@ std::optional<Advice> lower_precision(const RunFacts& facts) {
   advice.action = fmt::format(
       "quantise weights and activations to int8: {} would be left{}", duration_text(left_ms),
       others == 0 ? ""
-                  : fmt::format("; {} other {} would gain nothing, Winograd spares as much there",
+                  : fmt::format("; {} other {} would be no faster, Winograd saves as much there",
                                 others, others == 1 ? "layer" : "layers"));
   advice.gain_ms = total_ms(group) - left_ms;
   return advice;

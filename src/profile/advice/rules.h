@@ -1,5 +1,5 @@
-// The rules of advice, one function each: what it sees in a run, or nothing. Their table is in
-// advise.cpp, which also ranks what they say; docs/advice.md tells when each speaks.
+// The advice rules, one function each: it returns its advice, or nothing where it does not apply.
+// Their table is in advise.cpp, which also ranks the advice; docs/advice.md says when each applies.
 #pragma once
 
 #include <optional>

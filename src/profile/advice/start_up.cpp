@@ -1,4 +1,4 @@
-// What is paid at every start, before the first useful run.
+// Time spent at every start, before the first useful run.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ bool chooses_algorithms(const ProgramOptions& program) {
   return program.optimize_for == OptimizeFor::Latency && program.tuning_file.empty();
 }
 
-// What keeping choices cannot save: reading the weights and storing them as the engine wants.
+// What a tuning file cannot save: reading the weights and storing them in the engine's layout.
 double packing_ms(const Profile& profile) {
   if (!profile.roofline) return 0;
   const StepWork work{.read_bytes = static_cast<double>(profile.stored_bytes),

@@ -70,7 +70,7 @@ Pixels covered_by(const TileSize& tile, const Pixels& image) {
   return {rounded_up(image.height, tile.height), rounded_up(image.width, tile.width)};
 }
 
-// Of the pixels that tiles cover, those beyond the image.
+// The share of the pixels covered by tiles that lie beyond the image.
 double share_overhanging(const LayerCost& cost, const TileSize& tile) {
   const auto image = image_of(cost);
   return image ? 1 - image->count() / covered_by(tile, *image).count() : 0.0;
@@ -89,7 +89,7 @@ double share_without_use(const StepFacts& step) {
   return algorithm.starts_with("im2col") ? share_of_padding(step.layer->cost) : 0.0;
 }
 
-// Only for steps that waste something: they have an image.
+// Only for wasteful steps, which all have images.
 std::string waste_text(const StepFacts& step) {
   const std::string& algorithm = step.step->info.algorithm;
   const Pixels image = *image_of(step.layer->cost);
@@ -126,8 +126,8 @@ std::optional<std::int64_t> output_channels(const LayerCost& cost) {
   return channels > 0 ? std::optional(channels) : std::nullopt;
 }
 
-// Fewer than one vector of channels is laid out otherwise, and wastes nothing that we know of. A
-// layer that comes nearer its ceiling than empty lanes allow has none.
+// Fewer channels than one vector have another layout, without known waste. A layer that comes
+// nearer its ceiling than empty lanes allow has none.
 double share_of_empty_lanes(const StepFacts& step, std::int64_t lanes) {
   const auto channels = output_channels(step.layer->cost);
   if (!channels || *channels <= lanes) return 0;
@@ -145,7 +145,7 @@ std::optional<Advice> padding_waste(const RunFacts& facts) {
   if (found.steps.empty()) return {};
   const double time_ms = total_ms(found.steps);
   Advice advice{.layers = layer_names(found.steps)};
-  advice.reason = fmt::format("{}, {:.0f} % of it for nothing: {}", facts.time_text(time_ms),
+  advice.reason = fmt::format("{}, {:.0f} % of it wasted: {}", facts.time_text(time_ms),
                               100 * found.wasted_ms / time_ms, waste_text(found.steps.front()));
   advice.action =
       fmt::format("{}; without the waste {} would be left", fitting_text(found.steps.front()),
@@ -173,7 +173,7 @@ std::optional<Advice> odd_channels(const RunFacts& facts) {
                   facts.time_text(total_ms(found.steps)), channels, above / *lanes, *lanes,
                   facts.roofline().instruction_set, 100 * (1 - share_wasted(slowest)));
   advice.action = fmt::format(
-      "{} channels take {:.0f} % less time, {} take no more than {} do now; full vectors are worth "
+      "{} channels take {:.0f} % less time, {} take no more than {} do now; full vectors save "
       "{}",
       above - *lanes, 100.0 * static_cast<double>(*lanes) / static_cast<double>(above), above,
       channels, duration_text(found.wasted_ms));

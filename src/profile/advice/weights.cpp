@@ -1,5 +1,4 @@
-// Layers that wait for their weights: fewer bytes a weight, or more samples for each time they are
-// read.
+// Layers bound by reading weights: use fewer bytes per weight, or more samples per read.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@ bool waits_for_weights(const StepFacts& step) {
   return step.is_bound_by(Bound::Memory) && weight_share(step.work) > kMostly;
 }
 
-// Weights that several layers share count at one of them: the others go by the whole model.
+// Shared weights are counted in one layer only: for the others, look at the whole model.
 bool has_float32_weights(const StepFacts& step, const CostTotals& totals) {
   constexpr std::int64_t kBytes = 4;
   const LayerCost& cost = step.layer->cost;
@@ -43,7 +42,7 @@ std::string weight_traffic_text(const RunFacts& facts, const StepGroup& group) {
       bandwidth_text(facts, main_level(group)));
 }
 
-// All weights of the group shrink together, and a run touches that much less.
+// All weights of the group shrink together, and a run touches fewer bytes.
 double time_with_weights(const RunFacts& facts, const StepGroup& group, double of_their_bytes) {
   const double saved_bytes = total_work(group).weight_bytes * (1 - of_their_bytes);
   return facts.time_with(group, [&](StepWork work) {
@@ -79,7 +78,7 @@ std::optional<Advice> memory_bound_weights(const RunFacts& facts) {
   advice.reason = weight_traffic_text(facts, group);
   advice.action = fmt::format(
       "store the weights as int8, a quarter of the bytes: {} would be left; as fp16 or bf16, half "
-      "of them: {}. Pruned weights save what they are of the bytes",
+      "of them: {}. Pruning saves its share of the bytes",
       duration_text(quarter_ms), duration_text(half_ms));
   advice.gain_ms = time_ms - quarter_ms;
   return advice;
@@ -89,7 +88,7 @@ std::optional<Advice> small_batch(const RunFacts& facts) {
   constexpr std::int64_t kBatch = 8;
   const std::int64_t batch = facts.profile().batch;
   if (batch < 1 || batch >= kBatch) return {};
-  // Where something else than reading takes most of the time, a batch may take that many times it.
+  // Where reading weights is not most of the time, the time may grow in proportion to the batch.
   const StepGroup group = facts.where(
       [](const StepFacts& step) { return waits_for_weights(step) && step.is_near_ceiling(); });
   if (group.empty()) return {};

@@ -22,7 +22,7 @@ CpuOptions pinned(int threads) {
   return {.threads = threads, .pin_threads = true};
 }
 
-// Reports its own part of a longer way.
+// Reports one part of the progress of a longer task.
 class PartOfProgress : public Progress {
  public:
   PartOfProgress(Progress* whole, double from, double to) : whole_(whole), from_(from), to_(to) {}
@@ -42,18 +42,19 @@ struct MeasuredNetwork {
   bool is_held_out = true;
   std::string name;
   std::string family;
-  std::vector<Portion> portions;
-  std::vector<double> times_ms = {};  // of the portions
+  std::vector<ClassifiedOperator> operators;
+  std::vector<double> times_ms = {};  // of the operators
   double measured_ms = 0;
 };
 
-// The time of every portion: that of the layers whose nodes it holds, and its share of what belongs
-// to no layer, such as changes of layout.
-std::vector<double> times_of(const std::vector<Portion>& portions, const Profile& profile) {
+// The time of every operator: that of the layers whose nodes it holds, and its share of what
+// belongs to no layer, such as changes of layout.
+std::vector<double> times_of(const std::vector<ClassifiedOperator>& operators,
+                             const Profile& profile) {
   std::vector<double> times;
-  for (const Portion& portion : portions) {
+  for (const ClassifiedOperator& fused : operators) {
     double time = 0;
-    for (const NodeId node : portion.nodes) {
+    for (const NodeId node : fused.nodes) {
       if (node.number < profile.layers.size()) {
         time += profile.layers[node.number].time_ms.value_or(0);
       }
@@ -77,10 +78,11 @@ MeasuredNetwork measured_network(const CalibrationNetwork& one, int threads, Pro
   const Graph graph = one.make();
   RunOptions run;
   run.program.cpu = pinned(threads);
-  MeasuredNetwork network{.is_held_out = one.is_held_out,
-                          .name = one.name,
-                          .family = one.family,
-                          .portions = portions_of(prepare_to_run(graph, one.name, run).inferred)};
+  MeasuredNetwork network{
+      .is_held_out = one.is_held_out,
+      .name = one.name,
+      .family = one.family,
+      .operators = classified_operators(prepare_to_run(graph, one.name, run).inferred)};
   ProfileOptions options{.run = run, .judge = false};
   options.timing.min_seconds = 0.2;
   options.timing.max_seconds = 1.0;
@@ -88,7 +90,7 @@ MeasuredNetwork measured_network(const CalibrationNetwork& one, int threads, Pro
   if (profile.was_interrupted()) throw Error(ErrorKind::Cancelled, "cancelled while calibrating");
   network.measured_ms = profile.latency.latency.median_ms;
   network.was_disturbed = was_disturbed(profile.latency);
-  network.times_ms = times_of(network.portions, profile);
+  network.times_ms = times_of(network.operators, profile);
   return network;
 }
 
@@ -122,9 +124,9 @@ std::vector<MeasuredNetwork> measured_networks(const std::vector<CalibrationNetw
 
 void add_samples(const MeasuredNetwork& network, const Roofline& roofline,
                  std::vector<EfficiencySample>& samples) {
-  for (std::size_t i = 0; i < network.portions.size(); ++i) {
+  for (std::size_t i = 0; i < network.operators.size(); ++i) {
     samples.push_back(
-        sample_of(network.family, network.portions[i], roofline, network.times_ms[i]));
+        sample_of(network.family, network.operators[i], roofline, network.times_ms[i]));
   }
 }
 
@@ -133,8 +135,8 @@ HeldOut predicted_from_others(const MeasuredNetwork& network, const Roofline& ro
   const Efficiency efficiency(samples, network.family);
   return {.model = network.name,
           .measured_ms = network.measured_ms,
-          .estimated_ms = estimated_ms(network.portions, roofline, efficiency),
-          .bound_ms = bound_ms(network.portions, roofline)};
+          .estimated_ms = estimated_ms(network.operators, roofline, efficiency),
+          .bound_ms = bound_ms(network.operators, roofline)};
 }
 
 std::vector<double> absolute_errors(const std::vector<HeldOut>& held_out) {

@@ -18,14 +18,14 @@ double activation_bytes(const StepWork& work) {
   return work.read_bytes + work.written_bytes;
 }
 
-// In doublings: how far a portion is from a sample in arithmetic, weights and activations.
-double distance(const Portion& portion, const EfficiencySample& sample) {
-  const double flops = logarithm(portion.work.flops) - logarithm(sample.flops);
-  const double weights = logarithm(portion.work.weight_bytes) - logarithm(sample.weight_bytes);
+// In doublings: how far an operator is from a sample in arithmetic, weights and activations.
+double distance(const ClassifiedOperator& fused, const EfficiencySample& sample) {
+  const double flops = logarithm(fused.work.flops) - logarithm(sample.flops);
+  const double weights = logarithm(fused.work.weight_bytes) - logarithm(sample.weight_bytes);
   const double activations =
-      logarithm(activation_bytes(portion.work)) - logarithm(sample.activation_bytes);
+      logarithm(activation_bytes(fused.work)) - logarithm(sample.activation_bytes);
   constexpr double kUnlike = 6;  // another kind of op
-  const double kind = portion.op_class == sample.op_class ? 0 : kUnlike;
+  const double kind = fused.op_class == sample.op_class ? 0 : kUnlike;
   return std::sqrt(flops * flops + weights * weights + activations * activations) + kind;
 }
 
@@ -37,11 +37,11 @@ Efficiency::Efficiency(const std::vector<EfficiencySample>& samples, const std::
   }
 }
 
-double Efficiency::of(const Portion& portion) const {
+double Efficiency::of(const ClassifiedOperator& fused) const {
   if (samples_.empty()) return 1;
   std::vector<std::pair<double, const EfficiencySample*>> near;
   for (const EfficiencySample& sample : samples_) {
-    near.emplace_back(distance(portion, sample), &sample);
+    near.emplace_back(distance(fused, sample), &sample);
   }
   const std::size_t count = std::min(kNearest, near.size());
   std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(count));
@@ -61,34 +61,34 @@ double Efficiency::of(const Portion& portion) const {
   return std::exp(sum / timed) * weights / timed;
 }
 
-EfficiencySample sample_of(const std::string& family, const Portion& portion,
+EfficiencySample sample_of(const std::string& family, const ClassifiedOperator& fused,
                            const Roofline& roofline, double time_ms) {
   return {.family = family,
-          .op_class = portion.op_class,
-          .flops = portion.work.flops,
-          .weight_bytes = portion.work.weight_bytes,
-          .activation_bytes = activation_bytes(portion.work),
-          .roof_ms = least_time(portion.work, roofline).limit_ms(),
+          .op_class = fused.op_class,
+          .flops = fused.work.flops,
+          .weight_bytes = fused.work.weight_bytes,
+          .activation_bytes = activation_bytes(fused.work),
+          .roof_ms = least_time(fused.work, roofline).limit_ms(),
           .time_ms = std::max(time_ms / 10, time_ms - roofline.step_overhead_ms)};
 }
 
-double estimated_ms(const std::vector<Portion>& portions, const Roofline& roofline,
+double estimated_ms(const std::vector<ClassifiedOperator>& operators, const Roofline& roofline,
                     const Efficiency& efficiency) {
   double sum = 0;
-  for (const Portion& portion : portions) {
-    const double reached = efficiency.of(portion);
+  for (const ClassifiedOperator& fused : operators) {
+    const double reached = efficiency.of(fused);
     if (!std::isfinite(reached)) continue;
-    sum += least_time(portion.work, roofline).limit_ms() / reached + roofline.step_overhead_ms;
+    sum += least_time(fused.work, roofline).limit_ms() / reached + roofline.step_overhead_ms;
   }
   return sum;
 }
 
-double bound_ms(const std::vector<Portion>& portions, const Roofline& roofline) {
+double bound_ms(const std::vector<ClassifiedOperator>& operators, const Roofline& roofline) {
   double sum = 0;
-  for (const Portion& portion : portions) {
-    StepWork work = portion.work;
-    work.flops = portion.fewest_flops;
-    // Between portions nothing need ever leave the nearest memory.
+  for (const ClassifiedOperator& fused : operators) {
+    StepWork work = fused.work;
+    work.flops = fused.fewest_flops;
+    // Between operators, data need never leave the nearest memory level.
     work.read_bytes = work.written_bytes = 0;
     sum += least_time(work, roofline).limit_ms();
   }

@@ -1,10 +1,10 @@
-// How near its roofline a portion would come: as near as the portions most like it did.
+// How near its roofline a fused operator would come: as near as the measured ones most like it did.
 #pragma once
 
 #include <functional>
 
 #include "assay/fit.h"
-#include "profile/fit/portions.h"
+#include "profile/fit/classified_operators.h"
 
 namespace assay::profile {
 
@@ -16,18 +16,18 @@ class Efficiency {
 
   // Least time / time. Above 1 where an algorithm needs fewer operations than are counted; infinite
   // where the engine did without all that is like it.
-  double of(const Portion& portion) const;
+  double of(const ClassifiedOperator& fused) const;
 
  private:
   std::vector<EfficiencySample> samples_;
 };
 
-EfficiencySample sample_of(const std::string& family, const Portion& portion,
+EfficiencySample sample_of(const std::string& family, const ClassifiedOperator& fused,
                            const Roofline& roofline, double time_ms);
 
-// Milliseconds for all portions one after another.
-double estimated_ms(const std::vector<Portion>& portions, const Roofline& roofline,
+// Milliseconds for all operators, one after another.
+double estimated_ms(const std::vector<ClassifiedOperator>& operators, const Roofline& roofline,
                     const Efficiency& efficiency);
-double bound_ms(const std::vector<Portion>& portions, const Roofline& roofline);
+double bound_ms(const std::vector<ClassifiedOperator>& operators, const Roofline& roofline);
 
 }  // namespace assay::profile

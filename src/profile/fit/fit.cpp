@@ -83,7 +83,7 @@ std::optional<Roofline> roofline_for(const Device& device, const std::string& pr
 // --- times
 
 struct Predictor {
-  const std::vector<Portion>& portions;
+  const std::vector<ClassifiedOperator>& operators;
   const Efficiency& efficiency;
   const Calibration& calibration;
   const std::string& precision;
@@ -93,13 +93,13 @@ struct Predictor {
         value_of(device.step_overhead_us).value_or(1000 * calibration.step_overhead_ms) / 1000;
     const auto roofline = roofline_for(device, precision, reached, overhead);
     if (!roofline) return {};
-    return estimated_ms(portions, *roofline, efficiency);
+    return estimated_ms(operators, *roofline, efficiency);
   }
 
   void predict(const Device& device, DeviceFit& fit) const {
     if (const auto roofline = roofline_for(device, precision, 1.0, 0)) {
       fit.precision = roofline->precision;
-      fit.bound_ms = bound_ms(portions, *roofline);
+      fit.bound_ms = bound_ms(operators, *roofline);
     }
     const double wide = 1 + calibration.wide_error();
     fit.estimate_ms = estimate(device, kOfDatasheet.likely);
@@ -107,7 +107,8 @@ struct Predictor {
     const auto slow = estimate(device, kOfDatasheet.low);
     if (fast) fit.estimate_low_ms = std::max(*fast / wide, fit.bound_ms.value_or(0));
     if (slow) fit.estimate_high_ms = *slow * wide;
-    // Where an algorithm beats the count, a bound from another may lie above its estimate.
+    // Where an algorithm needs fewer operations than are counted, the bound may exceed the
+    // estimate.
     if (fit.estimate_ms) fit.estimate_ms = std::max(*fit.estimate_ms, fit.bound_ms.value_or(0));
   }
 };
@@ -122,13 +123,13 @@ struct Finding {
 // A device's own programs need memory too.
 constexpr double kComfortable = 0.7;
 
-Finding room_for(double bytes, std::optional<double> room, const std::string& what,
-                 const std::string& where) {
-  if (!room) return {FitVerdict::Unknown, fmt::format("its {} is not known", where)};
-  const std::string figures =
-      fmt::format("{}{} of {} {}", with_binary_unit(bytes), what, with_binary_unit(*room), where);
-  if (bytes > *room) return {FitVerdict::DoesNotFit, "needs " + figures};
-  if (bytes > kComfortable * *room) return {FitVerdict::Tight, "takes " + figures};
+Finding memory_finding(double bytes, std::optional<double> available, const std::string& what,
+                       const std::string& where) {
+  if (!available) return {FitVerdict::Unknown, fmt::format("its {} is not known", where)};
+  const std::string figures = fmt::format("{}{} of {} {}", with_binary_unit(bytes), what,
+                                          with_binary_unit(*available), where);
+  if (bytes > *available) return {FitVerdict::DoesNotFit, "needs " + figures};
+  if (bytes > kComfortable * *available) return {FitVerdict::Tight, "takes " + figures};
   return {FitVerdict::Fits, "takes " + figures};
 }
 
@@ -138,10 +139,10 @@ std::vector<Finding> memory_findings(const Device& device, const FitReport& repo
   const auto weights = static_cast<double>(report.weight_bytes);
   const auto activations = static_cast<double>(report.activation_bytes);
   if (const auto flash = value_of(device.flash_bytes)) {
-    return {room_for(weights, flash, " for weights", "flash"),
-            room_for(activations, memory, " for activations", "memory")};
+    return {memory_finding(weights, flash, " for weights", "flash"),
+            memory_finding(activations, memory, " for activations", "memory")};
   }
-  return {room_for(weights + activations, memory, "", "memory")};
+  return {memory_finding(weights + activations, memory, "", "memory")};
 }
 
 std::optional<Finding> time_finding(const DeviceFit& fit, const FitLimits& limits) {
@@ -256,9 +257,10 @@ FitReport fit_model(Graph graph, std::string name, const std::vector<Device>& de
                    .median_error = calibration.median_error(),
                    .wide_error = calibration.wide_error(),
                    .warnings = std::move(prepared.warnings)};
-  const auto portions = portions_of(std::move(prepared.inferred), width_factor(count.stored_as));
+  const auto operators =
+      classified_operators(std::move(prepared.inferred), width_factor(count.stored_as));
   const Efficiency efficiency(calibration.samples);
-  const Predictor predictor{portions, efficiency, calibration, report.precision};
+  const Predictor predictor{operators, efficiency, calibration, report.precision};
   for (const Device& device : devices) {
     report.devices.push_back(fit_on(device, predictor, report));
   }

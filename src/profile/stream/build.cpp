@@ -1,4 +1,4 @@
-// The story of an estimate: prepare the model, learn what the machine can do, put a price on it.
+// The steps of an estimate: prepare the model, measure the machine's ceilings, cost the operators.
 #include <algorithm>
 
 #include "assay/zoo.h"

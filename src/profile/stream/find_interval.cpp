@@ -1,5 +1,5 @@
-// The shortest interval that a stream can keep up with: an interval that it can and one that it
-// cannot, brought together by bisection; then the answer is tried again.
+// The shortest interval that a stream can keep up with: bisection between a sustainable interval
+// and one that is not, then a confirmation of the result.
 #include <algorithm>
 #include <cmath>
 
@@ -13,13 +13,13 @@ namespace assay {
 namespace {
 
 constexpr double kStep = 1.5;          // from an interval to the next, before both ends are known
-constexpr double kProbes = 12;         // that the budget should do for
+constexpr double kProbes = 12;         // that the budget should suffice for
 constexpr double kForBisecting = 0.6;  // of the budget; the rest confirms
 constexpr double kMayMiss = 0.01;      // of the items, where there is a deadline
 constexpr double kFewestProbeItems = 20;  // in a probe
 constexpr double kMostProbeItems = 20'000;
 
-// A probe is a small part of the whole: its own progress is not told.
+// A probe is a small part of the search: its own progress is not reported.
 class Quietly : public Progress {
  public:
   explicit Quietly(const Progress& whole) : whole_(whole) {}
@@ -40,7 +40,7 @@ class Search {
     bracket(typical_service_ms() * 1.25);
     bisect();
     confirm();
-    found_.interval_ms = shortest_that_held();
+    found_.interval_ms = shortest_sustainable();
     found_.elapsed_seconds = elapsed_seconds();
     found_.cancelled = progress_.cancelled();
     return std::move(found_);
@@ -118,7 +118,7 @@ class Search {
     }
   }
 
-  // Where the answer does not hold for longer, the next one is further away each time.
+  // If the result fails in the longer run, the steps to longer intervals grow.
   void confirm() {
     for (double further = options_.tolerance; high_ms_ && goes_on(); further *= 4) {
       found_.is_confirmed = probe(*high_ms_, 2);
@@ -127,16 +127,16 @@ class Search {
     }
   }
 
-  // Longer than all that did not.
-  std::optional<double> shortest_that_held() const {
+  // Longer than all intervals that failed.
+  std::optional<double> shortest_sustainable() const {
     double failed_ms = 0;
     for (const IntervalProbe& probe : found_.probes) {
       if (!probe.is_sustainable) failed_ms = std::max(failed_ms, probe.interval_ms);
     }
     std::optional<double> shortest;
     for (const IntervalProbe& probe : found_.probes) {
-      const bool held = probe.is_sustainable && probe.interval_ms > failed_ms;
-      if (held && probe.interval_ms < shortest.value_or(kLongestIntervalMs + 1)) {
+      const bool qualifies = probe.is_sustainable && probe.interval_ms > failed_ms;
+      if (qualifies && probe.interval_ms < shortest.value_or(kLongestIntervalMs + 1)) {
         shortest = probe.interval_ms;
       }
     }

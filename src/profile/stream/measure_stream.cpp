@@ -1,4 +1,4 @@
-// Arrivals that do not wait for anybody: item i comes at i · interval.
+// Open-loop arrivals: item i arrives at i · interval.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNanosecondsPerMs = 1e6;
 constexpr double kMostItems = 1e7;
-constexpr std::int64_t kBetweenQuestions = 50'000'000;  // asks whether to go on, waiting or not
+constexpr std::int64_t kBetweenCancelChecks = 50'000'000;  // nanoseconds
 
 void check(const std::function<void()>& serve, const StreamOptions& options) {
   if (!serve) fail_usage("there is no work to stream");
@@ -53,7 +53,7 @@ class Stream {
   // Ends when the last planned item's interval is over, whatever is left waiting then.
   StreamTaken run() {
     start_ns_ = clock_.nanoseconds();
-    asked_ns_ = start_ns_ - kBetweenQuestions;
+    asked_ns_ = start_ns_ - kBetweenCancelChecks;
     for (std::size_t i = 0; i < planned_ && now_ms() < end_ms() && come(i); ++i) serve_one(i);
     taken_.interval_ms = interval_ms_;
     const double last_ms = taken_.items.empty() ? 0 : taken_.items.back().end_ms;
@@ -72,13 +72,13 @@ class Stream {
     return static_cast<double>(clock_.nanoseconds() - start_ns_) / kNanosecondsPerMs;
   }
 
-  // Waits for the item, asking now and then whether to go on; false: no.
+  // Waits for the item; false if cancelled meanwhile.
   bool come(std::size_t i) {
     const std::int64_t arrival_ns = start_ns_ + std::llround(arrival_ms(i) * kNanosecondsPerMs);
     for (std::int64_t now = clock_.nanoseconds();; now = clock_.nanoseconds()) {
-      if (now >= asked_ns_ + kBetweenQuestions && !goes_on(now)) return false;
+      if (now >= asked_ns_ + kBetweenCancelChecks && !goes_on(now)) return false;
       if (now >= arrival_ns) return true;
-      clock_.wait_until(std::min(arrival_ns, now + kBetweenQuestions));
+      clock_.wait_until(std::min(arrival_ns, now + kBetweenCancelChecks));
     }
   }
 

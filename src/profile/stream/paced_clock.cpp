@@ -7,8 +7,8 @@ namespace assay {
 
 namespace {
 
-// A sleep ends late, by tens of microseconds on most systems: it ends that much early, and the
-// clock is watched for the rest. Watching longer would keep a core busy that the work could use.
+// A sleep ends tens of microseconds late on most systems: sleep that much shorter, then poll the
+// clock. Polling for longer would keep a core busy that the work could use.
 constexpr std::int64_t kWatched = 200'000;
 
 class PacedSteadyClock : public PacedClock {

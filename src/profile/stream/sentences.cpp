@@ -10,8 +10,8 @@ namespace assay::profile {
 
 namespace {
 
-// The nearest level that keeps so many bytes from one run to the next; memory keeps everything.
-std::size_t level_holding(double bytes, const Roofline& roofline) {
+// The nearest level that keeps `bytes` from one run to the next; memory keeps everything.
+std::size_t level_that_fits(double bytes, const Roofline& roofline) {
   const auto holds = [&](const MemoryRoof& roof) {
     return roof.bytes == 0 || static_cast<double>(roof.bytes) >= bytes;
   };
@@ -27,7 +27,7 @@ std::string level_name(std::size_t level, const Roofline& roofline) {
   return is_memory(level, roofline) ? "memory" : roofline.levels[level].level;
 }
 
-// Two digits, or all before the point: "5.3", "613".
+// Two significant digits, or all before the decimal point: "5.3", "613".
 std::string two_digits(double number) {
   return number < 10 ? fmt::format("{:.2g}", number) : fmt::format("{:.0f}", number);
 }
@@ -52,10 +52,10 @@ double share_of(double bytes, const MemoryRoof& roof) {
 }
 
 std::string where_it_stays(double bytes, const Roofline& roofline) {
-  const std::size_t level = level_holding(bytes, roofline);
+  const std::size_t level = level_that_fits(bytes, roofline);
   const MemoryRoof& roof = roofline.levels[level];
   if (level == 0 && !is_memory(level, roofline)) {
-    return fmt::format("stays in {}, {} of it: it may grow {} times before it does not",
+    return fmt::format("stays in {}, {} of it: it may grow {} times before it no longer fits",
                        sized(roof, roofline), percent(share_of(bytes, roof)),
                        two_digits(1 / share_of(bytes, roof)));
   }
@@ -74,10 +74,10 @@ std::string where_it_stays(double bytes, const Roofline& roofline) {
 // What other work between two items may cost: everything is read from memory again.
 std::string when_pushed_out(const HardwareProfile& profile) {
   const double bytes = run_bytes(profile);
-  if (is_memory(level_holding(bytes, profile.roofline), profile.roofline)) return "";
+  if (is_memory(level_that_fits(bytes, profile.roofline), profile.roofline)) return "";
   const double cold_ms = bytes / profile.roofline.levels.back().read_gbps / 1e6;
   return fmt::format(
-      " If other work between two items pushes it out, reading it from memory again takes {}, {} "
+      " If other work between two items evicts it, reading it from memory again takes {}, {} "
       "of the interval.",
       duration_text(cold_ms), percent(cold_ms / profile.stream_interval_ms));
 }
@@ -130,7 +130,7 @@ std::string memory_text(double memory_ms, const HardwareProfile& profile) {
   const OperatorProfile& row = slowest_with(Bound::Memory, profile);
   const auto roof = std::ranges::find(profile.roofline.levels, row.bound_level, &MemoryRoof::level);
   return fmt::format(
-      "Memory binds {}: it moves {}, at {:.3g} GB/s of {} at best. Lower precision or fewer "
+      "Memory bounds {}: it moves {}, at {:.3g} GB/s of {} at best. Lower precision or fewer "
       "weights shorten it{}.",
       share_text(memory_ms, row, profile), with_binary_unit(*row.memory_kb * 1024),
       roof->combined_gbps, row.bound_level,
@@ -140,7 +140,7 @@ std::string memory_text(double memory_ms, const HardwareProfile& profile) {
 std::string compute_text(double compute_ms, const HardwareProfile& profile) {
   const OperatorProfile& row = slowest_with(Bound::Compute, profile);
   return fmt::format(
-      "Arithmetic binds {}, at {:.4g} GFLOP/s at best on {}. Lower precision, fewer channels or "
+      "Arithmetic bounds {}, at {:.4g} GFLOP/s at best on {}. Lower precision, fewer channels or "
       "more threads shorten it.",
       share_text(compute_ms, row, profile), profile.roofline.peak_gflops,
       threads_text(profile.roofline));
@@ -162,8 +162,8 @@ double run_bytes(const HardwareProfile& profile) {
 std::string precision_note(const HardwareProfile& profile) {
   const Roofline& roofline = profile.roofline;
   const double bytes = run_bytes(profile);
-  const std::size_t now = level_holding(bytes, roofline);
-  const std::size_t quarter = level_holding(bytes / 4, roofline);
+  const std::size_t now = level_that_fits(bytes, roofline);
+  const std::size_t quarter = level_that_fits(bytes / 4, roofline);
   const std::string moved =
       now != quarter ? fmt::format("in int8 a run moves from {} into {}", level_name(now, roofline),
                                    level_name(quarter, roofline))
@@ -187,7 +187,7 @@ std::string cache_sentence(const HardwareProfile& profile) {
 }
 
 std::string bottleneck_sentence(const HardwareProfile& profile) {
-  if (profile.totals.latency_ms <= 0) return "Nothing is known of what this model costs.";
+  if (profile.totals.latency_ms <= 0) return "The cost of this model is unknown.";
   const auto [compute_ms, memory_ms] = bound_times(profile);
   const bool is_overhead = profile.totals.overhead_ms >= std::max(compute_ms, memory_ms);
   const std::string text = is_overhead               ? overhead_text(profile)

@@ -1,4 +1,4 @@
-// What the times of a stream's items mean: delays, missed deadlines, backlog, the verdict.
+// Summarises the times of a stream's items: delays, missed deadlines, backlog, the verdict.
 #pragma once
 
 #include "assay/stream_timing.h"

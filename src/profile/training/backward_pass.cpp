@@ -1,4 +1,4 @@
-// A training profile under the names of the contract.
+// A training profile under the keys of docs/profile.md.
 #include <algorithm>
 
 #include "assay/training_profile.h"
@@ -29,16 +29,16 @@ BackwardPass backward_pass_of(const TrainingProfile& profile) {
   const PhaseTotals& forward = profile.totals(Phase::Forward);
   const double updated = profile.parameters > 0 ? 1 : 0;  // a model without parameters is not
   const PhaseTotals& again = profile.totals(Phase::Recompute);
-  const PhaseTotals& back = profile.totals(Phase::Backward);
+  const PhaseTotals& backward = profile.totals(Phase::Backward);
   const PlannedTraining& planned = profile.memory.planned;
   BackwardPass pass;
   pass.forward_flops = profile.model_flops;
   pass.loss_flops = profile.loss_flops;
   pass.forward_latency_ms = forward.time_ms;
   pass.forward_memory_mb = in_mb(forward_peak(profile));
-  pass.backward_flops = back.flops + again.flops;
+  pass.backward_flops = backward.flops + again.flops;
   pass.backward_flops_rule = saturating_multiply(pass.forward_flops, 2);
-  pass.backward_latency_ms = back.time_ms + again.time_ms;
+  pass.backward_latency_ms = backward.time_ms + again.time_ms;
   pass.update_latency_ms = profile.totals(Phase::Update).time_ms;
   pass.gradient_memory_mb = in_mb(planned.gradient_bytes);
   pass.total_flops = pass.forward_flops + pass.loss_flops + pass.backward_flops;

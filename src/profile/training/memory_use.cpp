@@ -44,17 +44,17 @@ MemoryUses::MemoryUses(const TrainingStep& step, std::vector<Phase> phases)
   }
 }
 
-MemoryUse MemoryUses::use_of(const HeldBytes& held) const {
-  if (!held.value.is_valid()) return MemoryUse::WorkingSpace;
-  const MemoryUse use = by_value_[held.value.number];
+MemoryUse MemoryUses::use_of(const LiveBuffer& buffer) const {
+  if (!buffer.value.is_valid()) return MemoryUse::Workspace;
+  const MemoryUse use = by_value_[buffer.value.number];
   const bool is_read_late =
-      use == MemoryUse::Activations && !phases_.empty() && !is_forward(phases_[held.last_step]);
+      use == MemoryUse::Activations && !phases_.empty() && !is_forward(phases_[buffer.last_step]);
   return is_read_late ? MemoryUse::KeptActivations : use;
 }
 
-std::vector<BytesByUse> MemoryUses::by_step(std::span<const HeldBytes> held) const {
+std::vector<BytesByUse> MemoryUses::by_step(std::span<const LiveBuffer> live) const {
   std::vector<BytesByUse> steps(phases_.size(), BytesByUse{});
-  for (const HeldBytes& one : held) {
+  for (const LiveBuffer& one : live) {
     const auto use = static_cast<std::size_t>(use_of(one));
     for (std::size_t i = one.first_step; i <= one.last_step && i < steps.size(); ++i) {
       steps[i][use] += one.bytes;

@@ -1,4 +1,4 @@
-// What each stretch of an arena is for, while a training step runs.
+// What each block of an arena is used for while a training step runs.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace assay::profile {
 
-// A stretch of memory as a plan or a program tells it.
-struct HeldBytes {
-  ValueId value;  // invalid: working space
+// A buffer and its lifetime, from a plan or a program.
+struct LiveBuffer {
+  ValueId value;  // invalid: workspace
   std::int64_t bytes = 0;
   std::size_t first_step = 0;
   std::size_t last_step = 0;
@@ -17,16 +17,16 @@ struct HeldBytes {
 
 class MemoryUses {
  public:
-  // `phases` by step of whatever holds the bytes.
+  // `phases` by step of the plan or program.
   MemoryUses(const TrainingStep& step, std::vector<Phase> phases);
 
-  MemoryUse use_of(const HeldBytes& held) const;
-  std::vector<BytesByUse> by_step(std::span<const HeldBytes> held) const;
+  MemoryUse use_of(const LiveBuffer& buffer) const;
+  std::vector<BytesByUse> by_step(std::span<const LiveBuffer> live) const;
 
  private:
   const TrainingStep& step_;
   std::vector<Phase> phases_;
-  std::vector<MemoryUse> by_value_;  // as far as the value alone tells
+  std::vector<MemoryUse> by_value_;  // as far as it depends on the value alone
 };
 
 }  // namespace assay::profile

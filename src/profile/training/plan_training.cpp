@@ -1,4 +1,4 @@
-// The memory of a training step as its tensors tell it, for any batch.
+// The memory of a training step, planned from its tensors, for any batch.
 #include <algorithm>
 #include <limits>
 
@@ -19,12 +19,12 @@ std::int64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::int64_t>(tensor.byte_size());
 }
 
-std::vector<HeldBytes> held_by(const MemoryPlan& plan) {
-  std::vector<HeldBytes> held;
+std::vector<LiveBuffer> live_buffers(const MemoryPlan& plan) {
+  std::vector<LiveBuffer> live;
   for (const Buffer& buffer : plan.buffers) {
-    held.push_back({buffer.value, buffer.bytes, buffer.first_step, buffer.last_step});
+    live.push_back({buffer.value, buffer.bytes, buffer.first_step, buffer.last_step});
   }
-  return held;
+  return live;
 }
 
 // Of all parameters, or of the inputs of a model that has none.
@@ -54,8 +54,9 @@ PlannedTraining profile::planned(const TrainingStep& step, const MemoryPlan& pla
   }
   result.gradient_bytes = gradient_bytes(step, result.parameter_bytes);
   const MemoryUses uses(step, step.phases);
-  for (const HeldBytes& held : held_by(plan)) {
-    if (uses.use_of(held) == MemoryUse::KeptActivations) result.kept_activation_bytes += held.bytes;
+  for (const LiveBuffer& buffer : live_buffers(plan)) {
+    if (uses.use_of(buffer) == MemoryUse::KeptActivations)
+      result.kept_activation_bytes += buffer.bytes;
   }
   return result;
 }
@@ -81,16 +82,16 @@ std::size_t pieces_to_fit(const Graph& model, std::int64_t budget_bytes,
     least = std::min(least, plan.step_bytes);
   }
   fail_bad_input(
-      "a step needs {} bytes even where activations are computed again, {} are allowed: "
+      "a step needs {} bytes even with activations recomputed, {} are allowed: "
       "try a smaller batch, or a larger `accumulate`",
       least, budget_bytes);
 }
 
-// Memory grows with the batch: twice as many until it is too much, then halving what is left.
+// Memory grows with the batch: double it until it no longer fits, then bisect.
 std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t budget_bytes,
                                              const TrainingStepOptions& options,
                                              const Bindings& bindings) {
-  if (budget_bytes <= 0) fail_usage("a budget of {} bytes is none", budget_bytes);
+  if (budget_bytes <= 0) fail_usage("a budget of {} bytes: expected more than 0", budget_bytes);
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   std::optional<PlannedTraining> best;
   const auto fits = [&](std::int64_t batch) {

@@ -1,5 +1,5 @@
-// The story of a training profile: make the step, profile it as any graph, then tell whose time and
-// whose memory it was.
+// The steps of a training profile: make the training step, profile it like any graph, then
+// attribute time and memory.
 #include "assay/training_profile.h"
 
 #include <algorithm>
@@ -21,13 +21,13 @@ namespace {
 
 constexpr std::array kPhases = {Phase::Forward, Phase::Recompute, Phase::Backward, Phase::Update};
 
-// What is left of the program when it is gone.
+// Facts about the program, kept after it is destroyed.
 struct ProgramMemoryFacts {
   std::vector<ProgramBuffer> buffers;
   ProgramMemory memory;
 };
 
-// Labels go round the classes; a rate and the number of a step are what they are.
+// Labels cycle through the classes; the learning rate and the step number are constants.
 Tensor input_named(const Value& input, const TrainingStep& step, double rate, std::uint64_t seed) {
   const std::string& name = input.name;
   if (step.target.is_valid() && name == step.graph.value(step.target).name &&
@@ -60,7 +60,7 @@ void feed(Program& program, const TrainingStep& step, const TrainingProfileOptio
   program.set_state(state);
 }
 
-// Of the program's steps. A change of layout is part of what comes next, which asked for it.
+// Of the program's steps. A layout change belongs to the phase of the next step, which needs it.
 std::vector<Phase> phases_of(const std::vector<ProfileStep>& steps, const TrainingStep& step) {
   std::vector<Phase> phases(steps.size(), Phase::Update);
   Phase next = Phase::Update;
@@ -104,7 +104,7 @@ LayerPhase& part_of(TrainingLayer& layer, Phase phase) {
   return phase == Phase::Update ? layer.update : layer.backward;
 }
 
-// A row for every node of the model, and one for the loss and whatever else belongs to none.
+// A row for every node of the model, and one for the loss and everything else.
 class LayerRows {
  public:
   LayerRows(const Graph& model, const CostSheet& model_cost, const TrainingStep& step)
@@ -153,11 +153,11 @@ TrainingMemory memory_of(const TrainingStep& step, const std::vector<Phase>& pha
                          const ProgramMemoryFacts& facts) {
   TrainingMemory memory{.arena_bytes = facts.memory.arena_bytes,
                         .constant_bytes = facts.memory.weight_bytes};
-  std::vector<HeldBytes> held;
+  std::vector<LiveBuffer> live;
   for (const ProgramBuffer& buffer : facts.buffers) {
-    held.push_back({buffer.value, buffer.bytes, buffer.first_step, buffer.last_step});
+    live.push_back({buffer.value, buffer.bytes, buffer.first_step, buffer.last_step});
   }
-  memory.by_step = MemoryUses(step, phases).by_step(held);
+  memory.by_step = MemoryUses(step, phases).by_step(live);
   std::int64_t most = -1;
   for (std::size_t i = 0; i < memory.by_step.size(); ++i) {
     if (total(memory.by_step[i]) <= most) continue;
@@ -193,8 +193,8 @@ const PhaseTotals& TrainingProfile::totals(Phase phase) const {
 
 double TrainingProfile::backward_to_forward() const {
   const double forward = totals(Phase::Forward).time_ms;
-  const double back = totals(Phase::Backward).time_ms + totals(Phase::Recompute).time_ms;
-  return forward > 0 ? back / forward : 0;
+  const double backward = totals(Phase::Backward).time_ms + totals(Phase::Recompute).time_ms;
+  return forward > 0 ? backward / forward : 0;
 }
 
 TrainingProfile profile_training(Graph graph, std::string name,
@@ -212,13 +212,14 @@ TrainingProfile profile_training(Graph graph, std::string name,
   const PlannedTraining plan =
       planned(step, prepared.plan, model.batch, options.step.optimizer.kind);
   ProgramMemoryFacts facts;
-  const Attendant attendant{.feed = [&](Program& program) { feed(program, step, options); },
-                            .leave =
-                                [&](const Program& program) {
-                                  facts = {program.buffers(), program.memory()};
-                                }};
+  const ProgramCallbacks callbacks{
+      .after_compile = [&](Program& program) { feed(program, step, options); },
+      .before_release =
+          [&](const Program& program) {
+            facts = {program.buffers(), program.memory()};
+          }};
   TrainingProfile result{
-      .step = profile_prepared(std::move(prepared), start_up, options.profile, attendant, progress),
+      .step = profile_prepared(std::move(prepared), start_up, options.profile, callbacks, progress),
       .optimizer = options.step.optimizer,
       .loss = options.step.loss,
       .parameters = model.cost.totals.parameters,

@@ -47,7 +47,7 @@ Colour colour_of(MemoryUse use) {
       return palette::kVermilion;
     case MemoryUse::ActivationGradients:
       return palette::kOrange;
-    case MemoryUse::WorkingSpace:
+    case MemoryUse::Workspace:
       break;
   }
   return palette::kSky;

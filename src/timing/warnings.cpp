@@ -1,4 +1,4 @@
-#include "timing/doubts.h"
+#include "timing/warnings.h"
 
 #include <fmt/core.h>
 
@@ -17,37 +17,37 @@ namespace {
 
 constexpr std::size_t kFewSamples = 30;
 constexpr double kSlowFirstRun = 2.0;  // times the median
-// The clock's share of a sample: worth a word, and spoiling the result.
-constexpr double kClockNoticed = 2 * kShareAlone;
-constexpr double kClockSpoils = 0.01;
-// Shares of all processor time. Ticks are 10 ms, so a short stretch tells nothing.
-constexpr double kLoadNoticed = 0.10;
-constexpr double kLoadSpoils = 0.25;
-constexpr double kStealNoticed = 0.01;
-constexpr double kStealSpoils = 0.05;
+// The clock's share of a sample: from which it is mentioned, and from which the result is noisy.
+constexpr double kClockMentioned = 2 * kShareAlone;
+constexpr double kClockNoisy = 0.01;
+// Shares of all processor time. Ticks are 10 ms, so a short interval says nothing.
+constexpr double kLoadMentioned = 0.10;
+constexpr double kLoadNoisy = 0.25;
+constexpr double kStealMentioned = 0.01;
+constexpr double kStealNoisy = 0.05;
 constexpr double kShortestObservedSeconds = 0.2;
 
-using Doubt = std::optional<TimingWarning>;
+using MaybeWarning = std::optional<TimingWarning>;
 
-Doubt few_samples(const Measurement& measured, const Circumstances& circumstances) {
+MaybeWarning few_samples(const Measurement& measured, const Circumstances& circumstances) {
   const std::size_t count = measured.samples_ms.size();
   if (count >= kFewSamples) return std::nullopt;
   const bool no_interval = circumstances.effective_samples < stats::kFewestForInterval;
   const auto* consequence =
       no_interval ? "too few for a 95 % interval, the smallest and the largest are given"
-                  : "too few to see drift, a second mode or dependence among them";
+                  : "too few to detect drift, a second mode or autocorrelation";
   return TimingWarning{"few-samples",
                        fmt::format("{} sample{}: {}", count, count == 1 ? "" : "s", consequence),
                        "allow more time or more samples", no_interval};
 }
 
-Doubt wide_interval(const Measurement& measured, const Circumstances&) {
+MaybeWarning wide_interval(const Measurement& measured, const Circumstances&) {
   if (measured.unmet.empty()) return std::nullopt;
   return TimingWarning{"wide-interval", measured.unmet,
                        "allow more time, or close other programs and measure again", true};
 }
 
-Doubt unsteady(const Measurement& measured, const Circumstances& circumstances) {
+MaybeWarning unsteady(const Measurement& measured, const Circumstances& circumstances) {
   const auto test = stats::test_steadiness(measured.samples_ms, circumstances.target);
   const double percent = 100 * std::abs(test.relative_change);
   const auto* direction = test.relative_change > 0 ? "slower" : "faster";
@@ -68,7 +68,7 @@ Doubt unsteady(const Measurement& measured, const Circumstances& circumstances) 
   return std::nullopt;
 }
 
-Doubt two_modes(const Measurement& measured, const Circumstances&) {
+MaybeWarning two_modes(const Measurement& measured, const Circumstances&) {
   const auto modes = stats::find_modes(measured.samples_ms);
   if (!modes.bimodal) return std::nullopt;
   return TimingWarning{
@@ -78,35 +78,36 @@ Doubt two_modes(const Measurement& measured, const Circumstances&) {
       "pin threads to cores, and look for work that only some runs do", true};
 }
 
-Doubt first_run(const Measurement& measured, const Circumstances& circumstances) {
+MaybeWarning first_run(const Measurement& measured, const Circumstances& circumstances) {
   const double median = measured.latency.median_ms;
   if (!measured.first_run_ms || !(median > 0)) return std::nullopt;
   const double factor = *measured.first_run_ms / median;
   if (factor < kSlowFirstRun) return std::nullopt;
-  return TimingWarning{"first-run",
-                       fmt::format("the first run took {:.4g} ms, {:.1f} times the median",
-                                   *measured.first_run_ms, factor),
-                       circumstances.first_run_is_a_sample
-                           ? "it is among the samples: warm up first"
-                           : "it is not among the samples; a program that runs once pays it",
-                       false};
+  return TimingWarning{
+      "first-run",
+      fmt::format("the first run took {:.4g} ms, {:.1f} times the median", *measured.first_run_ms,
+                  factor),
+      circumstances.first_run_is_a_sample
+          ? "it is among the samples: warm up first"
+          : "it is not among the samples, but a program that runs only once has this latency",
+      false};
 }
 
-Doubt clock_resolution(const Measurement& measured, const Circumstances& circumstances) {
+MaybeWarning clock_resolution(const Measurement& measured, const Circumstances& circumstances) {
   const double sample_ns =
       measured.latency.median_ms * 1e6 * static_cast<double>(measured.runs_per_sample);
   const double share = clock_share(circumstances.clock, sample_ns);
-  if (share < kClockNoticed) return std::nullopt;
+  if (share < kClockMentioned) return std::nullopt;
   return TimingWarning{
       "clock-resolution",
       fmt::format("a sample lasts {:.3g} ns; reading the clock costs {:.3g} ns and it ticks in "
                   "steps of {:.3g} ns",
                   sample_ns, circumstances.clock.cost_ns, circumstances.clock.resolution_ns),
-      "let a sample hold more runs: no fixed number of samples, a warm-up of a few runs or more",
-      share >= kClockSpoils};
+      "use more runs per sample: do not fix the number of samples, and warm up with a few runs",
+      share >= kClockNoisy};
 }
 
-// Shares of what all processors could have done while the samples were taken.
+// Shares of the total processor time while the samples were taken.
 struct Shares {
   double others = 0;
   double stolen = 0;
@@ -124,22 +125,21 @@ std::optional<Shares> shares_of_machine(const std::optional<MachineTimes>& befor
   return Shares{std::max(0.0, busy - own) / all, std::max(0.0, stolen) / all};
 }
 
-Doubt competing_load(const Shares& shares) {
-  if (shares.others < kLoadNoticed) return std::nullopt;
+MaybeWarning competing_load(const Shares& shares) {
+  if (shares.others < kLoadMentioned) return std::nullopt;
   return TimingWarning{"competing-load",
                        fmt::format("other programs used {:.0f} % of all processor time meanwhile",
                                    100 * shares.others),
-                       "close other programs and measure again", shares.others >= kLoadSpoils};
+                       "close other programs and measure again", shares.others >= kLoadNoisy};
 }
 
-Doubt steal_time(const Shares& shares) {
-  if (shares.stolen < kStealNoticed) return std::nullopt;
-  return TimingWarning{
-      "steal-time",
-      fmt::format("the hypervisor took {:.1f} % of all processor time away meanwhile",
-                  100 * shares.stolen),
-      "measure on a machine of its own, or several times over the day",
-      shares.stolen >= kStealSpoils};
+MaybeWarning steal_time(const Shares& shares) {
+  if (shares.stolen < kStealMentioned) return std::nullopt;
+  return TimingWarning{"steal-time",
+                       fmt::format("the hypervisor took {:.1f} % of all processor time meanwhile",
+                                   100 * shares.stolen),
+                       "measure on a dedicated machine, or several times over the day",
+                       shares.stolen >= kStealNoisy};
 }
 
 bool has(const std::vector<TimingWarning>& warnings, std::string_view wanted) {
@@ -149,19 +149,19 @@ bool has(const std::vector<TimingWarning>& warnings, std::string_view wanted) {
 
 }  // namespace
 
-std::vector<TimingWarning> timing::find_doubts(const Measurement& measured,
-                                               const Circumstances& circumstances) {
+std::vector<TimingWarning> timing::find_warnings(const Measurement& measured,
+                                                 const Circumstances& circumstances) {
   std::vector<TimingWarning> warnings;
-  const auto ask = [&](auto doubt) {
-    if (auto warning = doubt(measured, circumstances)) warnings.push_back(std::move(*warning));
+  const auto add_found = [&](auto rule) {
+    if (auto warning = rule(measured, circumstances)) warnings.push_back(std::move(*warning));
   };
-  ask(few_samples);
-  ask(wide_interval);
-  ask(unsteady);
-  // Two levels one after the other are two modes as well; once is enough.
-  if (!has(warnings, "level-change")) ask(two_modes);
-  ask(first_run);
-  ask(clock_resolution);
+  add_found(few_samples);
+  add_found(wide_interval);
+  add_found(unsteady);
+  // A level change also makes two modes; one warning is enough.
+  if (!has(warnings, "level-change")) add_found(two_modes);
+  add_found(first_run);
+  add_found(clock_resolution);
   std::ranges::move(disturbances(circumstances.before, circumstances.after),
                     std::back_inserter(warnings));
   return warnings;

@@ -19,7 +19,7 @@ Measurement measure_on(std::vector<MachineTimes> times) {
   return measure(constant_work(clock, 10e6), {}, nullptr, clock, machine);
 }
 
-TEST(Doubts, CompetingLoadIsWhatOthersUsedOfAllProcessors) {
+TEST(TimingWarnings, CompetingLoadIsTheShareOfOtherPrograms) {
   // Two processors over 2 s: 3 s busy, 1 s idle; 1 s of it was this process: 2 of 4 s were others'.
   const auto measured = measure_on({{.busy_seconds = 10, .idle_seconds = 5, .own_seconds = 1},
                                     {.busy_seconds = 13, .idle_seconds = 6, .own_seconds = 2}});
@@ -28,13 +28,13 @@ TEST(Doubts, CompetingLoadIsWhatOthersUsedOfAllProcessors) {
   EXPECT_EQ(measured.verdict, Verdict::Noisy);
 }
 
-TEST(Doubts, OwnThreadsAreNoCompetition) {
+TEST(TimingWarnings, OwnThreadsAreNotCompetingLoad) {
   const auto measured = measure_on({{}, {.busy_seconds = 4, .own_seconds = 3.9}});
   EXPECT_EQ(find_warning(measured, "competing-load"), nullptr);
   EXPECT_EQ(measured.verdict, Verdict::Valid);
 }
 
-TEST(Doubts, ALittleLoadIsWorthAWordButNotTheVerdict) {
+TEST(TimingWarnings, ALittleLoadIsMentionedButDoesNotMakeTheResultNoisy) {
   // 0.6 of 4 s.
   const auto measured =
       measure_on({{}, {.busy_seconds = 2.6, .idle_seconds = 1.4, .own_seconds = 2}});
@@ -42,20 +42,20 @@ TEST(Doubts, ALittleLoadIsWorthAWordButNotTheVerdict) {
   EXPECT_EQ(measured.verdict, Verdict::Valid);
 }
 
-TEST(Doubts, StealTimeIsNamed) {
+TEST(TimingWarnings, StealTimeIsReported) {
   const auto measured = measure_on(
       {{}, {.busy_seconds = 1, .idle_seconds = 2.9, .stolen_seconds = 0.1, .own_seconds = 1}});
   ASSERT_TRUE(find_warning(measured, "steal-time"));
   EXPECT_THAT(find_warning(measured, "steal-time")->message, HasSubstr("took 2.5 %"));
 }
 
-TEST(Doubts, AMachineThatDoesNotTellRaisesNone) {
+TEST(TimingWarnings, WithoutMachineTimesThereAreNoLoadWarnings) {
   EXPECT_TRUE(measure_on({}).warnings.empty());
   // 0.1 s are ten ticks: too little to judge.
   EXPECT_TRUE(measure_on({{}, {.busy_seconds = 0.1}}).warnings.empty());
 }
 
-TEST(Doubts, AChangeOfLevelIsToldFromDrift) {
+TEST(TimingWarnings, ALevelChangeIsDistinguishedFromDrift) {
   FakeClock clock;
   FakeMachine machine;
   NoisyRuns runs({.deviation = 0.02}, 3);
@@ -71,7 +71,7 @@ TEST(Doubts, AChangeOfLevelIsToldFromDrift) {
   EXPECT_EQ(find_warning(measured, "bimodal"), nullptr);
 }
 
-TEST(Doubts, TwoModesAreDescribed) {
+TEST(TimingWarnings, TwoModesAreDescribed) {
   const auto measured = simulate({.deviation = 0.01, .other = 1.3, .other_share = 0.25}, 1e6, 5,
                                  {.fixed_samples = 400});
   ASSERT_TRUE(find_warning(measured, "bimodal"));
@@ -79,7 +79,7 @@ TEST(Doubts, TwoModesAreDescribed) {
   EXPECT_EQ(measured.verdict, Verdict::Noisy);
 }
 
-TEST(Doubts, EveryWarningGivesFiguresAndAdvice) {
+TEST(TimingWarnings, EveryWarningGivesFiguresAndAdvice) {
   const auto measured = simulate({.deviation = 0.3}, 1e9, 2, {.max_seconds = 5});
   EXPECT_FALSE(measured.warnings.empty());
   for (const auto& warning : measured.warnings) {
@@ -97,7 +97,7 @@ TEST(ProcStat, TheFirstLineIsReadInTicks) {
   EXPECT_DOUBLE_EQ(times->stolen_seconds, 2.0);
 }
 
-TEST(ProcStat, AnythingElseIsNoAnswer) {
+TEST(ProcStat, AnyOtherTextIsRejected) {
   EXPECT_FALSE(parse_proc_stat("", 100));
   EXPECT_FALSE(parse_proc_stat("cpu  1 2 3", 100));
   EXPECT_FALSE(parse_proc_stat("cpu  1 2 3 4 five 6 7 8", 100));
@@ -105,7 +105,7 @@ TEST(ProcStat, AnythingElseIsNoAnswer) {
   EXPECT_FALSE(parse_proc_stat("cpu  1 2 3 4 5 6 7 8", 0));
 }
 
-TEST(ProcStat, ThisMachineNeverRunsBackwards) {
+TEST(ProcStat, TimesOfThisMachineNeverDecrease) {
   const auto before = this_machine().times();
   const auto after = this_machine().times();
   ASSERT_TRUE(before && after);

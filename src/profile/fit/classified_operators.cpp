@@ -1,4 +1,4 @@
-#include "profile/fit/portions.h"
+#include "profile/fit/classified_operators.h"
 
 #include <map>
 
@@ -97,7 +97,7 @@ std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes,
 
 }  // namespace
 
-std::vector<Portion> portions_of(Inferred model, double width_factor) {
+std::vector<ClassifiedOperator> classified_operators(Inferred model, double width_factor) {
   const transform::Rewritten source = transform::simplify(std::move(model));
   const Graph& graph = source.model.graph;
   const CostSheet sheet = count_costs(source.model);
@@ -105,20 +105,20 @@ std::vector<Portion> portions_of(Inferred model, double width_factor) {
   const double run_bytes =
       width_factor * (static_cast<double>(sheet.totals.parameter_bytes) +
                       static_cast<double>(plan_memory(source.model).arena_bytes));
-  std::vector<Portion> portions;
+  std::vector<ClassifiedOperator> classified;
   auto operators = operators_of(source.model, sheet, joins_any_operator);
   for (const FusedOperator& one : with_movement(std::move(operators), graph, rows)) {
     if (one.work.flops <= 0 && one.work.bytes() <= 0) continue;
     const NodeId main = one.nodes.front();
     const LayerCost& cost = rows[main.number].cost;
-    portions.push_back({.name = one.name,
-                        .op_class = class_of(graph.node(main), cost, one.work),
-                        .work = scaled(one.work, width_factor),
-                        .fewest_flops = fewest_flops(cost),
-                        .nodes = origins_of(one.nodes, source)});
-    portions.back().work.run_bytes = run_bytes;
+    classified.push_back({.name = one.name,
+                          .op_class = class_of(graph.node(main), cost, one.work),
+                          .work = scaled(one.work, width_factor),
+                          .fewest_flops = fewest_flops(cost),
+                          .nodes = origins_of(one.nodes, source)});
+    classified.back().work.run_bytes = run_bytes;
   }
-  return portions;
+  return classified;
 }
 
 }  // namespace assay::profile

@@ -1,5 +1,5 @@
 // The operators of a simplified model with what a prediction needs to know of each: its kind, the
-// fewest operations it can be done with, and the nodes of the model as given that it stands for.
+// fewest operations it can be done with, and the nodes it computes in the model as given.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay::profile {
 
-struct Portion {
+struct ClassifiedOperator {
   std::string name;                // its main node's
   std::string op_class;            // "conv 3x3", "depthwise", "product", "softmax", …
   StepWork work = {};              // `flops` without padded positions, as if done one by one
@@ -18,7 +18,7 @@ struct Portion {
   std::vector<NodeId> nodes = {};  // of the model as given
 };
 
-// `width` is what a stored or computed number takes in bytes, for one of 4.
-std::vector<Portion> portions_of(Inferred model, double width_factor = 1.0);
+// `width_factor` scales all byte counts: the bits of a stored value / 32.
+std::vector<ClassifiedOperator> classified_operators(Inferred model, double width_factor = 1.0);
 
 }  // namespace assay::profile

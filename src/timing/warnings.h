@@ -1,4 +1,4 @@
-// What speaks against a measurement: each doubt is a named warning with figures and advice.
+// What is wrong with a measurement: each problem is a named warning with figures and advice.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct Circumstances {
   std::optional<MachineTimes> after = {};
 };
 
-std::vector<TimingWarning> find_doubts(const Measurement& measured,
-                                       const Circumstances& circumstances);
+std::vector<TimingWarning> find_warnings(const Measurement& measured,
+                                         const Circumstances& circumstances);
 
 }  // namespace assay::timing
