@@ -1,5 +1,5 @@
 // Writes graphs by hand: inputs, seeded weights, nodes. Names are made unique, weights are
-// generated only when somebody reads them, and `finish` verifies the result.
+// generated only when they are read, and `finish` verifies the result.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ class Program {
   // One tensor for each input, in order; throws an Error naming the input whose type or shape is
   // not what the program was compiled for.
   virtual void set_inputs(std::span<const Tensor> inputs) = 0;
-  // State stays in the program from run to run: it is set once, and read when somebody asks.
+  // State stays in the program from run to run: it is set once, and read on demand.
   virtual void set_state(std::span<const Tensor> state) = 0;
   virtual std::vector<Tensor> state_values() const = 0;  // copies
   virtual void run() = 0;

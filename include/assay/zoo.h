@@ -1,5 +1,5 @@
 // Built-in networks with deterministic seeded weights, made when they are asked for. Weights are
-// generated only when somebody reads them, so counting a large network costs nothing.
+// generated only when they are read, so counting a large network costs nothing.
 #pragma once
 
 #include <cstdint>

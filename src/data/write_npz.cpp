@@ -35,7 +35,7 @@ std::uint16_t length_of(const std::string& text) {
   return static_cast<std::uint16_t>(text.size());
 }
 
-// An extra field: its kind, its length, and so many 64-bit numbers.
+// An extra field: its kind, its length, and 64-bit numbers.
 template <typename... Numbers>
 std::string wide_field(Numbers... numbers) {
   constexpr auto kBytes = static_cast<std::uint16_t>(sizeof...(numbers) * sizeof(std::uint64_t));

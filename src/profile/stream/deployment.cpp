@@ -89,8 +89,8 @@ Deployment simulate_deployment(Program& batched, Program& single, std::span<cons
   check_multiplier(options.latency_multiplier);
   if (samples.empty()) fail_bad_input("the model has no input: there are no samples to deploy");
   const auto items = items_of(samples, single);
-  Progress nobody;
-  Progress& listener = progress ? *progress : nobody;
+  Progress no_progress;
+  Progress& listener = progress ? *progress : no_progress;
   batched.set_inputs(samples);
   for (std::size_t i = 0; i < options.warmup_rounds; ++i) {
     timed_round(batched, single, items, clock);

@@ -165,8 +165,8 @@ IntervalSearch find_shortest_interval(const std::function<void()>& serve,
     fail_usage("a search of {} s within {}: expected both above 0", options.budget_seconds,
                options.tolerance);
   }
-  Progress nobody;
-  return Search(serve, options, progress ? *progress : nobody, clock).run();
+  Progress no_progress;
+  return Search(serve, options, progress ? *progress : no_progress, clock).run();
 }
 
 }  // namespace assay

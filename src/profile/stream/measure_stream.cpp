@@ -112,9 +112,9 @@ class Stream {
 StreamMeasurement measure_stream(const std::function<void()>& serve, const StreamOptions& options,
                                  Progress* progress, PacedClock& clock) {
   check(serve, options);
-  Progress nobody;
+  Progress no_progress;
   for (std::size_t i = 0; i < options.warmup_runs; ++i) serve();
-  StreamTaken taken = Stream(serve, options, progress ? *progress : nobody, clock).run();
+  StreamTaken taken = Stream(serve, options, progress ? *progress : no_progress, clock).run();
   if (taken.items.empty()) {
     throw Error(ErrorKind::Cancelled, "interrupted before an item was done");
   }
