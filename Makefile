@@ -1,5 +1,5 @@
 # make demo and make test work on a fresh Debian machine: they install what is missing first.
-.PHONY: demo build test asan tsan fuzz bench format setup clean
+.PHONY: demo build test test-all asan tsan fuzz bench format setup clean
 demo: build
 	@build/release/assay profile zoo:resnet18
 
@@ -11,6 +11,11 @@ test: setup
 	@cmake --preset dev > /dev/null
 	@cmake --build --preset dev
 	@ctest --preset dev --progress --output-on-failure
+
+# What takes longer than `make test` promises: sanitizers, the linker's view of all definitions, mutated models.
+test-all: test asan tsan
+	@scripts/check_odr
+	@scripts/fuzz_execution --mutants 100000
 
 asan tsan: setup
 	@cmake --preset $@ > /dev/null

@@ -164,7 +164,7 @@ TEST(HardwareProfile, AnUnknownOperatorHasNoFigures) {
   ASSERT_EQ(profile.operator_profile.size(), 1u);
   EXPECT_FALSE(profile.operator_profile[0].latency_ms);
   EXPECT_FALSE(profile.operator_profile[0].memory_kb);
-  EXPECT_THAT(profile.edge_constraints.bottleneck, HasSubstr("Nothing is known"));
+  EXPECT_THAT(profile.edge_constraints.bottleneck, HasSubstr("The cost of this model is unknown"));
   EXPECT_FALSE(profile.warnings.empty());
 }
 
