@@ -67,7 +67,8 @@ class Bookkeeper {
       if (!passed.empty()) use(graph, id, i, passed, carried);
     }
     const auto* stored = node.get<Tensor>("value");
-    if (stored != nullptr && node.is("Constant") && !node.outputs.empty()) {
+    const bool is_named = !node.outputs.empty() && node.outputs[0].is_valid();
+    if (stored != nullptr && node.is("Constant") && is_named) {
       carried[node.outputs[0].number].push_back({entries_.size(), false});
       entries_.emplace_back(*stored);
     }

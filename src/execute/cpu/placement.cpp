@@ -19,6 +19,7 @@ std::int64_t Placement::bytes() const {
 
 bool Placement::is_row_major() const {
   if (blocked) return false;
+  if (elements() == 0) return true;  // the other dimensions may be too large to multiply
   std::int64_t expected = 1;
   for (std::size_t axis = dims.size(); axis-- > 0;) {
     if (dims[axis] == 1) continue;
