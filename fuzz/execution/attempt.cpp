@@ -11,6 +11,7 @@
 #include "assay/program.h"
 #include "assay/training_step.h"
 #include "assay/verify.h"
+#include "execution/limits.h"
 #include "execution/mutate.h"
 
 namespace assay::fuzz {
@@ -106,8 +107,10 @@ void run_twice(Program& program, bool may_be_extreme, RandomNumbers& random) {
 }
 
 void run_on(const std::string& engine, const Inferred& model, RandomNumbers& random) {
+  const bool are_fixed = sizes_are_fixed(model);
+  expect_sizes_from_inputs(!are_fixed);
   const auto program = compile(model, options_for(engine, random));
-  run_twice(*program, sizes_are_fixed(model), random);
+  run_twice(*program, are_fixed, random);
 }
 
 // The gradient of everything real that comes in or is stored.
@@ -149,13 +152,16 @@ void run_training(const Inferred& model, RandomNumbers& random) {
   std::vector<Tensor> state;
   for (const StateSlot& slot : step.state) state.push_back(slot.initial);
   program->set_state(state);
-  run_twice(*program, sizes_are_fixed(model), random);
+  const bool are_fixed = sizes_are_fixed(model);
+  expect_sizes_from_inputs(!are_fixed);
+  run_twice(*program, are_fixed, random);
   program->state_values();
 }
 
 template <typename Run>
 bool ends_well(std::atomic<Stage>& stage, Stage next, Run run) {
   stage = next;
+  expect_sizes_from_inputs(false);
   try {
     run();
     return true;

@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -16,6 +17,8 @@ namespace {
 constexpr int kMostProcessorSeconds = 10;
 constexpr unsigned kMostSeconds = 120;  // other programs may hold the processor
 constexpr std::size_t kLargestAllocation = std::size_t{2} << 30;
+
+std::atomic<bool> sizes_from_inputs = false;
 
 void say(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
@@ -50,22 +53,30 @@ void install_limits() {
   limit_memory();
 }
 
+void expect_sizes_from_inputs(bool sizes_depend_on_inputs) {
+  sizes_from_inputs = sizes_depend_on_inputs;
+}
+
 // Ends the process before a number in a file is taken for an amount of memory.
 void check_allocation(std::size_t bytes) {
   if (bytes <= kLargestAllocation) return;
+  if (sizes_from_inputs) throw std::bad_alloc();
   say("asked for more than 2 GiB at once\n");
   _exit(kTooMuchMemory);
 }
 
 }  // namespace assay::fuzz
 
-#ifndef __SANITIZE_ADDRESS__
-
+// Under the sanitizer too: its own limit cannot fail with an exception.
 void* operator new(std::size_t bytes) {
   assay::fuzz::check_allocation(bytes);
   void* block = std::malloc(bytes == 0 ? 1 : bytes);
   if (block == nullptr) throw std::bad_alloc();
   return block;
+}
+
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return std::malloc(bytes == 0 ? 1 : bytes);
 }
 
 void operator delete(void* block) noexcept {
@@ -75,5 +86,3 @@ void operator delete(void* block) noexcept {
 void operator delete(void* block, std::size_t) noexcept {
   std::free(block);
 }
-
-#endif

@@ -12,4 +12,8 @@ inline constexpr int kUnexpectedException = 103;
 void start_watch();
 void install_limits();
 
+// A request for more than 2 GiB ends the process. Where sizes depend on what the inputs hold, such
+// a request may be honest: it then fails with std::bad_alloc, as on a small machine.
+void expect_sizes_from_inputs(bool sizes_depend_on_inputs);
+
 }  // namespace assay::fuzz

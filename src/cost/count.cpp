@@ -79,10 +79,10 @@ class Counter {
                     .op = node.is_standard() ? node.op : node.domain + "." + node.op,
                     .node = is_root(graph) ? id : holder_};
     if (node.has_output(0)) layer.output_shape = graph.value(node.outputs[0]).type.shape;
-    const auto held = ledger_.holdings.find({&graph, id});
-    if (held != ledger_.holdings.end()) {
-      layer.parameters = held->second.parameters;
-      layer.parameter_bytes = held->second.parameter_bytes;
+    const auto owned = ledger_.owned.find({&graph, id});
+    if (owned != ledger_.owned.end()) {
+      layer.parameters = owned->second.parameters;
+      layer.parameter_bytes = owned->second.parameter_bytes;
     }
     return layer;
   }

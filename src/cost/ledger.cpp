@@ -174,9 +174,9 @@ void enter_in(Ledger& ledger, const Entry& entry, std::optional<DataType> stored
   };
   switch (entry.role.value_or(role_of_unused(entry.tensor))) {
     case Role::Parameter: {
-      Holding& holding = entry.owner ? ledger.holdings[*entry.owner] : ledger.unowned;
-      add(holding.parameters, elements);
-      add(holding.parameter_bytes, bytes);
+      OwnedParameters& owner_total = entry.owner ? ledger.owned[*entry.owner] : ledger.unowned;
+      add(owner_total.parameters, elements);
+      add(owner_total.parameter_bytes, bytes);
       return;
     }
     case Role::Statistic:

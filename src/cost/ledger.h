@@ -15,15 +15,15 @@ namespace assay::cost {
 
 enum class Role { Constant, Statistic, Parameter };
 
-struct Holding {
+struct OwnedParameters {
   std::int64_t parameters = 0;
   std::int64_t parameter_bytes = 0;
 };
 
 struct Ledger {
   // What each node owns; nodes of subgraphs are found under their own graph.
-  std::map<std::pair<const Graph*, NodeId>, Holding> holdings;
-  Holding unowned;  // parameters that no executed node reads
+  std::map<std::pair<const Graph*, NodeId>, OwnedParameters> owned;
+  OwnedParameters unowned;  // parameters that no executed node reads
   std::int64_t statistics = 0;
   std::int64_t statistics_bytes = 0;
   std::int64_t constants = 0;

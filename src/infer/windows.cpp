@@ -55,9 +55,9 @@ Dim window_count(const InferContext& context, const Windows& windows, std::size_
     context.fail("a window of {} does not fit spatial axis {}: {} with padding {}", extent, axis,
                  dim.value(), padded);
   }
-  const std::int64_t room = padded - extent;
-  std::int64_t count = room / stride + 1;
-  if (windows.rounds_up && room % stride != 0) {
+  const std::int64_t slack = padded - extent;
+  std::int64_t count = slack / stride + 1;
+  if (windows.rounds_up && slack % stride != 0) {
     // A window that would start in the padding at the end is left out.
     const auto start = checked_multiply(count, stride);
     const auto end = checked_add(dim.value(), windows.pads[axis]);

@@ -26,10 +26,10 @@ std::int64_t block_count(const KernelCall& call, const BlockAxis& axis, std::int
                     is_size(axis.dilation) && axis.pad >= 0 && pad_end >= 0 &&
                     axis.pad < kLargest && pad_end < kLargest;
   if (!fits) call.fail("image_shape, block_shape, strides, dilations or pads are no sizes");
-  const std::int64_t room =
+  const std::int64_t slack =
       axis.image + axis.pad + pad_end - (axis.dilation * (axis.block - 1) + 1);
-  if (room < 0) call.fail("a block of {} does not fit an axis of {}", axis.block, axis.image);
-  return room / axis.stride + 1;
+  if (slack < 0) call.fail("a block of {} does not fit an axis of {}", axis.block, axis.image);
+  return slack / axis.stride + 1;
 }
 
 std::vector<BlockAxis> block_axes(const KernelCall& call) {

@@ -86,13 +86,13 @@ WindowGrid grid_of(const KernelCall& call, std::span<const std::int64_t> kernel,
 }
 
 void count_windows(const KernelCall& call, WindowAxis& axis, bool rounds_up) {
-  const std::int64_t room = axis.input + axis.pad_begin + axis.pad_end - axis.extent();
-  if (room < 0)
+  const std::int64_t slack = axis.input + axis.pad_begin + axis.pad_end - axis.extent();
+  if (slack < 0)
     call.fail("a window of {} does not fit an axis of {} with its padding", axis.extent(),
               axis.input);
-  axis.output = room / axis.stride + 1;
+  axis.output = slack / axis.stride + 1;
   // A window that would start in the padding at the end is left out.
-  const bool has_rest = rounds_up && room % axis.stride != 0;
+  const bool has_rest = rounds_up && slack % axis.stride != 0;
   if (has_rest && axis.output * axis.stride < axis.input + axis.pad_begin) ++axis.output;
 }
 

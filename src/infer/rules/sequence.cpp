@@ -54,10 +54,10 @@ void at(InferContext& context) {
 }
 
 void insert(InferContext& context) {
-  const ValueType& held = inner_of(context, 0);
-  const bool holds_unknown = held.is_tensor() && !held.shape;
-  context.set(0, sequence_of(holds_unknown ? held
-                                           : either_type(context, held, context.type(1),
+  const ValueType& element = inner_of(context, 0);
+  const bool holds_unknown = element.is_tensor() && !element.shape;
+  context.set(0, sequence_of(holds_unknown ? element
+                                           : either_type(context, element, context.type(1),
                                                          "an element of the sequence")));
 }
 
@@ -67,8 +67,8 @@ void length(InferContext& context) {
 }
 
 void concat_from(InferContext& context) {
-  const ValueType& held = inner_of(context, 0);
-  context.set(0, held.element);
+  const ValueType& element = inner_of(context, 0);
+  context.set(0, element.element);
 }
 
 void split_to(InferContext& context) {

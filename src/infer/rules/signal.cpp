@@ -69,11 +69,11 @@ void short_time_transform(InferContext& context) {
   Shape result = unknown_shape(4);
   if (signal != nullptr) result[0] = (*signal)[0];
   if (signal != nullptr && step && length.is_known() && (*signal)[1].is_known()) {
-    const std::int64_t room = (*signal)[1].value() - length.value();
-    if (room < 0)
+    const std::int64_t slack = (*signal)[1].value() - length.value();
+    if (slack < 0)
       context.fail("a frame of {} does not fit a signal of {}", length.value(),
                    (*signal)[1].value());
-    result[1] = Dim(room / *step + 1);
+    result[1] = Dim(slack / *step + 1);
   }
   result[2] = bins_of(length, context.node().int_or("onesided", 1) != 0);
   result[3] = Dim(2);

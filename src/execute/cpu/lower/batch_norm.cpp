@@ -1,5 +1,5 @@
 // Batch norms in training and their gradients, in the layout the images have. Once the statistics
-// are there, a norm is the begin of a chain of element-wise ops.
+// are there, a norm is the first op of an element-wise chain.
 #include <algorithm>
 #include <cmath>
 
