@@ -46,7 +46,8 @@ std::string headline(const ModelSummary& model) {
   if (model.sha256) text += "sha256 " + *model.sha256 + "\n";
   for (const Value& input : model.inputs) {
     const std::string type = "  " + without_control_characters(input.type.to_string());
-    const std::size_t name_width = kTableWidth - 7 - std::min(kTableWidth - 17, display_width(type));
+    const std::size_t name_width =
+        kTableWidth - 7 - std::min(kTableWidth - 17, display_width(type));
     text += "input  " + shortened(without_control_characters(input.name), name_width) + type + "\n";
   }
   return text;
