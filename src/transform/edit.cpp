@@ -81,6 +81,10 @@ void GraphEdit::unlink(NodeId id) {
   for (const ValueId input : model_.graph.node(id).inputs) drop_reader(input, id);
 }
 
+void GraphEdit::set_element_type(ValueId id, DataType type) {
+  model_.graph.value(id).type.element = type;
+}
+
 void GraphEdit::set_node(NodeId id, Node node) {
   unlink(id);
   for (const ValueId input : node.inputs) {

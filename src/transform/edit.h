@@ -45,6 +45,7 @@ class GraphEdit {
   void set_constant(ValueId id, Tensor tensor);
   // Whoever reads `from` reads `to`. `from` must not be visible.
   void replace_value(ValueId from, ValueId to);
+  void set_element_type(ValueId id, DataType type);
   void set_node(NodeId id, Node node);
   void remove(NodeId id);
   // Removes `id`, whose work `into` now does.

@@ -5,6 +5,7 @@ namespace assay::transform {
 Rewritten simplify(Inferred model) {
   GraphEdit edit(std::move(model));
   drop_idle_nodes(edit);
+  recognise_quantized_layers(edit);
   absorb_weight_transposes(edit);
   fold_constants(edit);
   fold_batch_norms(edit);

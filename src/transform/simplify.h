@@ -1,7 +1,7 @@
 // What every engine wants done to a graph before it runs: constants folded, nodes that do nothing
-// removed, batch norms folded into convolutions, and well-known groups of small ops (GELU, layer
-// norm) recognised as the one op they are. Each is a pass of its own; results differ from the
-// original's by rounding only.
+// removed, batch norms folded into convolutions, quantised layers recognised, and well-known groups
+// of small ops (GELU, layer norm) recognised as the one op they are. Each is a pass of its own;
+// results differ from the original's by rounding only.
 #pragma once
 
 #include "transform/edit.h"
@@ -14,6 +14,7 @@ Rewritten simplify(Inferred model);
 void fold_constants(GraphEdit& edit);
 void drop_idle_nodes(GraphEdit& edit);
 void fold_batch_norms(GraphEdit& edit);
+void recognise_quantized_layers(GraphEdit& edit);
 void absorb_weight_transposes(GraphEdit& edit);
 void recognise_layer_norms(GraphEdit& edit);
 void recognise_gelus(GraphEdit& edit);

@@ -25,6 +25,10 @@ LowerTable all_lowerings() {
   add_pooling_gradient_lowering(table);
   add_row_gradient_lowering(table);
   add_loss_lowering(table);
+  add_quantized_convolution_lowering(table);
+  add_quantized_elementwise_lowering(table);
+  add_quantized_product_lowering(table);
+  add_quantized_pooling_lowering(table);
   add_product_lowering(table);
   add_elementwise_lowering(table);
   add_view_lowering(table);
@@ -220,7 +224,7 @@ std::vector<Desc> Lowering::layouts(ValueId id) {
   std::vector<Desc> all;
   if (first.blocked || first.is_row_major()) all.push_back(desc_of(first));
   for (const Placement& other : placements(id).others) all.push_back(desc_of(other));
-  if (all.empty()) all.push_back(plain_desc(dims(id)));
+  if (all.empty()) all.push_back(plain_desc(dims(id), first.type));
   return all;
 }
 
@@ -265,7 +269,9 @@ void Lowering::add_step(const StepDraft& draft, Binder bind) {
   step.info.op = node(draft.nodes.front()).op;
   step.info.layers = origins_of(draft.nodes);
   step.info.algorithm = draft.algorithm;
-  step.info.precision = execute::precision_of(graph(), node(draft.nodes.front()));
+  step.info.precision = draft.precision.empty()
+                            ? execute::precision_of(graph(), node(draft.nodes.front()))
+                            : draft.precision;
   step.info.device = kDevice;
   step.info.executed_flops = draft.executed_flops;
   step.info.bytes_read = total_bytes(draft.reads);

@@ -46,23 +46,24 @@ namespace {
 
 // A blocked layout of channels over a single pixel is the row-major one, if no channel is padding.
 bool is_row_major_in_disguise(const Desc& desc, const std::vector<std::int64_t>& dims) {
-  if (desc == plain_desc(desc.dims())) return true;
+  const DataType type = element_of(desc);
+  if (desc == plain_desc(desc.dims(), type)) return true;
   const auto others = std::count_if(dims.begin(), dims.end(), [](auto dim) { return dim != 1; });
-  const bool is_dense = bytes_of(desc) == bytes_of(plain_desc(dims));
+  const bool is_dense = bytes_of(desc) == bytes_of(plain_desc(dims, type));
   return is_dense && others <= 1;
 }
 
 }  // namespace
 
 Placement placement_for(BufferId buffer, const Desc& desc, std::vector<std::int64_t> dims) {
-  Placement placement = row_major_placement(buffer, DataType::Float32, std::move(dims));
+  Placement placement = row_major_placement(buffer, element_of(desc), std::move(dims));
   if (!is_row_major_in_disguise(desc, placement.dims)) placement.blocked = desc;
   return placement;
 }
 
 Desc desc_of(const Placement& placement) {
   if (placement.blocked) return *placement.blocked;
-  return strided_desc(placement.dims, placement.strides);
+  return strided_desc(placement.dims, placement.strides, placement.type);
 }
 
 namespace {
@@ -71,7 +72,7 @@ namespace {
 std::optional<std::int64_t> channel_block(const Placement& placement) {
   if (!placement.blocked || placement.dims.size() < 3 || placement.dims.size() > 5) return {};
   for (const std::int64_t block : {16, 8, 4, 0}) {
-    if (*placement.blocked == image_desc(placement.dims, block)) return block;
+    if (*placement.blocked == image_desc(placement.dims, block, placement.type)) return block;
   }
   return {};
 }
@@ -91,7 +92,7 @@ std::optional<BlockShape> block_shape(const Placement& placement) {
 }
 
 Desc like_blocks(const Placement& placement, const Dims& dims) {
-  return image_desc(dims, *channel_block(placement));
+  return image_desc(dims, *channel_block(placement), placement.type);
 }
 
 }  // namespace assay::cpu

@@ -19,7 +19,7 @@ constexpr std::int64_t kBytesWorthSharing = 64 << 10;
 Desc desc_beside(const Placement& placement, const Placement& other) {
   const bool differs =
       !placement.blocked && other.blocked && other.blocked->dims() != placement.dims;
-  return differs ? plain_desc(other.blocked->dims()) : desc_of(placement);
+  return differs ? plain_desc(other.blocked->dims(), placement.type) : desc_of(placement);
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ void copy_constant(const Tensor& tensor, std::byte* address) {
 }
 
 void reorder_whole(const Tensor& tensor, const Desc& from, const Desc& to, std::byte* address) {
+  if (tensor.type() != DataType::Float32) {
+    reorder(from, const_cast<std::byte*>(tensor.bytes().data()), to, address);
+    return;
+  }
   with_floats(tensor,
               [&](const float* values) { reorder(from, const_cast<float*>(values), to, address); });
 }

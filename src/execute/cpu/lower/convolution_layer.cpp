@@ -62,6 +62,21 @@ std::optional<ConvolutionLayer> convolution_layer_of(const Lowering& lowering, N
   return complete(lowering, layer) ? std::optional(layer) : std::nullopt;
 }
 
+std::optional<ConvolutionLayer> quantized_convolution_layer_of(const Lowering& lowering,
+                                                               NodeId id) {
+  const Node& node = lowering.node(id);
+  ConvolutionLayer layer;
+  layer.id = id;
+  layer.weight = lowering.constant(node.inputs[3]);
+  layer.has_bias = node.has_input(8);
+  layer.bias = layer.has_bias ? lowering.constant(node.inputs[8]) : nullptr;
+  if (layer.weight == nullptr) return {};
+  layer.input = lowering.dims(node.inputs[0]);
+  layer.output = lowering.dims(node.outputs[0]);
+  layer.weights = layer.weight->dims();
+  return complete(lowering, layer) ? std::optional(layer) : std::nullopt;
+}
+
 std::optional<ConvolutionLayer> layer_of_gradient(const Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!lowering.is_float(node.inputs[0]) || !lowering.is_float(node.inputs[1])) return {};

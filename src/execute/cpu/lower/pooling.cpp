@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/steps.h"
 #include "kernels/window_grid.h"
 
@@ -72,7 +73,8 @@ std::optional<Choice> choose(const Desc& native, const Dims& input, Pooling what
   what.source = native;
   auto choice = pooling(what);
   if (choice && !is_slow_pool(*choice)) return choice;
-  what.source = image_desc(input, 16);
+  const DataType type = element_of(native);
+  what.source = image_desc(input, type == DataType::Float32 ? 16 : 0, type);
   auto blocked = pooling(what);
   return blocked && !is_slow_pool(*blocked) ? blocked : choice;
 }
@@ -81,7 +83,7 @@ Pooling described(const Node& node, const PoolingWindows& windows, const Desc& s
                   const Dims& output) {
   return {.algorithm = algorithm_of(node),
           .source = source,
-          .result = any_desc(output),
+          .result = any_desc(output, element_of(source)),
           .kernel = windows.kernel,
           .strides = windows.strides,
           .dilations = windows.dilations,
@@ -91,18 +93,21 @@ Pooling described(const Node& node, const PoolingWindows& windows, const Desc& s
 
 bool lower_pooling(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (!lowering.is_float(node.inputs[0]) || node.has_output(1)) return false;
+  const bool is_maximum = node.op.ends_with("MaxPool");
+  const bool has_form =
+      lowering.is_float(node.inputs[0]) || (is_maximum && is_8_bit(lowering, node.inputs[0]));
+  if (!has_form || node.has_output(1)) return false;
   const Dims input = lowering.dims(node.inputs[0]);
   const Dims output = lowering.dims(node.outputs[0]);
   const bool is_empty =
       checked_product(input).value_or(0) == 0 || checked_product(output).value_or(0) == 0;
   if (input.size() < 3 || input.size() > 5 || is_empty) return false;
   // The plain kernel lets NaN through a maximum; oneDNN does not.
-  if (lowering.options().ieee_strict && node.op.ends_with("MaxPool")) return false;
+  if (lowering.options().ieee_strict && is_maximum) return false;
   const auto windows = pooling_windows(lowering, node, input);
   if (!windows) return false;
   const Placement native = lowering.native(node.inputs[0]);
-  const Desc layout = native.blocked ? *native.blocked : plain_desc(input);
+  const Desc layout = native.blocked ? *native.blocked : plain_desc(input, native.type);
   const auto choice = choose(layout, input, described(node, *windows, layout, output));
   if (!choice) return false;
   const Placement source = lowering.in_layout(node.inputs[0], choice->source);

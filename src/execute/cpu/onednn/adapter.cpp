@@ -2,16 +2,46 @@
 
 #include <algorithm>
 
+#include "execute/cpu/onednn/instruction_sets.h"
+
 namespace assay::cpu {
 
 namespace {
 
-dnnl::primitive_attr attributes(const std::vector<PostOp>& post_ops) {
+dnnl::memory::data_type library_type(DataType type) {
+  using Library = dnnl::memory::data_type;
+  switch (type) {
+    case DataType::Int8:
+      return Library::s8;
+    case DataType::UInt8:
+      return Library::u8;
+    case DataType::Int32:
+      return Library::s32;
+    case DataType::BFloat16:
+      return Library::bf16;
+    case DataType::Undefined:
+      return Library::undef;
+    default:
+      return Library::f32;
+  }
+}
+
+void add_requantization(const Requantization& what, int channel_axis, dnnl::primitive_attr& attr) {
+  attr.set_output_scales(what.scales.size() > 1 ? 1 << channel_axis : 0, what.scales);
+  if (what.source_zero_point != 0)
+    attr.set_zero_points(argument::kSource, 0, {what.source_zero_point});
+  if (what.result_zero_point != 0)
+    attr.set_zero_points(argument::kResult, 0, {what.result_zero_point});
+}
+
+dnnl::primitive_attr attributes(const std::vector<PostOp>& post_ops,
+                                const std::optional<Requantization>& requantization = {}) {
+  constexpr int kChannelAxis = 1;
   dnnl::post_ops ops;
   for (const PostOp& op : post_ops) {
     switch (op.kind) {
       case PostOp::Kind::Sum:
-        ops.append_sum(1.0f);
+        ops.append_sum(op.scale, op.zero_point, library_type(op.type));
         break;
       case PostOp::Kind::Eltwise:
         ops.append_eltwise(1.0f, op.algorithm, op.alpha, op.beta);
@@ -27,6 +57,7 @@ dnnl::primitive_attr attributes(const std::vector<PostOp>& post_ops) {
   dnnl::primitive_attr attr;
   attr.set_post_ops(ops);
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (requantization) add_requantization(*requantization, kChannelAxis, attr);
   return attr;
 }
 
@@ -75,7 +106,7 @@ constexpr auto kTraining = dnnl::prop_kind::forward_training;
 template <typename Forward>
 std::vector<Choice> convolutions_by(const Convolution& what, dnnl::prop_kind purpose,
                                     dnnl::algorithm algorithm, std::size_t most) {
-  const auto attr = attributes(what.post_ops);
+  const auto attr = attributes(what.post_ops, what.requantization);
   const Desc bias = what.bias.value_or(Desc());
   // The description must outlive the iteration over implementations.
   std::optional<typename Forward::desc> described;
@@ -170,7 +201,10 @@ std::vector<Choice> trained_by(const Convolution& what, dnnl::algorithm algorith
 }  // namespace
 
 const dnnl::engine& dnnl_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    forbid_unsafe_instructions();
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 
@@ -190,26 +224,35 @@ dnnl::memory::format_tag row_major(std::size_t rank) {
 
 }  // namespace
 
-Desc plain_desc(const Dims& dims) {
-  return Desc(dims, dnnl::memory::data_type::f32, row_major(dims.size()));
+Desc plain_desc(const Dims& dims, DataType type) {
+  return Desc(dims, library_type(type), row_major(dims.size()));
 }
 
-Desc any_desc(const Dims& dims) {
-  return Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+Desc any_desc(const Dims& dims, DataType type) {
+  return Desc(dims, library_type(type), dnnl::memory::format_tag::any);
 }
 
-Desc strided_desc(const Dims& dims, const Dims& strides) {
-  return Desc(dims, dnnl::memory::data_type::f32, strides);
+Desc strided_desc(const Dims& dims, const Dims& strides, DataType type) {
+  return Desc(dims, library_type(type), strides);
 }
 
-Desc image_desc(const Dims& dims, std::int64_t block) {
+DataType element_of(const Desc& desc) {
+  constexpr DataType kTypes[] = {DataType::Int8, DataType::UInt8, DataType::Int32,
+                                 DataType::BFloat16};
+  for (const DataType type : kTypes) {
+    if (desc.data_type() == library_type(type)) return type;
+  }
+  return DataType::Float32;
+}
+
+Desc image_desc(const Dims& dims, std::int64_t block, DataType type) {
   using tag = dnnl::memory::format_tag;
   constexpr tag kLast[] = {tag::nwc, tag::nhwc, tag::ndhwc};
   constexpr tag kOf4[] = {tag::nCw4c, tag::nChw4c, tag::nCdhw4c};
   constexpr tag kOf8[] = {tag::nCw8c, tag::nChw8c, tag::nCdhw8c};
   constexpr tag kOf16[] = {tag::nCw16c, tag::nChw16c, tag::nCdhw16c};
   const tag* tags = block == 0 ? kLast : block == 4 ? kOf4 : block == 8 ? kOf8 : kOf16;
-  return Desc(dims, dnnl::memory::data_type::f32, tags[dims.size() - 3]);
+  return Desc(dims, library_type(type), tags[dims.size() - 3]);
 }
 
 Desc blocked_weights_desc(const Dims& dims, std::int64_t block) {
@@ -246,7 +289,7 @@ std::vector<Choice> convolutions(const Convolution& what, ConvolutionKind kind, 
 
 std::vector<Choice> inner_products(const Product& what, std::size_t most) {
   using Forward = dnnl::inner_product_forward;
-  const auto attr = attributes(what.post_ops);
+  const auto attr = attributes(what.post_ops, what.requantization);
   const Desc bias = what.bias.value_or(Desc());
   std::optional<Forward::desc> described;
   return offered<Forward>(what.post_ops, most, [&] {
@@ -257,7 +300,7 @@ std::vector<Choice> inner_products(const Product& what, std::size_t most) {
 
 std::vector<Choice> matrix_products(const Product& what, std::size_t most) {
   using Forward = dnnl::matmul;
-  const auto attr = attributes(what.post_ops);
+  const auto attr = attributes(what.post_ops, what.requantization);
   const Desc bias = what.bias.value_or(Desc());
   std::optional<Forward::desc> described;
   return offered<Forward>(what.post_ops, most, [&] {

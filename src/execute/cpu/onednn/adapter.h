@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "assay/data_type.h"
+
 namespace assay::cpu {
 
 using Desc = dnnl::memory::desc;
@@ -32,13 +34,14 @@ constexpr int post_op_operand(std::size_t index) {
 const dnnl::engine& dnnl_engine();
 const dnnl::stream& dnnl_stream();
 
-// A float tensor in row-major order, or in the order oneDNN likes best.
-Desc plain_desc(const Dims& dims);
-Desc any_desc(const Dims& dims);
-Desc strided_desc(const Dims& dims, const Dims& strides);
+// A tensor in row-major order, or in the order oneDNN likes best.
+Desc plain_desc(const Dims& dims, DataType type = DataType::Float32);
+Desc any_desc(const Dims& dims, DataType type = DataType::Float32);
+Desc strided_desc(const Dims& dims, const Dims& strides, DataType type = DataType::Float32);
+DataType element_of(const Desc& desc);
 // Images of 1 to 3 spatial axes with `block` channels side by side at every pixel: 4, 8 or 16;
 // 0: all of them (channels last).
-Desc image_desc(const Dims& dims, std::int64_t block);
+Desc image_desc(const Dims& dims, std::int64_t block, DataType type = DataType::Float32);
 // Weights of a two-dimensional convolution for such images: `block` inputs by `block` outputs, 8 or
 // 16.
 Desc blocked_weights_desc(const Dims& dims, std::int64_t block);
@@ -53,6 +56,18 @@ struct PostOp {
   float alpha = 0;
   float beta = 0;
   Desc operand = {};  // of a binary op
+  // Of a Sum that adds quantised numbers: (old − zero_point) · scale, and their type.
+  float scale = 1;
+  std::int32_t zero_point = 0;
+  DataType type = DataType::Undefined;
+};
+
+// From sums of products of 8-bit numbers to 8-bit results: sum · scale + zero point. One scale, or
+// one for each output channel.
+struct Requantization {
+  std::vector<float> scales;
+  std::int32_t source_zero_point = 0;
+  std::int32_t result_zero_point = 0;
 };
 
 class OwnConvolution;
@@ -90,6 +105,7 @@ struct Convolution {
   Dims pads_begin;
   Dims pads_end;
   std::vector<PostOp> post_ops;
+  std::optional<Requantization> requantization = {};
 };
 
 // Trained: forward with weights that change from run to run, so that nothing is gained by
@@ -105,6 +121,7 @@ struct Product {  // result[m,n] = source[m,k] · weights[n,k]ᵀ + bias[n]
   std::optional<Desc> bias;
   Desc result;
   std::vector<PostOp> post_ops;
+  std::optional<Requantization> requantization = {};
 };
 std::vector<Choice> inner_products(const Product& what, std::size_t most);
 // The same with weights[k,n].

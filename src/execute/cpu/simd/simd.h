@@ -191,6 +191,42 @@ struct GruUnitsBackward {
   std::size_t delta_stride = 0;
 };
 
+// What 8-bit numbers stand for: (number − zero_point) · scale.
+struct Clamp8 {
+  std::int32_t low = 0, high = 0;
+};
+struct Scale8 {
+  float scale = 1;
+  std::int32_t zero_point = 0;
+  bool is_signed = false;
+
+  Clamp8 range() const { return is_signed ? Clamp8{-128, 127} : Clamp8{0, 255}; }
+};
+
+// a + b or a · b, rounded and clamped.
+struct Combination8 {
+  Scale8 a, b, to;
+  Clamp8 clamp;
+  bool multiplies = false;
+  bool b_is_one_number = false;
+};
+
+struct ByteRows {
+  std::size_t count = 0;
+  std::size_t stride = 0;
+  std::size_t width = 0;
+};
+
+// (sum − source_zero_point · column_sums) · source_scale · scales + bias: a matrix product of 8-bit
+// numbers as floats; what has one number for each column is given from the first column on.
+struct ScaledSums {
+  std::int32_t source_zero_point = 0;
+  float source_scale = 1;
+  const std::int32_t* column_sums = nullptr;
+  const float* scales = nullptr;
+  const float* bias = nullptr;  // may be null
+};
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -265,6 +301,18 @@ struct SimdKernels {
   // Filters of `n` outputs side by side, whose taps lie `tap_stride` apart.
   void (*winograd_filter)(std::size_t tile, const float* taps, std::size_t tap_stride,
                           float* transformed, std::size_t plane_stride, std::size_t n);
+  void (*quantize)(const float* in, const Scale8& to, void* out, std::size_t n);
+  void (*dequantize)(const void* in, const Scale8& from, float* out, std::size_t n);
+  void (*combine)(const Combination8& how, const void* a, const void* b, void* out, std::size_t n);
+  // Adds each column of 8-bit numbers to its sum.
+  void (*add_rows)(const void* in, bool is_signed, const ByteRows& rows, std::int32_t* sums);
+  // (sum − shift) · factor, rounded, with `to`'s zero point.
+  void (*requantize)(const std::int32_t* sums, float factor, std::int32_t shift, const Scale8& to,
+                     void* out, std::size_t n);
+  void (*scale_sums)(const ScaledSums& how, const std::int32_t* sums, float* out, std::size_t n);
+  // out[i] = table[in[i]], 256 entries; signed numbers index by their bytes.
+  void (*look_up)(const std::uint8_t* table, const std::uint8_t* in, std::uint8_t* out,
+                  std::size_t n);
 };
 
 const SimdKernels& simd();

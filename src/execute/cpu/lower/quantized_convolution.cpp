@@ -1,0 +1,252 @@
+// QLinearConv by oneDNN, channels last. What follows on 8-bit numbers is fused: a Clip, and a
+// QLinearAdd whose other operand may be overwritten.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "execute/cpu/lower/convolution_layer.h"
+#include "execute/cpu/lower/quantized_facts.h"
+#include "execute/cpu/onednn/instruction_sets.h"
+#include "execute/cpu/onednn/tuner.h"
+#include "execute/cpu/steps.h"
+
+namespace assay::cpu {
+
+namespace {
+
+struct QuantizedLayer {
+  ConvolutionLayer shape;
+  Scale8 source, result;
+  std::vector<float> weight_scales;
+  Tensor weights;              // signed, zero point 0
+  std::optional<Tensor> bias;  // in units of the sums
+};
+
+bool has_padding(const ConvolutionLayer& layer) {
+  return std::ranges::any_of(layer.grid.axes, [](const kernels::WindowAxis& axis) {
+    return axis.pad_begin > 0 ||
+           (axis.output - 1) * axis.stride + axis.extent() > axis.input + axis.pad_begin;
+  });
+}
+
+// Without padding every result has the same share of the zero point: it goes into the bias, and the
+// source needs none.
+void move_zero_point_into_bias(QuantizedLayer& layer) {
+  if (layer.source.zero_point == 0 || has_padding(layer.shape)) return;
+  const auto outputs = static_cast<std::size_t>(layer.shape.weights[0]);
+  const auto weights = layer.weights.to_vector<std::int8_t>();
+  std::vector<std::int32_t> bias(outputs, 0);
+  if (layer.bias) bias = layer.bias->to_vector<std::int32_t>();
+  const std::size_t taps = weights.size() / outputs;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    bias[i / taps] -= layer.source.zero_point * weights[i];
+  layer.bias = Tensor::of<std::int32_t>(DataType::Int32, {layer.shape.weights[0]}, bias);
+  layer.source.zero_point = 0;
+}
+
+std::optional<QuantizedLayer> quantized_layer_of(const Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  auto shape = quantized_convolution_layer_of(lowering, id);
+  if (!shape) return {};
+  const auto source =
+      scale8_of(lowering, node.inputs[1], node.inputs[2], type_of(lowering, node.inputs[0]));
+  const auto result =
+      scale8_of(lowering, node.inputs[6], node.inputs[7], type_of(lowering, node.outputs[0]));
+  auto weights = signed_weights(lowering, node.inputs[3], node.inputs[5], 0);
+  auto scales = constant_numbers(lowering, node.inputs[4]);
+  const auto outputs = static_cast<std::size_t>(shape->weights[0]);
+  if (!source || !result || !weights || (scales.size() != 1 && scales.size() != outputs)) return {};
+  QuantizedLayer layer{.shape = *shape,
+                       .source = *source,
+                       .result = *result,
+                       .weight_scales = std::move(scales),
+                       .weights = std::move(*weights),
+                       .bias = {}};
+  if (shape->bias != nullptr) layer.bias = *shape->bias;
+  if (shape->has_bias && !layer.bias) return {};
+  move_zero_point_into_bias(layer);
+  layer.shape.has_bias = layer.bias.has_value();
+  return layer;
+}
+
+// What is done to the sums before they are written.
+struct Ending8 {
+  Scale8 result;
+  std::vector<PostOp> post_ops = {};
+  std::vector<NodeId> nodes = {};
+  ValueId value;
+  std::optional<ValueId> addend = {};
+  NodeId addition = {};
+};
+
+PostOp clip_op(const Clamp8& clamp, const Scale8& of, float unit) {
+  return {.kind = PostOp::Kind::Eltwise,
+          .algorithm = Algorithm::eltwise_clip,
+          .alpha = static_cast<float>(clamp.low - of.zero_point) * unit,
+          .beta = static_cast<float>(clamp.high - of.zero_point) * unit};
+}
+
+struct Addition8 {
+  NodeId node;
+  ValueId other;
+  Scale8 other_scale, result;
+};
+
+// The QLinearAdd that alone reads `value`, if its other operand may be overwritten by the sum.
+std::optional<Addition8> addition_after(const Lowering& lowering, ValueId value) {
+  const NodeId reader = lowering.only_reader(value);
+  if (!reader.is_valid() || lowering.is_covered(reader)) return {};
+  const Node& node = lowering.node(reader);
+  if (node.op != "QLinearAdd" || node.inputs[0] == node.inputs[3]) return {};
+  const std::size_t other = node.inputs[0] == value ? 3 : 0;
+  const ValueId addend = node.inputs[other];
+  if (!is_8_bit(lowering, addend) || lowering.dims(addend) != lowering.dims(node.outputs[0]))
+    return {};
+  if (lowering.dims(value) != lowering.dims(addend)) return {};
+  if (!lowering.is_available(addend) || !lowering.may_overwrite(addend, reader)) return {};
+  const auto scale = scale8_of(lowering, node.inputs[other + 1], node.inputs[other + 2],
+                               type_of(lowering, addend));
+  const auto result =
+      scale8_of(lowering, node.inputs[6], node.inputs.size() > 7 ? node.inputs[7] : ValueId{},
+                type_of(lowering, node.outputs[0]));
+  if (!scale || !result) return {};
+  return Addition8{reader, addend, *scale, *result};
+}
+
+void take_clip(const Lowering& lowering, Ending8& ending, float unit) {
+  const auto clip = clip_after(lowering, ending.value);
+  if (!clip) return;
+  ending.post_ops.push_back(clip_op(clip->clamp, ending.result, unit));
+  ending.nodes.push_back(clip->node);
+  ending.value = lowering.node(clip->node).outputs[0];
+}
+
+Ending8 ending_of(const Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
+  Ending8 ending{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
+  const Ending8 bare = ending;
+  take_clip(lowering, ending, 1);
+  const auto addition = may_add ? addition_after(lowering, ending.value) : std::nullopt;
+  if (!addition) return ending;
+  // Units of the sum's result from here on; the addend meets what its own range lets through.
+  const float unit = layer.result.scale / addition->result.scale;
+  ending = bare;
+  take_clip(lowering, ending, unit);
+  if (ending.nodes.empty())
+    ending.post_ops.push_back(clip_op(layer.result.range(), layer.result, unit));
+  ending.result = addition->result;
+  ending.post_ops.push_back({.kind = PostOp::Kind::Sum,
+                             .scale = addition->other_scale.scale / addition->result.scale,
+                             .zero_point = addition->other_scale.zero_point,
+                             .type = type_of(lowering, addition->other)});
+  ending.nodes.push_back(addition->node);
+  ending.value = lowering.node(addition->node).outputs[0];
+  ending.addend = addition->other;
+  ending.addition = addition->node;
+  take_clip(lowering, ending, 1);
+  return ending;
+}
+
+Requantization requantization_of(const QuantizedLayer& layer, const Ending8& ending) {
+  Requantization how{.scales = {},
+                     .source_zero_point = layer.source.zero_point,
+                     .result_zero_point = ending.result.zero_point};
+  for (const float scale : layer.weight_scales)
+    how.scales.push_back(layer.source.scale * scale / ending.result.scale);
+  return how;
+}
+
+DataType type_of(const Scale8& scale) {
+  return scale.is_signed ? DataType::Int8 : DataType::UInt8;
+}
+
+Convolution described(const QuantizedLayer& layer, const Ending8& ending) {
+  const ConvolutionLayer& shape = layer.shape;
+  Convolution what = described(shape, image_desc(shape.input, 0, type_of(layer.source)),
+                               image_desc(shape.output, 0, type_of(ending.result)));
+  what.weights = any_desc(described_weights(shape), DataType::Int8);
+  if (layer.bias) what.bias = plain_desc({shape.output[1]}, DataType::Int32);
+  what.post_ops = ending.post_ops;
+  what.requantization = requantization_of(layer, ending);
+  return what;
+}
+
+std::string key_of(const QuantizedLayer& layer, const Convolution& what) {
+  std::string key = "qconv" + key_of(layer.shape, what);
+  key += layer.source.is_signed ? " s" : " u";
+  if (layer.source.zero_point != 0) key += " zero";
+  for (const PostOp& op : what.post_ops) key += " " + std::to_string(static_cast<int>(op.kind));
+  return key;
+}
+
+void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const Ending8& ending,
+                          const Choice& choice) {
+  const ConvolutionLayer& shape = layer.shape;
+  const Placement source = lowering.in_layout(lowering.node(shape.id).inputs[0], choice.source);
+  const Placement weights = lowering.weights().reordered(
+      layer.weights, plain_desc(described_weights(shape), DataType::Int8), choice.weights);
+  std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
+                                     {argument::kWeights, choice.weights, weights}};
+  StepDraft draft{.nodes = {shape.id},
+                  .algorithm = choice.implementation,
+                  .precision = "int8",
+                  .executed_flops = executed_flops(shape, choice),
+                  .reads = {source, weights}};
+  if (layer.bias) {
+    const Placement bias = lowering.weights().reordered(
+        *layer.bias, plain_desc({shape.output[1]}, DataType::Int32), choice.bias);
+    arguments.push_back({argument::kBias, choice.bias, bias});
+    draft.reads.push_back(bias);
+  }
+  Placement result;
+  if (ending.addend) {
+    const Desc as_addend = image_desc(shape.output, 0, type_of(lowering, *ending.addend));
+    result = lowering.in_layout(*ending.addend, as_addend);
+    draft.reads.push_back(result);
+    result.type = type_of(ending.result);
+    result.blocked = choice.result;
+  } else {
+    result = lowering.new_placement(choice.result, shape.output);
+  }
+  arguments.push_back({argument::kResult, choice.result, result});
+  draft.writes.push_back(result);
+  add_scratchpad(lowering, choice.scratchpad, draft, arguments);
+  draft.nodes.insert(draft.nodes.end(), ending.nodes.begin(), ending.nodes.end());
+  lowering.add_step(draft, primitive_binder(choice.primitive, std::move(arguments)));
+  lowering.set_placement(ending.value, result);
+}
+
+std::vector<Choice> choices_for(const QuantizedLayer& layer, const Ending8& ending,
+                                OptimizeFor goal) {
+  constexpr std::size_t kMost = 3;
+  auto choices = convolutions(described(layer, ending), ConvolutionKind::Direct, kMost);
+  if (!std::ranges::all_of(choices, is_slow_convolution))
+    std::erase_if(choices, is_slow_convolution);
+  if (goal == OptimizeFor::Memory) keep_small_weights(choices);
+  return choices;
+}
+
+bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
+  if (!has_exact_8_bit_products()) return false;
+  const auto layer = quantized_layer_of(lowering, id);
+  if (!layer) return false;
+  const OptimizeFor goal = lowering.options().program.optimize_for;
+  Ending8 ending = ending_of(lowering, *layer, true);
+  auto choices = choices_for(*layer, ending, goal);
+  if (choices.empty() || is_slow_convolution(choices.front())) {
+    ending = ending_of(lowering, *layer, false);
+    choices = choices_for(*layer, ending, goal);
+  }
+  if (choices.empty()) return false;
+  for (const NodeId node : ending.nodes) lowering.cover(node);
+  const std::string key = key_of(*layer, described(*layer, ending));
+  add_convolution_step(lowering, *layer, ending, choices[lowering.tuner().fastest(key, choices)]);
+  return true;
+}
+
+}  // namespace
+
+void add_quantized_convolution_lowering(LowerTable& table) {
+  table["QLinearConv"] = lower_quantized_convolution;
+}
+
+}  // namespace assay::cpu

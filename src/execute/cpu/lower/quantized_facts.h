@@ -1,0 +1,40 @@
+// What lowering knows of 8-bit values: scales, zero points, weights as oneDNN wants them.
+#pragma once
+
+#include "execute/cpu/lowering.h"
+#include "execute/cpu/simd/simd.h"
+
+namespace assay::cpu {
+
+bool is_8_bit(DataType type);
+// An 8-bit tensor of known shape.
+bool is_8_bit(const Lowering& lowering, ValueId id);
+DataType type_of(const Lowering& lowering, ValueId id);
+
+// What the 8-bit numbers of `type` stand for; nothing where scale or zero point is no constant
+// number. A missing zero point is 0.
+std::optional<Scale8> scale8_of(const Lowering& lowering, ValueId scale, ValueId zero_point,
+                                DataType type);
+Scale8 scale8(double scale, double zero_point, DataType type);
+
+// Weights with the zero point subtracted, as signed numbers; nothing where one does not fit, or
+// they change from run to run. `zero_point` has one number, or one for each position along `axis`.
+std::optional<Tensor> signed_weights(const Lowering& lowering, ValueId weights, ValueId zero_point,
+                                     std::size_t axis);
+
+// A constant's numbers as floats; empty where it is no constant.
+std::vector<float> constant_numbers(const Lowering& lowering, ValueId id);
+
+// A value in memory without gaps, channels last or row by row, and the same for another value of
+// these dimensions.
+bool is_dense_image(const Placement& placement);  // channels last
+Placement like(Lowering& lowering, const Placement& placement, const Dims& dims, DataType type);
+
+// The Clip of 8-bit numbers that alone reads `value`, with its bounds.
+struct Clipped8 {
+  NodeId node;
+  Clamp8 clamp;
+};
+std::optional<Clipped8> clip_after(const Lowering& lowering, ValueId value);
+
+}  // namespace assay::cpu
