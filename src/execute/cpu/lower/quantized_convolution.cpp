@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "execute/cpu/kernels/quantized_depthwise.h"
 #include "execute/cpu/lower/convolution_layer.h"
 #include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/onednn/instruction_sets.h"
@@ -225,10 +226,70 @@ std::vector<Choice> choices_for(const QuantizedLayer& layer, const Ending8& endi
   return choices;
 }
 
+bool is_depthwise(const ConvolutionLayer& layer) {
+  return layer.groups == layer.input[1] && layer.weights[0] == layer.input[1] &&
+         layer.weights[1] == 1;
+}
+
+DepthwiseNumbers depthwise_numbers(const QuantizedLayer& layer, const Clamp8& clamp) {
+  const auto channels = static_cast<std::size_t>(layer.shape.input[1]);
+  DepthwiseNumbers numbers{.source = layer.source,
+                           .result = layer.result,
+                           .clamp = clamp,
+                           .scales = requantization_of(layer, {.result = layer.result}).scales,
+                           .bias = std::vector<std::int32_t>(channels, 0),
+                           .weights = layer.weights.to_vector<std::int8_t>()};
+  if (numbers.scales.size() == 1) numbers.scales.resize(channels, numbers.scales.front());
+  if (layer.bias) numbers.bias = layer.bias->to_vector<std::int32_t>();
+  return numbers;
+}
+
+// Channel by channel, by loops of our own: oneDNN's take one product at a time.
+bool lower_depthwise(Lowering& lowering, const QuantizedLayer& layer) {
+  const ConvolutionLayer& shape = layer.shape;
+  if (!is_depthwise(shape) || !QuantizedDepthwise::has_form_for(shape.grid)) return false;
+  ValueId value = lowering.node(shape.id).outputs[0];
+  StepDraft draft{.nodes = {shape.id},
+                  .algorithm = "depthwise:avx512_vnni",
+                  .precision = "int8",
+                  .executed_flops = executed_flops(shape, {})};
+  Clamp8 clamp = layer.result.range();
+  if (const auto clip = clip_after(lowering, value)) {
+    clamp = clip->clamp;
+    lowering.cover(clip->node);
+    draft.nodes.push_back(clip->node);
+    value = lowering.node(clip->node).outputs[0];
+  }
+  const auto own = std::make_shared<const QuantizedDepthwise>(
+      shape.grid, shape.input[0], shape.input[1], depthwise_numbers(layer, clamp),
+      lowering.threads());
+  const Placement source = lowering.in_layout(lowering.node(shape.id).inputs[0],
+                                              image_desc(shape.input, 0, type_of(layer.source)));
+  const Placement result =
+      lowering.new_placement(image_desc(shape.output, 0, type_of(layer.result)), shape.output);
+  const Placement weights = lowering.weights().prepared(
+      layer.weights, draft.algorithm, own->weight_bytes(),
+      [own](const Tensor& stored, std::byte* packed) {
+        const auto numbers = stored.to_vector<std::int8_t>();
+        own->pack_weights(numbers.data(), reinterpret_cast<std::int8_t*>(packed));
+      });
+  draft.reads = {source, weights};
+  draft.writes = {result};
+  lowering.add_step(draft, [=](const Addresses& at) -> Runner {
+    const auto* from = reinterpret_cast<const std::uint8_t*>(at.bytes(source));
+    const auto* packed = reinterpret_cast<const std::int8_t*>(at.bytes(weights));
+    auto* to = reinterpret_cast<std::uint8_t*>(at.bytes(result));
+    return [=] { own->run(from, packed, to); };
+  });
+  lowering.set_placement(value, result);
+  return true;
+}
+
 bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
   if (!has_exact_8_bit_products()) return false;
   const auto layer = quantized_layer_of(lowering, id);
   if (!layer) return false;
+  if (lower_depthwise(lowering, *layer)) return true;
   const OptimizeFor goal = lowering.options().program.optimize_for;
   Ending8 ending = ending_of(lowering, *layer, true);
   auto choices = choices_for(*layer, ending, goal);
