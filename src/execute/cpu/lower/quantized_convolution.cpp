@@ -80,11 +80,13 @@ struct Ending8 {
   NodeId addition = {};
 };
 
-PostOp clip_op(const Clamp8& clamp, const Scale8& of, float unit) {
-  return {.kind = PostOp::Kind::Eltwise,
-          .algorithm = Algorithm::eltwise_clip,
-          .alpha = static_cast<float>(clamp.low - of.zero_point) * unit,
-          .beta = static_cast<float>(clamp.high - of.zero_point) * unit};
+PostOp eltwise_op(Algorithm algorithm, float alpha = 0, float beta = 0) {
+  return {.kind = PostOp::Kind::Eltwise, .algorithm = algorithm, .alpha = alpha, .beta = beta};
+}
+
+PostOp clip_op(const Clamp8& clamp, const Scale8& of) {
+  return eltwise_op(Algorithm::eltwise_clip, static_cast<float>(clamp.low - of.zero_point),
+                    static_cast<float>(clamp.high - of.zero_point));
 }
 
 struct Addition8 {
@@ -114,26 +116,29 @@ std::optional<Addition8> addition_after(const Lowering& lowering, ValueId value)
   return Addition8{reader, addend, *scale, *result};
 }
 
-void take_clip(const Lowering& lowering, Ending8& ending, float unit) {
+bool take_clip(const Lowering& lowering, Ending8& ending) {
   const auto clip = clip_after(lowering, ending.value);
-  if (!clip) return;
-  ending.post_ops.push_back(clip_op(clip->clamp, ending.result, unit));
+  if (!clip) return false;
+  ending.post_ops.push_back(clip_op(clip->clamp, ending.result));
   ending.nodes.push_back(clip->node);
   ending.value = lowering.node(clip->node).outputs[0];
+  return true;
 }
 
+// The convolution's own result is rounded and clamped to its 8 bits before the sum, as it would be
+// in memory.
 Ending8 ending_of(const Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
-  Ending8 ending{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
-  const Ending8 bare = ending;
-  take_clip(lowering, ending, 1);
+  const Ending8 bare{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
+  Ending8 ending = bare;
+  take_clip(lowering, ending);
   const auto addition = may_add ? addition_after(lowering, ending.value) : std::nullopt;
   if (!addition) return ending;
-  // Units of the sum's result from here on; the addend meets what its own range lets through.
-  const float unit = layer.result.scale / addition->result.scale;
   ending = bare;
-  take_clip(lowering, ending, unit);
-  if (ending.nodes.empty())
-    ending.post_ops.push_back(clip_op(layer.result.range(), layer.result, unit));
+  ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
+  if (!take_clip(lowering, ending))
+    ending.post_ops.push_back(clip_op(layer.result.range(), layer.result));
+  ending.post_ops.push_back(
+      eltwise_op(Algorithm::eltwise_linear, layer.result.scale / addition->result.scale));
   ending.result = addition->result;
   ending.post_ops.push_back({.kind = PostOp::Kind::Sum,
                              .scale = addition->other_scale.scale / addition->result.scale,
@@ -143,7 +148,7 @@ Ending8 ending_of(const Lowering& lowering, const QuantizedLayer& layer, bool ma
   ending.value = lowering.node(addition->node).outputs[0];
   ending.addend = addition->other;
   ending.addition = addition->node;
-  take_clip(lowering, ending, 1);
+  take_clip(lowering, ending);
   return ending;
 }
 
@@ -152,7 +157,7 @@ Requantization requantization_of(const QuantizedLayer& layer, const Ending8& end
                      .source_zero_point = layer.source.zero_point,
                      .result_zero_point = ending.result.zero_point};
   for (const float scale : layer.weight_scales)
-    how.scales.push_back(layer.source.scale * scale / ending.result.scale);
+    how.scales.push_back(layer.source.scale * scale / layer.result.scale);
   return how;
 }
 
@@ -233,12 +238,13 @@ bool is_depthwise(const ConvolutionLayer& layer) {
 
 DepthwiseNumbers depthwise_numbers(const QuantizedLayer& layer, const Clamp8& clamp) {
   const auto channels = static_cast<std::size_t>(layer.shape.input[1]);
-  DepthwiseNumbers numbers{.source = layer.source,
-                           .result = layer.result,
-                           .clamp = clamp,
-                           .scales = requantization_of(layer, {.result = layer.result}).scales,
-                           .bias = std::vector<std::int32_t>(channels, 0),
-                           .weights = layer.weights.to_vector<std::int8_t>()};
+  DepthwiseNumbers numbers{
+      .source = layer.source,
+      .result = layer.result,
+      .clamp = clamp,
+      .scales = requantization_of(layer, {.result = layer.result, .value = {}}).scales,
+      .bias = std::vector<std::int32_t>(channels, 0),
+      .weights = layer.weights.to_vector<std::int8_t>()};
   if (numbers.scales.size() == 1) numbers.scales.resize(channels, numbers.scales.front());
   if (layer.bias) numbers.bias = layer.bias->to_vector<std::int32_t>();
   return numbers;
