@@ -186,7 +186,7 @@ TEST(Cost, AQuantisedLstmCountsAsTheFloatOne) {
   constexpr std::int64_t kHidden = 4;
   GraphBuilder builder("g");
   const auto bytes = [&](const char* name, std::vector<std::int64_t> dims) {
-    std::vector<std::byte> data(static_cast<std::size_t>(Shape(dims).elements()));
+    std::vector<std::byte> data(static_cast<std::size_t>(*Shape(dims).elements()));
     return builder.constant(name, Tensor(DataType::Int8, dims, heap_storage(std::move(data))));
   };
   const std::vector<ValueId> inputs = {builder.input("x", kFloat, Shape{5, 2, 3}),
@@ -207,8 +207,8 @@ TEST(Cost, AQuantisedLstmCountsAsTheFloatOne) {
   graph.opsets["com.microsoft"] = 1;
   const auto sheet = count_costs(infer_shapes(std::move(graph)));
   EXPECT_EQ(only_layer(sheet).macs, 5 * 2 * 4 * kHidden * (3 + kHidden));
-  EXPECT_EQ(sheet.parameters, 4 * kHidden * (3 + kHidden + 2));
-  EXPECT_EQ(sheet.constants, 4 * 4 * kHidden);  // scales and zero points
+  EXPECT_EQ(sheet.totals.parameters, 4 * kHidden * (3 + kHidden + 2));
+  EXPECT_EQ(sheet.totals.constants, 4 * 4 * kHidden);  // scales and zero points
 }
 
 TEST(Cost, QuantisedAttentionCountsAsTheFloatOne) {
