@@ -130,6 +130,8 @@ bool take_clip(const Lowering& lowering, Ending8& ending) {
 Ending8 ending_of(const Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
   const Ending8 bare{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
   Ending8 ending = bare;
+  // Rounded before the zero point is added: a sum of floats would round twice.
+  if (layer.result.zero_point != 0) ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
   take_clip(lowering, ending);
   const auto addition = may_add ? addition_after(lowering, ending.value) : std::nullopt;
   if (!addition) return ending;
@@ -225,6 +227,9 @@ std::vector<Choice> choices_for(const QuantizedLayer& layer, const Ending8& endi
                                 OptimizeFor goal) {
   constexpr std::size_t kMost = 3;
   auto choices = convolutions(described(layer, ending), ConvolutionKind::Direct, kMost);
+  std::erase_if(choices, [](const Choice& choice) {
+    return !has_exact_8_bit_products(choice.implementation);
+  });
   if (!std::ranges::all_of(choices, is_slow_convolution))
     std::erase_if(choices, is_slow_convolution);
   if (goal == OptimizeFor::Memory) keep_small_weights(choices);
