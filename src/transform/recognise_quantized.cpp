@@ -296,10 +296,11 @@ class QuantizedLayers {
   void product(NodeId id) {
     const Node& matmul = edit_.node(id);
     const auto a = activation(edit_, matmul.inputs[0]);
-    const auto b = weight(edit_, matmul.inputs[1], 1);
+    auto b = weight(edit_, matmul.inputs[1], 1);
+    if (b && edit_.constant(b->data)->dims().size() != 2) b.reset();
+    if (!b) b = activation(edit_, matmul.inputs[1]);
     const auto ending = ending_of(id);
     if (!a || !b || !ending || !may_clamp(*ending)) return;
-    if (edit_.constant(b->data)->dims().size() != 2) return;
     Node node{.name = "", .op = "QLinearMatMul", .domain = ""};
     append(node, *a);
     append(node, *b);
@@ -368,6 +369,20 @@ class QuantizedLayers {
     finish(id, *ending, std::move(node), {x->node});
   }
 
+  void softmax(NodeId id) {
+    constexpr std::int64_t kAlongAxis = 13;  // the opset since which only one axis counts
+    const Node& op = edit_.node(id);
+    const auto x = activation(edit_, op.inputs[0]);
+    const auto ending = ending_of(id);
+    if (!x || !ending || ending->clamp.is_valid()) return;
+    const std::int64_t opset = edit_.graph().opset();
+    Node node{.name = "", .op = "QLinearSoftmax", .domain = kMicrosoft};
+    node.attributes = {{"axis", op.int_or("axis", opset < kAlongAxis ? 1 : -1)}, {"opset", opset}};
+    append(node, *x);
+    append_result(node, *ending);
+    finish(id, *ending, std::move(node), {x->node});
+  }
+
   bool are_equal_constants(ValueId a, ValueId b) const {
     const double first = a.is_valid() ? edit_.number(a).value_or(std::nan("")) : 0;
     const double second = b.is_valid() ? edit_.number(b).value_or(std::nan("")) : 0;
@@ -431,6 +446,7 @@ const std::map<std::string, QuantizedLayers::Rewrite> QuantizedLayers::kRewrites
     {"Concat", &QuantizedLayers::concat},
     {"AveragePool", &QuantizedLayers::average_pool},
     {"GlobalAveragePool", &QuantizedLayers::average_pool},
+    {"Softmax", &QuantizedLayers::softmax},
     {"MatMulInteger", &QuantizedLayers::integer_product},
     {"MaxPool", &QuantizedLayers::movement},
     {"Reshape", &QuantizedLayers::movement},

@@ -148,6 +148,7 @@ void add_quantized_convolution_lowering(LowerTable& table);
 void add_quantized_elementwise_lowering(LowerTable& table);
 void add_quantized_product_lowering(LowerTable& table);
 void add_quantized_pooling_lowering(LowerTable& table);
+void add_quantized_softmax_lowering(LowerTable& table);
 void add_elementwise_lowering(LowerTable& table);
 void add_view_lowering(LowerTable& table);
 void add_movement_lowering(LowerTable& table);
@@ -166,6 +167,9 @@ bool lower_relu_and_norm_gradient(Lowering& lowering, NodeId id);
 
 // A product of two activations, or of what no inner product takes.
 bool lower_batched_product(Lowering& lowering, NodeId id);
+
+// The same of 8-bit numbers: a QLinearMatMul whose second operand changes from run to run.
+bool lower_product_of_activations(Lowering& lowering, NodeId id);
 
 // The plain kernel as a step.
 void lower_by_reference(Lowering& lowering, NodeId id);

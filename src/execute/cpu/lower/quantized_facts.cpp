@@ -102,4 +102,26 @@ std::optional<Clipped8> clip_after(const Lowering& lowering, ValueId value) {
   return Clipped8{reader, clamp};
 }
 
+namespace {
+
+PostOp elementwise(Algorithm algorithm, float alpha, float beta) {
+  return {.kind = PostOp::Kind::Eltwise, .algorithm = algorithm, .alpha = alpha, .beta = beta};
+}
+
+}  // namespace
+
+std::vector<PostOp> ops_before_storing(const Scale8& to, const std::optional<Clipped8>& clip) {
+  std::vector<PostOp> ops;
+  const auto zero = static_cast<float>(to.zero_point);
+  if (clip) {
+    ops.push_back(elementwise(Algorithm::eltwise_clip, static_cast<float>(clip->clamp.low) - zero,
+                              static_cast<float>(clip->clamp.high) - zero));
+  }
+  if (to.zero_point != 0) {
+    ops.push_back(elementwise(Algorithm::eltwise_round, 0, 0));
+    ops.push_back(elementwise(Algorithm::eltwise_linear, 1, zero));
+  }
+  return ops;
+}
+
 }  // namespace assay::cpu

@@ -37,4 +37,8 @@ struct Clipped8 {
 };
 std::optional<Clipped8> clip_after(const Lowering& lowering, ValueId value);
 
+// What oneDNN does to products in units of `to` before it stores them: rounded before the zero
+// point is added, since a sum of floats would round twice.
+std::vector<PostOp> ops_before_storing(const Scale8& to, const std::optional<Clipped8>& clip);
+
 }  // namespace assay::cpu

@@ -177,14 +177,11 @@ bool fits_columns(const Tensor* bias, std::int64_t n) {
   return bias->type() == DataType::Int32 && is_row && (count == n || count == 1);
 }
 
-PostOp eltwise(Algorithm algorithm, float alpha, float beta) {
-  return {.kind = PostOp::Kind::Eltwise, .algorithm = algorithm, .alpha = alpha, .beta = beta};
-}
-
 bool lower_quantized_product(Lowering& lowering, NodeId id) {
   if (!has_exact_8_bit_products()) return false;
   const Node& node = lowering.node(id);
   const ProductOperands of = operands_of(node);
+  if (lowering.constant(of.weights) == nullptr) return lower_product_of_activations(lowering, id);
   if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1.0f) return false;
   const auto layer = product_layer_of(lowering, id, of.source, of.weights, of.weight_zero,
                                       of.weight_scale, node.int_or("transB", 0) != 0);
@@ -213,16 +210,7 @@ bool lower_quantized_product(Lowering& lowering, NodeId id) {
   for (const float scale : layer->weight_scales)
     how.scales.push_back(source_scale->scale * scale / to.scale);
   what.requantization = how;
-  if (clip) {
-    what.post_ops.push_back(eltwise(Algorithm::eltwise_clip,
-                                    static_cast<float>(clip->clamp.low - to.zero_point),
-                                    static_cast<float>(clip->clamp.high - to.zero_point)));
-  }
-  if (to.zero_point != 0) {
-    what.post_ops.push_back(eltwise(Algorithm::eltwise_round, 0, 0));
-    what.post_ops.push_back(
-        eltwise(Algorithm::eltwise_linear, 1, static_cast<float>(to.zero_point)));
-  }
+  what.post_ops = ops_before_storing(to, clip);
   const Placement source = lowering.row_major(of.source);
   if (clip) value = lowering.node(clip->node).outputs[0];
   const Placement result = lowering.new_row_major(value);

@@ -30,6 +30,8 @@ void add_requantization(const Requantization& what, int channel_axis, dnnl::prim
   attr.set_output_scales(what.scales.size() > 1 ? 1 << channel_axis : 0, what.scales);
   if (what.source_zero_point != 0)
     attr.set_zero_points(argument::kSource, 0, {what.source_zero_point});
+  if (what.weights_zero_point != 0)
+    attr.set_zero_points(argument::kWeights, 0, {what.weights_zero_point});
   if (what.result_zero_point != 0)
     attr.set_zero_points(argument::kResult, 0, {what.result_zero_point});
 }

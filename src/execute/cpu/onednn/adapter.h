@@ -67,6 +67,7 @@ struct PostOp {
 struct Requantization {
   std::vector<float> scales;
   std::int32_t source_zero_point = 0;
+  std::int32_t weights_zero_point = 0;  // of matrix products
   std::int32_t result_zero_point = 0;
 };
 
