@@ -41,4 +41,9 @@ bool has_exact_8_bit_products() {
   }
 }
 
+bool has_exact_8_bit_products(const std::string& implementation) {
+  return !implementation.ends_with(":avx2") && !implementation.ends_with(":sse41") &&
+         !implementation.ends_with(":avx") && !implementation.ends_with(":avx512_core");
+}
+
 }  // namespace assay::cpu

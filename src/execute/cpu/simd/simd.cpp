@@ -1,5 +1,7 @@
 #include "execute/cpu/simd/simd.h"
 
+#include "execute/cpu/simd/vnni.h"
+
 namespace assay::cpu {
 
 const SimdKernels& simd() {
@@ -13,6 +15,17 @@ const SimdKernels& simd() {
   return chosen;
 #else
   return simd_baseline();
+#endif
+}
+
+const VnniKernels* vnni() {
+#if defined(__x86_64__)
+  static const bool is_there =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+  return is_there ? compiled_vnni() : nullptr;
+#else
+  return nullptr;
 #endif
 }
 

@@ -310,9 +310,6 @@ struct SimdKernels {
   void (*requantize)(const std::int32_t* sums, float factor, std::int32_t shift, const Scale8& to,
                      void* out, std::size_t n);
   void (*scale_sums)(const ScaledSums& how, const std::int32_t* sums, float* out, std::size_t n);
-  // out[i] = table[in[i]], 256 entries; signed numbers index by their bytes.
-  void (*look_up)(const std::uint8_t* table, const std::uint8_t* in, std::uint8_t* out,
-                  std::size_t n);
 };
 
 const SimdKernels& simd();
