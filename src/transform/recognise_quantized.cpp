@@ -70,6 +70,11 @@ std::optional<QuantizedValue> activation(const GraphEdit& edit, ValueId value) {
   return found;
 }
 
+// All numbers along the last axis: a bias of columns, not of rows.
+bool is_row(const Tensor& tensor) {
+  return tensor.dims().empty() || tensor.dims().back() == tensor.elements();
+}
+
 // A weight: known, 8 bits, one scale or one for each position along `axis`.
 std::optional<QuantizedValue> weight(const GraphEdit& edit, ValueId value, std::int64_t axis) {
   const auto found = dequantized(edit, value);
@@ -232,6 +237,7 @@ class QuantizedLayers {
       if (data == nullptr || data->type() != DataType::Int32 ||
           !fits_sums(*given, *x_scale, w_scales))
         return {};
+      if (w_scales.size() != 1 && !is_row(*data)) return {};
       pattern.push_back(given->node);
       return given->data;
     }
@@ -261,7 +267,7 @@ class QuantizedLayers {
   std::optional<ValueId> rounded_bias(const Tensor& bias, double x_scale,
                                       const std::vector<double>& w_scales) {
     const auto numbers = bias.to_double();
-    if (w_scales.size() != 1 && w_scales.size() != numbers.size()) return {};
+    if (w_scales.size() != 1 && (w_scales.size() != numbers.size() || !is_row(bias))) return {};
     std::vector<std::int32_t> sums;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const double sum =

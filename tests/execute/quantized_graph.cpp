@@ -38,7 +38,7 @@ class QuantizedAuthor {
  public:
   explicit QuantizedAuthor(std::uint64_t seed) : random_(seed), builder_("quantised", seed) {}
 
-  QuantizedGraph write() {
+  QuantizedGraph write(Shown shown) {
     type_ = chance(2) ? DataType::UInt8 : DataType::Int8;
     mixes_types_ = chance(5);
     has_round_scales_ = chance(4);
@@ -46,7 +46,7 @@ class QuantizedAuthor {
     const std::int64_t layers = between(2, 5);
     for (std::int64_t i = 0; i < layers; ++i) add_layer();
     if (chance(3)) add_classifier();
-    name_outputs();
+    name_outputs(shown);
     QuantizedGraph result{builder_.finish(), std::move(inputs_)};
     for (std::uint32_t i = 0; i < result.graph.node_count(); ++i) {
       Node& node = result.graph.node(NodeId{i});
@@ -595,11 +595,11 @@ class QuantizedAuthor {
 
   // --- outputs
 
-  void name_outputs() {
+  void name_outputs(Shown shown) {
     std::set<std::uint32_t> named;
     for (std::size_t i = values_.size(); i-- > 1;) {
       const bool is_last = i + 1 == values_.size();
-      if (!is_last && chance(2)) continue;
+      if (!is_last && shown == Shown::Some && chance(2)) continue;
       if (named.insert(values_[i].value.number).second)
         builder_.output(values_[i].value, "output" + std::to_string(i));
     }
@@ -619,8 +619,8 @@ class QuantizedAuthor {
 
 }  // namespace
 
-QuantizedGraph quantized_graph(std::uint64_t seed) {
-  return QuantizedAuthor(seed).write();
+QuantizedGraph quantized_graph(std::uint64_t seed, Shown shown) {
+  return QuantizedAuthor(seed).write(shown);
 }
 
 }  // namespace assay

@@ -13,7 +13,9 @@ struct QuantizedGraph {
   std::vector<Tensor> inputs = {};
 };
 
-// The same for the same seed.
-QuantizedGraph quantized_graph(std::uint64_t seed);
+enum class Shown { Some, All };
+
+// The same for the same seed. All of its 8-bit values are outputs with `Shown::All`.
+QuantizedGraph quantized_graph(std::uint64_t seed, Shown shown = Shown::Some);
 
 }  // namespace assay
