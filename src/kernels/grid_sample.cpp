@@ -46,8 +46,8 @@ double reflected(double x, double low, double high) {
   if (range <= 0) return low;
   const double distance = std::fabs(x - low);
   const double rest = std::fmod(distance, range);
-  const bool is_turned = std::fmod(std::floor(distance / range), 2.0) != 0;
-  return is_turned ? high - rest : low + rest;
+  const bool is_reflected = std::fmod(std::floor(distance / range), 2.0) != 0;
+  return is_reflected ? high - rest : low + rest;
 }
 
 // One axis of the image: from the grid's -1 … 1 to taps on its pixels.

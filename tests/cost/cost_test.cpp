@@ -333,6 +333,19 @@ TEST(Cost, QuantisedWeightsAreParametersScalesAreNot) {
   EXPECT_EQ(sheet.layers.back().parameters, 16 * 3 * 3 * 3);
 }
 
+TEST(Cost, AConstantWithoutANamedOutputCountsNothing) {
+  for (const std::size_t outputs : {0u, 1u}) {
+    GraphBuilder builder("g");
+    builder.output(builder.node("Relu", "relu", {builder.input("x", kFloat, Shape{3})}), "y");
+    Graph graph = builder.finish();
+    Node constant{.name = "unnamed", .op = "Constant", .domain = ""};
+    constant.outputs.resize(outputs);
+    constant.set("value", Tensor::of_float({2}, {1, 2}));
+    graph.add_node(constant);
+    EXPECT_EQ(count_costs(infer_shapes(graph)).totals.parameters, 0);
+  }
+}
+
 TEST(Cost, MasksAreConstants) {
   GraphBuilder builder("g");
   const ValueId x = builder.input("x", kFloat, Shape{1, 2, 2});

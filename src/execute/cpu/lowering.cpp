@@ -245,6 +245,7 @@ Placement Lowering::in_layout(ValueId id, const Desc& desc) {
 void Lowering::add_inner_memory(const ProgramMemory& memory) {
   inner_memory_.weight_bytes += memory.weight_bytes;
   inner_memory_.arena_bytes += memory.arena_bytes;
+  inner_memory_.workspace_bytes += memory.workspace_bytes;
 }
 
 std::vector<NodeId> Lowering::origins_of(const std::vector<NodeId>& nodes) const {

@@ -97,7 +97,7 @@ ResultPlace result_placement(Lowering& lowering, NodeId id, std::size_t rank) {
       lowering.cover(reader);
       Placement seen = whole;
       for (std::size_t i = 0; i < rank; ++i) {
-        const auto axis = static_cast<std::size_t>(order[i]);
+        const std::size_t axis = *axis_of(order[i], rank);  // inference checked the order
         seen.dims[axis] = whole.dims[i];
         seen.strides[axis] = whole.strides[i];
       }
