@@ -194,7 +194,7 @@ Placement Lowering::copied_to(ValueId id, const Placement& from, const Placement
 }
 
 Placement Lowering::row_major(ValueId id) {
-  const Placement from = native(id);
+  Placement from = native(id);
   if (from.is_row_major()) return from;
   for (const Placement& other : placements(id).others) {
     if (other.is_row_major()) return other;

@@ -47,7 +47,7 @@ std::optional<Nvml> bound(FindSymbol find) {
   return nvml;
 }
 
-ReadChannel energy_of(std::shared_ptr<const Nvml> nvml, unsigned index) {
+ReadChannel energy_of(const std::shared_ptr<const Nvml>& nvml, unsigned index) {
   return [nvml, index]() -> MeterValue {
     Device device = nullptr;
     unsigned long long millijoules = 0;

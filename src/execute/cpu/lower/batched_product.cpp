@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "execute/cpu/lowering.h"
 #include "execute/cpu/onednn/sgemm.h"
+#include "execute/cpu/steps.h"
 #include "execute/threads.h"
 #include "kernels/shape_math.h"
 
