@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kFamily = "probes";
 
-CalibrationNetwork probe(const std::string& name, Shape input, const std::function<Graph()>& make) {
+CalibrationNetwork probe(const std::string& name, const Shape& input,
+                         const std::function<Graph()>& make) {
   return {name, kFamily,
           [input, make] {
             Bindings bindings;
