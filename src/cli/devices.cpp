@@ -25,7 +25,7 @@ constexpr const char* kDevicesExamples = R"(Examples:
   assay devices                                what there is, from small to large
   assay devices jetson-nano                    one in full, with every source
   assay devices --kind gpu                     of one kind
-  assay devices --device-file mine.json        with one's own; docs/devices.md tells the form
+  assay devices --device-file mine.json        with your own; docs/devices.md describes the file
   assay machine --json > kitchen-pi.json       on the device itself, then anywhere
   assay devices kitchen-pi --device-file kitchen-pi.json
   assay devices --json | jq '.devices[].id'    for programs)";

@@ -31,7 +31,7 @@ constexpr const char* kRunExamples = R"(Examples:
   assay run model.onnx --input x=photo.npy -o out   outputs as out/NAME.npy
   assay run model.onnx --input x=input_0.pb --check test_data_set_0
   assay run model.onnx --input x=x.npy --check expected --rtol 1e-4
-  assay run zoo:resnet18 --engine reference -o expected   what the plain kernels say
+  assay run zoo:resnet18 --engine reference -o expected   results of the plain kernels
 Exit code 1: an output differs from what --check expects.)";
 
 Tolerance tolerance_of(const RunArguments& arguments) {

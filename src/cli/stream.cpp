@@ -40,7 +40,7 @@ constexpr const char* kStreamExamples = R"(Examples:
                                                  project, activate, decide; estimated
   assay stream --features 64 --width 512 --batch 8 --interval-ms 10   wider, eight at once
   assay stream zoo:mobilenet_v2 --interval-ms 33            any model, estimated
-  assay stream model.onnx --interval-ms 33 --measured       really fed 30 times a second
+  assay stream model.onnx --interval-ms 33 --measured       fed 30 times a second
   assay stream model.onnx --interval-ms 33 --measured --duration 60 --deadline-ms 20
   assay stream model.onnx --interval-ms 33 --find-interval  how fast can it be fed
   assay stream model.onnx --interval-ms 33 --batch 32 --deployment   batch, or one by one
