@@ -54,8 +54,8 @@ std::vector<std::string> names_of(const RunResult& result) {
 // NAME.npy, or output_N.pb as in ONNX's own test data.
 std::filesystem::path expected_file(const std::filesystem::path& folder, const std::string& name,
                                     std::size_t number) {
-  const auto by_name = folder / (name + ".npy");
-  const auto by_number = folder / fmt::format("output_{}.pb", number);
+  auto by_name = folder / (name + ".npy");
+  auto by_number = folder / fmt::format("output_{}.pb", number);
   std::error_code ignored;
   if (std::filesystem::exists(by_name, ignored)) return by_name;
   if (std::filesystem::exists(by_number, ignored)) return by_number;

@@ -134,10 +134,9 @@ void write_model(const Graph& model, const std::string& path, Progress& progress
   write_onnx(infer_shapes(model).graph, path, {}, &progress);
 }
 
-void train(const TrainArguments& arguments, const TrainingData& data, Graph graph,
+void train(const TrainArguments& arguments, const TrainingData& data, const Graph& graph,
            TrainingProgress& progress, TrainReport& report) {
-  report.result =
-      train_model(std::move(graph), data.training, &data.validation, report.options, &progress);
+  report.result = train_model(graph, data.training, &data.validation, report.options, &progress);
   if (arguments.output.empty()) {
     report.result.warnings.emplace_back("the trained model is discarded; -o FILE.onnx writes it");
     return;
@@ -167,7 +166,7 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   if (arguments.evaluate_only) {
     report.result.model = std::move(graph);
   } else {
-    train(arguments, data, std::move(graph), progress, report);
+    train(arguments, data, graph, progress, report);
   }
   if (arguments.evaluate_only || arguments.confusion) {
     report.evaluation =

@@ -317,5 +317,26 @@ TEST(Pooling, IsFastWhereTheLastPositionsAreLeftOver) {
   }
 }
 
+// Bytes of buffers without a value, at the step that has most of them.
+std::int64_t most_workspace(const Program& program) {
+  std::vector<std::int64_t> by_step(program.steps().size(), 0);
+  for (const ProgramBuffer& buffer : program.buffers()) {
+    if (buffer.value.is_valid()) continue;
+    for (std::size_t i = buffer.first_step; i <= buffer.last_step; ++i) by_step[i] += buffer.bytes;
+  }
+  return std::ranges::max(by_step);
+}
+
+TEST(CpuProgram, TellsTheWorkspaceOfItsAlgorithms) {
+  const auto lstm = compiled("lstm", {.cpu = {.threads = 1}});
+  const ProgramMemory memory = lstm->memory();
+  EXPECT_GT(memory.workspace_bytes, 0);
+  EXPECT_LE(memory.workspace_bytes, memory.arena_bytes);
+  EXPECT_EQ(memory.workspace_bytes, most_workspace(*lstm));
+  GraphBuilder builder("relu");
+  builder.output(Relu()(builder, builder.input("x", DataType::Float32, Shape{2, 3})), "y");
+  EXPECT_EQ(compile(infer_shapes(builder.finish()), {})->memory().workspace_bytes, 0);
+}
+
 }  // namespace
 }  // namespace assay
