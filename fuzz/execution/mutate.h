@@ -1,5 +1,5 @@
 // Changes a model at random, always the same for the same numbers: attributes, dimensions, element
-// types, operands, stored tensors, opset, and what stands beside what.
+// types, operands, stored tensors, opset, and which node follows which.
 #pragma once
 
 #include <map>

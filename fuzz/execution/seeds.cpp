@@ -10,6 +10,7 @@
 #include "assay/onnx.h"
 #include "assay/training_step.h"
 #include "assay/zoo.h"
+#include "execution/quantized_seeds.h"
 
 namespace assay::fuzz {
 
@@ -103,6 +104,9 @@ void add_chains(std::vector<Seed>& seeds) {
   for (const char* activation : {"Relu", "Sigmoid", "HardSwish", "LeakyRelu", "Tanh"})
     seeds.push_back({std::string("residual_") + activation, residual_block(activation)});
   seeds.push_back({"attention", attention()});
+  seeds.push_back({"quantized_uint8", quantized_block(DataType::UInt8)});
+  seeds.push_back({"quantized_int8", quantized_block(DataType::Int8)});
+  seeds.push_back({"quantized_dynamically", dynamically_quantized_product()});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The models that mutants are made of: ONNX's own node tests, small networks of the zoo, and
-// chains of ops that engines fuse.
+// The models that mutants are made of: ONNX's own node tests, small networks of the zoo, chains of
+// ops that engines fuse, and quantised networks.
 #pragma once
 
 #include <filesystem>

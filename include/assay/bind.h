@@ -1,7 +1,8 @@
 // Gives a graph's inputs definite shapes: symbolic dimensions by name, the batch, whole shapes.
 //
 // A dimension at axis 0 of an input that nothing binds is taken for the batch, and is 1: that is an
-// assumption, and is said. Any other dimension left open is an Error that names the flag to set.
+// assumption, which is reported. Any other dimension left open is an Error that names the flag to
+// set.
 #pragma once
 
 #include <cstdint>

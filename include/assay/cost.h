@@ -15,8 +15,8 @@
 
 namespace assay {
 
-// Counted, free and unknown are three answers: a view costs nothing, an op nobody taught us is not
-// 0.
+// Counted, free and unknown are three answers: a view costs nothing; the cost of an op without a
+// rule is unknown, not 0.
 enum class Answer { Counted, Free, Unknown };
 std::string_view name(Answer answer);
 

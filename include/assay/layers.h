@@ -49,8 +49,8 @@ struct PoolOptions {
   std::int64_t padding = 0;
   std::string name = "pool";
 };
-Layer MaxPool2d(std::int64_t kernel, PoolOptions options = {});
-Layer AvgPool2d(std::int64_t kernel, PoolOptions options = {});
+Layer MaxPool2d(std::int64_t kernel, const PoolOptions& options = {});
+Layer AvgPool2d(std::int64_t kernel, const PoolOptions& options = {});
 Layer GlobalAvgPool2d(std::string name = "global_pool");
 
 // `scale` is what every weight starts with; residual branches start below 1 to keep sums small.

@@ -70,8 +70,8 @@ struct Bandwidth {
 struct Ceilings {
   std::vector<Peak> peaks;
   std::vector<Bandwidth> bandwidths;
-  double seconds = 0;                    // spent measuring
-  std::vector<std::string> doubts = {};  // warnings: load that may have lowered them
+  double seconds = 0;                      // spent measuring
+  std::vector<std::string> warnings = {};  // load that may have lowered them
 };
 
 struct Machine {

@@ -8,7 +8,7 @@
 namespace assay {
 
 // Versions 1 to 3; bool, integers, floats and complex; little endian; C or Fortran order (which is
-// turned into C order). Anything else is an Error that names the file and the byte.
+// converted to C order). Anything else is an Error that names the file and the byte.
 Tensor read_npy(const std::filesystem::path& path);
 // The file appears whole or not at all. NumPy has no bfloat16: it is written as float32, which
 // holds the same numbers exactly. Other types that NumPy lacks are an Error.

@@ -68,11 +68,11 @@ struct ProfileLayer {
   LayerCost cost;
   std::optional<double> time_ms = {};  // in a typical run; missing where it has no step of its own
   double share = 0;
-  std::vector<std::string> fused = {};   // layers computed in the same steps, whose time is in here
-  std::string fused_into = "";           // the layer whose time includes this one's
-  std::vector<std::size_t> steps = {};   // that its time is the sum of, positions in Profile::steps
-  Rates rates = {};                      // over the work of the fused layers too
-  std::vector<std::string> doubts = {};  // warnings: "fell back", "not counted", "uneven"
+  std::vector<std::string> fused = {};  // layers computed in the same steps, whose time is in here
+  std::string fused_into = "";          // the layer whose time includes this one's
+  std::vector<std::size_t> steps = {};  // that its time is the sum of, positions in Profile::steps
+  Rates rates = {};                     // over the work of the fused layers too
+  std::vector<std::string> warnings = {};  // "fell back", "not counted", "uneven"
 };
 
 struct ProfileMemory {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/graph.h"
@@ -69,7 +70,7 @@ struct BackwardPass {
 class Profiler {
  public:
   Profiler() = default;
-  explicit Profiler(ProgramOptions options) : options_(options) {}
+  explicit Profiler(ProgramOptions options) : options_(std::move(options)) {}
 
   // What training would change: Linear(128, 64) has 8,256. Each stored tensor counts once.
   std::int64_t count_parameters(const Graph& model) const;

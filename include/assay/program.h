@@ -57,7 +57,7 @@ struct StepInfo {
 struct ProgramMemory {
   std::int64_t weight_bytes = 0;          // weights as the engine stores them
   std::int64_t arena_bytes = 0;           // activations, allocated once
-  std::int64_t scratch_bytes = 0;         // workspace of algorithms, part of the arena's allocation
+  std::int64_t workspace_bytes = 0;       // of arena_bytes: the most that algorithms use at once
   std::int64_t planned_weight_bytes = 0;  // stored tensors of the model
   std::int64_t planned_arena_bytes = 0;   // what plan_memory says of the model
 };

@@ -99,7 +99,7 @@ void check_train_options(const TrainOptions& options, bool has_validation);
 // `validation` may be null. Options and data that do not fit are an Error before any work; numbers
 // that stop being finite are one that names epoch, step and the first layer with such a number.
 // Throws an Error of kind Cancelled after the step in which `progress` cancels.
-TrainResult train_model(Graph graph, const Dataset& training, const Dataset* validation,
+TrainResult train_model(const Graph& graph, const Dataset& training, const Dataset* validation,
                         const TrainOptions& options = {}, TrainProgress* progress = nullptr);
 
 }  // namespace assay

@@ -38,7 +38,7 @@ std::filesystem::path behind_links(const std::filesystem::path& target) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path target) : target_(behind_links(target)) {
+AtomicFile::AtomicFile(const std::filesystem::path& target) : target_(behind_links(target)) {
   std::error_code ignored;
   const auto status = std::filesystem::status(target_, ignored);
   if (std::filesystem::is_directory(status)) {

@@ -1,4 +1,4 @@
-// Short ways to throw assay::Error with a formatted message.
+// Functions that throw assay::Error with a formatted message.
 #pragma once
 
 #include <fmt/core.h>

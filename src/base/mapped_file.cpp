@@ -53,8 +53,9 @@ void replace_lost_page(int signal, siginfo_t* info, void* context) {
   }
   range->damaged = true;
   const auto page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): rounding an address needs a number
   void* page = reinterpret_cast<void*>(address & ~(page_size - 1));
-  ::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  (void)::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 void install_handler_once() {

@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
@@ -21,8 +22,7 @@ struct CountArguments {
   std::string sort;
   std::string top;
   bool strict = false;
-  bool json = false;
-  bool csv = false;
+  OutputFormat format;
   bool hash = false;
 };
 
@@ -46,9 +46,9 @@ CountTableOptions table_options(const CountArguments& arguments) {
 
 std::string rendered(const CountArguments& arguments, const CountTableOptions& options,
                      const CountResult& result) {
-  if (arguments.json) return count_json(result, options);
-  if (arguments.csv) return count_csv(result, options);
-  return count_table(result, options);
+  return formatted(
+      arguments.format, [&] { return count_table(result, options); },
+      [&] { return count_json(result, options); }, [&] { return count_csv(result, options); });
 }
 
 CountResult counted(const CountArguments& arguments) {
@@ -90,8 +90,7 @@ void add_count(CommandLine& program) {
   count->add_option("--sort", arguments->sort, "order layers by a column, largest first");
   count->add_option("--top", arguments->top, "show only the N most expensive layers; 0 shows all");
   count->add_flag("--strict", arguments->strict, "exit code 1 if any op could not be counted");
-  auto* json = count->add_flag("--json", arguments->json, "print one JSON object");
-  auto* csv = count->add_flag("--csv", arguments->csv, "print the layers as CSV")->excludes(json);
+  auto* csv = add_output_format(*count, arguments->format, "print the layers as CSV");
   count->add_flag("--hash", arguments->hash, "also print the file's SHA-256")->excludes(csv);
   count->footer(kCountExamples);
   count->callback([&program, arguments] {

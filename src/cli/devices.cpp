@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device_options.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
@@ -17,15 +18,14 @@ struct DevicesArguments {
   std::string id;
   std::string kind;
   DeviceArguments devices;
-  bool json = false;
-  bool csv = false;
+  OutputFormat format;
 };
 
 constexpr const char* kDevicesExamples = R"(Examples:
   assay devices                                what there is, from small to large
   assay devices jetson-nano                    one in full, with every source
   assay devices --kind gpu                     of one kind
-  assay devices --device-file mine.json        with one's own; docs/devices.md tells the form
+  assay devices --device-file mine.json        with your own; docs/devices.md describes the file
   assay machine --json > kitchen-pi.json       on the device itself, then anywhere
   assay devices kitchen-pi --device-file kitchen-pi.json
   assay devices --json | jq '.devices[].id'    for programs)";
@@ -40,9 +40,12 @@ std::vector<Device> selected(const DevicesArguments& arguments, std::vector<Devi
 
 std::string rendered(const DevicesArguments& arguments, const std::vector<Device>& devices,
                      const std::vector<std::string>& warnings) {
-  if (arguments.json) return devices_json(devices, warnings);
-  if (arguments.csv) return devices_csv(devices);
-  return arguments.id.empty() ? devices_table(devices) : device_text(devices.front());
+  const auto table = [&] {
+    return arguments.id.empty() ? devices_table(devices) : device_text(devices.front());
+  };
+  return formatted(
+      arguments.format, table, [&] { return devices_json(devices, warnings); },
+      [&] { return devices_csv(devices); });
 }
 
 Exit run_devices(const DevicesArguments& arguments, bool quiet) {
@@ -67,8 +70,7 @@ void add_devices(CommandLine& program) {
   devices->add_option("--kind", arguments->kind, "only one of " + join(device_kind_names(), ", "))
       ->excludes(id);
   add_device_options(*devices, arguments->devices);
-  auto* json = devices->add_flag("--json", arguments->json, "print one JSON object");
-  devices->add_flag("--csv", arguments->csv, "print a line for each device as CSV")->excludes(json);
+  add_output_format(*devices, arguments->format, "print a line for each device as CSV");
   devices->footer(kDevicesExamples);
   devices->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_devices(*arguments, program.quiet); };

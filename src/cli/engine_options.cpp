@@ -47,7 +47,7 @@ void add_engine_options(Command& command, EngineArguments& arguments) {
   command.add_flag("--no-pin", arguments.no_pin, "do not pin threads to processors");
   command.add_option("--tuning", arguments.tuning,
                      "store the algorithms chosen for this machine in FILE and reuse them: later "
-                     "starts are faster and choose the same");
+                     "starts are faster and use the same algorithms");
   command.add_option("--seed", arguments.seed, "seed of random inputs; default 0");
 }
 

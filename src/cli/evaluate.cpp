@@ -13,6 +13,7 @@
 #include "cli/engine_options.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
@@ -31,8 +32,7 @@ struct EvaluateArguments {
   std::string runs;
   std::string warmup;
   std::string budgets;
-  bool json = false;
-  bool csv = false;
+  OutputFormat format;
 };
 
 constexpr const char* kEvaluateExamples = R"(Examples:
@@ -124,9 +124,9 @@ Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
                            report.latency_multiplier, report.repeats, options, &progress);
   });
   report.violations = memory_violations(report.metrics.memory_mb, budgets);
-  print_data(arguments.json  ? metrics_json(report)
-             : arguments.csv ? metrics_csv(report)
-                             : metrics_table(report));
+  print_data(formatted(
+      arguments.format, [&] { return metrics_table(report); }, [&] { return metrics_json(report); },
+      [&] { return metrics_csv(report); }));
   print_warnings(report.warnings, quiet);
   return Exit::Fine;
 }
@@ -158,8 +158,7 @@ void add_evaluate(CommandLine& program) {
   add_data_options(*evaluate, arguments->data);
   add_metric_options(*evaluate, *arguments);
   add_engine_options(*evaluate, arguments->engine);
-  auto* json = evaluate->add_flag("--json", arguments->json, "print one JSON object");
-  evaluate->add_flag("--csv", arguments->csv, "print a header and one row")->excludes(json);
+  add_output_format(*evaluate, arguments->format, "print a header and one row");
   evaluate->footer(kEvaluateExamples);
   evaluate->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_evaluate(*arguments, program.quiet); };

@@ -14,6 +14,7 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
@@ -30,8 +31,7 @@ struct FitArguments {
   std::string max_watts;
   bool validate = false;
   bool recalibrate = false;
-  bool json = false;
-  bool csv = false;
+  OutputFormat format;
 };
 
 constexpr const char* kFitExamples = R"(Examples:
@@ -66,9 +66,9 @@ std::vector<Device> wanted_devices(const FitArguments& arguments, const Machine&
 }
 
 std::string rendered(const FitArguments& arguments, const FitReport& report) {
-  if (arguments.json) return fit_json(report);
-  if (arguments.csv) return fit_csv(report);
-  return fit_table(report);
+  return formatted(
+      arguments.format, [&] { return fit_table(report); }, [&] { return fit_json(report); },
+      [&] { return fit_csv(report); });
 }
 
 bool fits_somewhere(const FitReport& report) {
@@ -111,7 +111,7 @@ Exit run_fit(const FitArguments& arguments, bool quiet) {
   const Calibration calibration = cached_or_measured_calibration(
       machine, warnings, {.recalibrate = arguments.recalibrate}, &progress);
   if (arguments.validate) {
-    print_data(arguments.json ? calibration_json(calibration) : held_out_table(calibration));
+    print_data(arguments.format.json ? calibration_json(calibration) : held_out_table(calibration));
     use_flags(warnings);
     print_warnings(warnings, quiet);
     return Exit::Fine;
@@ -140,8 +140,7 @@ void add_fit(CommandLine& program) {
   fit->add_flag("--validate", arguments->validate,
                 "show how well each built-in network is predicted from the others");
   fit->add_flag("--recalibrate", arguments->recalibrate, "measure the built-in networks again");
-  auto* json = fit->add_flag("--json", arguments->json, "print one JSON object");
-  fit->add_flag("--csv", arguments->csv, "print one line per device as CSV")->excludes(json);
+  add_output_format(*fit, arguments->format, "print one line per device as CSV");
   fit->footer(kFitExamples);
   fit->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_fit(*arguments, program.quiet); };

@@ -29,7 +29,8 @@ constexpr const char* kMainExamples = R"(Examples:
   assay zoo                           the built-in networks
 
 MODEL is a path to an .onnx file, or zoo:NAME. 'assay COMMAND --help' lists the options.
-Exit codes: 0 fine, 1 a gate failed, 2 usage, 3 bad input, 4 failed, 130 interrupted.)";
+Exit codes: 0 success, 1 a check failed, 2 usage error, 3 bad input, 4 failed while running,
+130 interrupted.)";
 
 void describe(CommandLine& program) {
   program.app.footer(kMainExamples);

@@ -58,7 +58,7 @@ struct ProfileArguments {
 
 constexpr const char* kProfileExamples = R"(Examples:
   assay profile model.onnx                       latency, slowest layers, memory
-  assay profile zoo:resnet50 --threads 1         exactly one thread
+  assay profile zoo:resnet50 --threads 1         on one thread
   assay profile zoo:resnet18 --batch 16 --ops    where the time goes, by kind of op
   assay profile model.onnx --runs 100 --warmup 10  a fixed number of runs
   assay profile model.onnx --input x=photo.npy   on real data
@@ -68,7 +68,7 @@ constexpr const char* kProfileExamples = R"(Examples:
   assay profile model.onnx --hardware --csv      the same model on every device of the catalogue
   assay profile model.onnx --out results         everything, with pictures, in a folder
   assay profile model.onnx --json > before.json  every sample; see 'assay compare'
-  assay profile model.onnx --train --batch 32    a step of training, forward, back and update
+  assay profile model.onnx --train --batch 32    a step of training, forward pass, backward pass, update
   assay profile model.onnx --train --optimizer adam --max-mb 512   and the batch that fits
 Ctrl-C stops early and reports what was measured.)";
 

@@ -31,7 +31,7 @@ constexpr const char* kRunExamples = R"(Examples:
   assay run model.onnx --input x=photo.npy -o out   outputs as out/NAME.npy
   assay run model.onnx --input x=input_0.pb --check test_data_set_0
   assay run model.onnx --input x=x.npy --check expected --rtol 1e-4
-  assay run zoo:resnet18 --engine reference -o expected   what the plain kernels say
+  assay run zoo:resnet18 --engine reference -o expected   results of the plain kernels
 Exit code 1: an output differs from what --check expects.)";
 
 Tolerance tolerance_of(const RunArguments& arguments) {
@@ -54,8 +54,8 @@ std::vector<std::string> names_of(const RunResult& result) {
 // NAME.npy, or output_N.pb as in ONNX's own test data.
 std::filesystem::path expected_file(const std::filesystem::path& folder, const std::string& name,
                                     std::size_t number) {
-  const auto by_name = folder / (name + ".npy");
-  const auto by_number = folder / fmt::format("output_{}.pb", number);
+  auto by_name = folder / (name + ".npy");
+  auto by_number = folder / fmt::format("output_{}.pb", number);
   std::error_code ignored;
   if (std::filesystem::exists(by_name, ignored)) return by_name;
   if (std::filesystem::exists(by_number, ignored)) return by_number;

@@ -14,6 +14,7 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
@@ -31,8 +32,7 @@ struct StreamArguments {
   bool find_interval = false;
   bool deployment = false;
   std::string folder;
-  bool json = false;
-  bool csv = false;
+  OutputFormat format;
 };
 
 constexpr const char* kStreamExamples = R"(Examples:
@@ -40,7 +40,7 @@ constexpr const char* kStreamExamples = R"(Examples:
                                                  project, activate, decide; estimated
   assay stream --features 64 --width 512 --batch 8 --interval-ms 10   wider, eight at once
   assay stream zoo:mobilenet_v2 --interval-ms 33            any model, estimated
-  assay stream model.onnx --interval-ms 33 --measured       really fed 30 times a second
+  assay stream model.onnx --interval-ms 33 --measured       fed 30 times a second
   assay stream model.onnx --interval-ms 33 --measured --duration 60 --deadline-ms 20
   assay stream model.onnx --interval-ms 33 --find-interval  how fast can it be fed
   assay stream model.onnx --interval-ms 33 --batch 32 --deployment   batch, or one by one
@@ -178,9 +178,9 @@ void write_files(const std::string& folder, const StreamReport& report) {
 }
 
 std::string rendered(const StreamArguments& arguments, const StreamReport& report) {
-  if (arguments.json) return stream_json(report);
-  if (arguments.csv) return operator_profile_csv(report.profile);
-  return stream_table(report);
+  return formatted(
+      arguments.format, [&] { return stream_table(report); }, [&] { return stream_json(report); },
+      [&] { return operator_profile_csv(report.profile); });
 }
 
 Exit run_stream(const StreamArguments& arguments, bool quiet) {
@@ -233,8 +233,7 @@ void add_stream(CommandLine& program) {
   add_measuring_options(*stream, *arguments);
   stream->add_option("--out", arguments->folder,
                      "write operator_profile.csv, hardware_totals.csv and stream.json there");
-  auto* json = stream->add_flag("--json", arguments->json, "print one JSON object");
-  stream->add_flag("--csv", arguments->csv, "print the operators as CSV")->excludes(json);
+  add_output_format(*stream, arguments->format, "print the operators as CSV");
   stream->footer(kStreamExamples);
   stream->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_stream(*arguments, program.quiet); };

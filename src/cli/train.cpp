@@ -15,6 +15,7 @@
 #include "cli/engine_options.h"
 #include "cli/flags.h"
 #include "cli/model_argument.h"
+#include "cli/output_format.h"
 #include "cli/training_progress.h"
 
 namespace assay::cli {
@@ -43,8 +44,7 @@ struct TrainArguments {
   bool resume = false;
   bool evaluate_only = false;
   bool confusion = false;
-  bool json = false;
-  bool csv = false;
+  OutputFormat format;
 };
 
 constexpr const char* kTrainExamples = R"(Examples:
@@ -134,10 +134,9 @@ void write_model(const Graph& model, const std::string& path, Progress& progress
   write_onnx(infer_shapes(model).graph, path, {}, &progress);
 }
 
-void train(const TrainArguments& arguments, const TrainingData& data, Graph graph,
+void train(const TrainArguments& arguments, const TrainingData& data, const Graph& graph,
            TrainingProgress& progress, TrainReport& report) {
-  report.result =
-      train_model(std::move(graph), data.training, &data.validation, report.options, &progress);
+  report.result = train_model(graph, data.training, &data.validation, report.options, &progress);
   if (arguments.output.empty()) {
     report.result.warnings.emplace_back("the trained model is discarded; -o FILE.onnx writes it");
     return;
@@ -167,7 +166,7 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   if (arguments.evaluate_only) {
     report.result.model = std::move(graph);
   } else {
-    train(arguments, data, std::move(graph), progress, report);
+    train(arguments, data, graph, progress, report);
   }
   if (arguments.evaluate_only || arguments.confusion) {
     report.evaluation =
@@ -176,9 +175,9 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   auto& warnings = report.result.warnings;
   warnings.insert(warnings.begin(), data.warnings.begin(), data.warnings.end());
   use_flags(warnings);
-  print_data(arguments.json  ? train_json(report)
-             : arguments.csv ? train_csv(report)
-                             : train_table(report));
+  print_data(formatted(
+      arguments.format, [&] { return train_table(report); }, [&] { return train_json(report); },
+      [&] { return train_csv(report); }));
   print_warnings(warnings, quiet);
   return Exit::Fine;
 }
@@ -230,8 +229,7 @@ void add_running_options(Command& train, TrainArguments& arguments) {
       ->excludes(output)
       ->excludes(checkpoint);
   train.add_flag("--confusion", arguments.confusion, "print the confusion matrix");
-  auto* json = train.add_flag("--json", arguments.json, "print one JSON object");
-  train.add_flag("--csv", arguments.csv, "print the epochs as CSV")->excludes(json);
+  add_output_format(train, arguments.format, "print the epochs as CSV");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ class Bookkeeper {
     }
   }
 
-  // The bodies of ops whose cost nobody taught us get no rows: what they use belongs to the op.
+  // The bodies of ops without a cost rule get no rows: what they use belongs to the op.
   void enter_bodies(const Graph& graph, NodeId id, const PassedTensors& carried) {
     const Node& node = graph.node(id);
     const bool has_rows = node.is("If") || node.is("Loop") || node.is("Scan");

@@ -59,7 +59,7 @@ Tensor usable_samples(const Tensor& samples, const std::string& at) {
   check_samples(samples, at);
   if (samples.type() != DataType::UInt8) {
     const bool is_float32 = samples.type() == DataType::Float32;
-    const Tensor numbers = is_float32 ? samples : converted_to_float32(samples);
+    Tensor numbers = is_float32 ? samples : converted_to_float32(samples);
     check_finite(numbers, at);
     return numbers;
   }

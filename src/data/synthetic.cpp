@@ -59,10 +59,10 @@ Plan plan_of(const DatasetOptions& options) {
     fail_bad_input("synthetic data: {} samples of {} classes are not possible, 1 is the least",
                    size, classes);
   }
-  const Plan plan = {.dims = options.sample_dims,
-                     .in_one = static_cast<std::size_t>(*in_one),
-                     .classes = static_cast<std::size_t>(classes),
-                     .size = static_cast<std::size_t>(size)};
+  Plan plan = {.dims = options.sample_dims,
+               .in_one = static_cast<std::size_t>(*in_one),
+               .classes = static_cast<std::size_t>(classes),
+               .size = static_cast<std::size_t>(size)};
   check_fits(plan, *in_one);
   return plan;
 }

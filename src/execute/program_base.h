@@ -35,7 +35,7 @@ class ProgramBase : public Program {
   virtual void take_inputs(std::span<const Tensor> given) = 0;
   virtual void take_state(std::span<const Tensor> state) = 0;
   virtual std::vector<Tensor> current_state() const = 0;
-  virtual void run_steps() = 0;  // by way of `run_each`
+  virtual void run_steps() = 0;  // calls `run_each`
   virtual std::vector<Tensor> last_results() const = 0;
 
   bool has_run() const { return has_run_; }

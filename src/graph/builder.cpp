@@ -71,7 +71,7 @@ std::vector<ValueId> GraphBuilder::node_with_outputs(const std::string& op, cons
     const std::string value = i == 0 ? unique : unique_name(fmt::format("{}.{}", unique, i));
     node.outputs.push_back(graph_.add_value(value));
   }
-  const auto ids = node.outputs;
+  auto ids = node.outputs;
   graph_.add_node(std::move(node));
   return ids;
 }

@@ -84,7 +84,8 @@ std::string Node::string_or(std::string_view attribute, std::string_view otherwi
 std::vector<std::int64_t> Node::ints_or(std::string_view attribute,
                                         std::vector<std::int64_t> otherwise) const {
   const auto* value = get<std::vector<std::int64_t>>(attribute);
-  return value ? *value : std::move(otherwise);
+  if (value) return *value;
+  return otherwise;
 }
 
 void Node::set(std::string attribute, AttributeValue value) {

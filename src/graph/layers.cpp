@@ -30,7 +30,8 @@ ValueId same_rank(GraphBuilder& builder, ValueId from, ValueId to) {
 }
 
 Layer unary(std::string op, std::string name, std::vector<Attribute> attributes = {}) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, op = std::move(op), name = std::move(name), attributes = std::move(attributes)](
+                   GraphBuilder& builder, ValueId input) {
     return same_rank(builder, input, builder.node(op, name, {input}, attributes));
   });
 }
@@ -52,7 +53,7 @@ ValueId matmul_and_bias(GraphBuilder& builder, ValueId input, std::int64_t in, s
   return builder.node("Add", options.name + ".add", {product, bias});
 }
 
-Layer pool(std::string op, std::int64_t kernel, PoolOptions options) {
+Layer pool(std::string op, std::int64_t kernel, const PoolOptions& options) {
   const std::int64_t stride = options.stride == 0 ? kernel : options.stride;
   return unary(std::move(op), options.name,
                {{"kernel_shape", both(kernel)},
@@ -70,7 +71,7 @@ Layer::operator Graph() const {
 }
 
 Layer Linear(std::int64_t in_features, std::int64_t out_features, LinearOptions options) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, options = std::move(options)](GraphBuilder& builder, ValueId input) {
     const bool is_matrix = builder.rank(input) == std::size_t{2};
     const ValueId output =
         is_matrix ? gemm(builder, input, in_features, out_features, options)
@@ -101,12 +102,12 @@ Layer Conv2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t k
   });
 }
 
-Layer MaxPool2d(std::int64_t kernel, PoolOptions options) {
-  return pool("MaxPool", kernel, std::move(options));
+Layer MaxPool2d(std::int64_t kernel, const PoolOptions& options) {
+  return pool("MaxPool", kernel, options);
 }
 
-Layer AvgPool2d(std::int64_t kernel, PoolOptions options) {
-  return pool("AveragePool", kernel, std::move(options));
+Layer AvgPool2d(std::int64_t kernel, const PoolOptions& options) {
+  return pool("AveragePool", kernel, options);
 }
 
 Layer GlobalAvgPool2d(std::string name) {
@@ -114,7 +115,7 @@ Layer GlobalAvgPool2d(std::string name) {
 }
 
 Layer BatchNorm2d(std::int64_t channels, std::string name, float scale) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, name = std::move(name)](GraphBuilder& builder, ValueId input) {
     const std::vector<std::int64_t> dims = {channels};
     const ValueId output = builder.node("BatchNormalization", name,
                                         {input, builder.filled(name + ".weight", dims, scale),
@@ -127,7 +128,7 @@ Layer BatchNorm2d(std::int64_t channels, std::string name, float scale) {
 }
 
 Layer LayerNorm(std::int64_t width, std::string name, float epsilon) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, name = std::move(name)](GraphBuilder& builder, ValueId input) {
     const ValueId output = builder.node("LayerNormalization", name,
                                         {input, builder.filled(name + ".weight", {width}, 1.0f),
                                          builder.filled(name + ".bias", {width}, 0.0f)},
@@ -141,7 +142,7 @@ Layer Relu(std::string name) {
 }
 
 Layer Relu6(std::string name) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, name = std::move(name)](GraphBuilder& builder, ValueId input) {
     const ValueId low = builder.scalar(name + ".min", 0.0f);
     const ValueId high = builder.scalar(name + ".max", 6.0f);
     return same_rank(builder, input, builder.node("Clip", name, {input, low, high}));
@@ -157,7 +158,7 @@ Layer Tanh(std::string name) {
 }
 
 Layer Gelu(std::string name) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, name = std::move(name)](GraphBuilder& builder, ValueId input) {
     const ValueId root2 = builder.scalar(name + ".sqrt2", 1.41421356f);
     const ValueId one = builder.scalar(name + ".one", 1.0f);
     const ValueId half = builder.scalar(name + ".half", 0.5f);
@@ -191,7 +192,7 @@ Layer Softmax(std::int64_t axis, std::string name) {
 }
 
 Layer Flatten(std::string name) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, name = std::move(name)](GraphBuilder& builder, ValueId input) {
     const ValueId output = builder.node("Flatten", name, {input}, {{"axis", std::int64_t{1}}});
     builder.set_rank(output, 2);
     return output;
@@ -199,7 +200,7 @@ Layer Flatten(std::string name) {
 }
 
 Layer Dropout(float ratio, std::string name) {
-  return Layer([=](GraphBuilder& builder, ValueId input) {
+  return Layer([=, name = std::move(name)](GraphBuilder& builder, ValueId input) {
     const ValueId rate = builder.scalar(name + ".ratio", ratio);
     return same_rank(builder, input, builder.node("Dropout", name, {input, rate}));
   });

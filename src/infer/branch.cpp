@@ -29,7 +29,7 @@ std::string Inference::unique_name(const std::string& wanted) {
   return name;
 }
 
-ValueId Inference::new_value(std::string name, ValueType type) {
+ValueId Inference::new_value(const std::string& name, ValueType type) {
   known_.emplace_back();
   return result_.add_value(unique_name(name), std::move(type));
 }

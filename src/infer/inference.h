@@ -85,7 +85,7 @@ class Inference {
   bool can_fold(const Node& node) const;
   std::int64_t folding_work(const Node& node) const;
   void note_unresolved(const Node& node, const InferContext& context, bool has_rule);
-  ValueId new_value(std::string name, ValueType type);
+  ValueId new_value(const std::string& name, ValueType type);
 
   Graph source_;
   Graph result_;

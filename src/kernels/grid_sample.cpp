@@ -46,8 +46,8 @@ double reflected(double x, double low, double high) {
   if (range <= 0) return low;
   const double distance = std::fabs(x - low);
   const double rest = std::fmod(distance, range);
-  const bool is_turned = std::fmod(std::floor(distance / range), 2.0) != 0;
-  return is_turned ? high - rest : low + rest;
+  const bool is_reflected = std::fmod(std::floor(distance / range), 2.0) != 0;
+  return is_reflected ? high - rest : low + rest;
 }
 
 // One axis of the image: from the grid's -1 … 1 to taps on its pixels.
@@ -89,7 +89,7 @@ struct SampleAxis {
   }
 
   // Taps outside of the image are dropped, or brought to the border or their mirror image.
-  Taps padded(Taps taps) const {
+  Taps padded(const Taps& taps) const {
     Taps kept;
     for (Tap tap : taps) {
       const bool is_inside = tap.index >= 0 && tap.index < size;
@@ -182,7 +182,7 @@ double transformed(const double* row, std::span<const double> point) {
 
 // The size (N, C, depth?, height, width), checked against theta (N, 2, 3) or (N, 3, 4).
 Dims affine_size(const KernelCall& call, const Tensor& theta) {
-  const Dims size = call.input(1).to_int64();
+  Dims size = call.input(1).to_int64();
   if (size.size() != 4 && size.size() != 5)
     call.fail("size has {} numbers, not 4 or 5", size.size());
   const auto axes = static_cast<std::int64_t>(size.size()) - 2;

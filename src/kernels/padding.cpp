@@ -13,7 +13,7 @@ namespace {
 
 // The pads of every axis, begins first: attribute before opset 11, input since, `axes` since 18.
 Dims pads_of(const KernelCall& call, std::size_t rank) {
-  const Dims given = call.has(1) ? call.input(1).to_int64() : call.node.ints_or("pads", {});
+  Dims given = call.has(1) ? call.input(1).to_int64() : call.node.ints_or("pads", {});
   if (!call.has(3)) return given;
   const auto axes = call.input(3).to_int64();
   if (given.size() != 2 * axes.size() || !normalized_axes(axes, rank))

@@ -58,7 +58,7 @@ std::vector<double> numbers_or_zeros(const KernelCall& call, std::size_t input,
 
 Dims sequence_lengths(const KernelCall& call, const RecurrentSizes& sizes) {
   if (!call.has(4)) return Dims(sizes.batch, sizes.steps);
-  const Dims lengths = call.input(4).to_int64();
+  Dims lengths = call.input(4).to_int64();
   const bool fits = static_cast<std::int64_t>(lengths.size()) == sizes.batch &&
                     std::ranges::all_of(
                         lengths, [&](auto length) { return length >= 0 && length <= sizes.steps; });

@@ -30,7 +30,7 @@ IndexRange steps_inside(std::int64_t start, std::int64_t stride, std::int64_t co
 
 Dims setting(const KernelCall& call, const char* attribute, std::size_t count,
              std::int64_t otherwise, std::int64_t least) {
-  const Dims numbers = call.node.ints_or(attribute, Dims(count, otherwise));
+  Dims numbers = call.node.ints_or(attribute, Dims(count, otherwise));
   if (numbers.empty()) return Dims(count, otherwise);
   if (numbers.size() != count)
     call.fail("{} has {} numbers, needs {}", attribute, numbers.size(), count);
@@ -42,7 +42,7 @@ Dims setting(const KernelCall& call, const char* attribute, std::size_t count,
 }
 
 std::string auto_pad_of(const KernelCall& call) {
-  const std::string mode = call.node.string_or("auto_pad", "NOTSET");
+  std::string mode = call.node.string_or("auto_pad", "NOTSET");
   if (mode.empty()) return "NOTSET";
   for (const char* known : {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"}) {
     if (mode == known) return mode;
@@ -211,7 +211,7 @@ std::span<const std::int64_t> spatial_dims(const KernelCall& call, const Dims& d
 }
 
 Dims kernel_shape(const KernelCall& call, std::size_t axes) {
-  const Dims kernel = call.node.ints_or("kernel_shape", {});
+  Dims kernel = call.node.ints_or("kernel_shape", {});
   if (kernel.size() != axes)
     call.fail("kernel_shape has {} numbers for {} spatial axes", kernel.size(), axes);
   return kernel;

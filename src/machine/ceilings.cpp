@@ -275,7 +275,7 @@ Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& option
     }
     round_seconds = std::max(round_seconds, reporter.spent() - start);
   }
-  ceilings.doubts = warnings_between(before, state.times());
+  ceilings.warnings = warnings_between(before, state.times());
   ceilings.seconds = reporter.spent();
   return ceilings;
 }

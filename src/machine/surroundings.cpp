@@ -21,7 +21,7 @@ bool has_word(const std::string& path, const std::string& word) {
 
 std::optional<std::string> hypervisor_of(const std::string& root) {
   const RealFiles files(root);
-  if (const auto type = first_line(files, "/sys/hypervisor/type")) return type;
+  if (auto type = first_line(files, "/sys/hypervisor/type")) return type;
   const bool is_virtual = has_word(root + "/proc/cpuinfo", "hypervisor");
   const auto maker = first_line(files, "/sys/class/dmi/id/sys_vendor");
   if (is_virtual) return maker.value_or("unnamed");

@@ -33,13 +33,14 @@ double student_t(std::size_t degrees) {
 
 LatencyDistribution distribution_of(std::vector<double> means, std::vector<double> samples) {
   const auto ascending = stats::sorted(means);
+  const double median_ms = stats::median(means);
   const stats::Moments spread = stats::moments(means);
   const auto count = static_cast<double>(means.size());
   const double half = student_t(means.size() - 1) * spread.standard_deviation / std::sqrt(count);
   return {.mean_ms = spread.mean,
           .std_ms = spread.standard_deviation,
           .p95_ms = stats::quantile_of_sorted(ascending, 0.95),
-          .median_ms = stats::median(means),
+          .median_ms = median_ms,
           .min_ms = ascending.front(),
           .max_ms = ascending.back(),
           .ci95_low_ms = spread.mean - half,

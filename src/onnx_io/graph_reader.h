@@ -24,18 +24,18 @@ namespace assay::onnx {
 template <typename T>
 class Borrowed {
  public:
-  explicit Borrowed(std::vector<std::unique_ptr<T>>& spare) : spare_(spare) {
-    if (spare_.empty()) spare_.push_back(std::make_unique<T>());
-    object_ = std::move(spare_.back());
-    spare_.pop_back();
+  explicit Borrowed(std::vector<std::unique_ptr<T>>& pool) : pool_(pool) {
+    if (pool_.empty()) pool_.push_back(std::make_unique<T>());
+    object_ = std::move(pool_.back());
+    pool_.pop_back();
   }
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
-  ~Borrowed() { spare_.push_back(std::move(object_)); }
+  ~Borrowed() { pool_.push_back(std::move(object_)); }
   T& get() const { return *object_; }
 
  private:
-  std::vector<std::unique_ptr<T>>& spare_;
+  std::vector<std::unique_ptr<T>>& pool_;
   std::unique_ptr<T> object_ = nullptr;
 };
 
@@ -83,7 +83,7 @@ class GraphReader {
   InliningBudget budget_ = {};
   std::vector<std::string> levels_ = {};          // subgraphs and functions around the place read
   std::vector<const Function*> open_calls_ = {};  // the functions among them
-  std::vector<std::unique_ptr<NodeFields>> spare_fields_ = {};
+  std::vector<std::unique_ptr<NodeFields>> fields_pool_ = {};
   std::size_t subgraphs_ = 0;
   std::size_t calls_ = 0;
 };

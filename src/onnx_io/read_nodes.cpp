@@ -74,7 +74,7 @@ auto naming(const NodeFields& fields, Action action) {
 }  // namespace
 
 void GraphReader::read_node(std::string_view message, Scope& scope) {
-  const Borrowed<NodeFields> borrowed(spare_fields_);
+  const Borrowed<NodeFields> borrowed(fields_pool_);
   NodeFields& fields = borrowed.get();
   read_node_fields(message, source_, fields);
   if (scope.call() != nullptr) budget_.spend(1, 0);

@@ -10,12 +10,12 @@ namespace assay::onnx {
 
 namespace {
 
-constexpr std::size_t kLargestHeldTensor = 1024;
+constexpr std::size_t kLargestCopiedTensor = 1024;
 
 }  // namespace
 
 void Rope::add_varint(std::uint64_t value) {
-  protozero::write_varint(std::back_inserter(held_), value);
+  protozero::write_varint(std::back_inserter(copied_), value);
 }
 
 void Rope::add_tag(int field, int wire_type) {
@@ -31,33 +31,33 @@ void Rope::add_real(int field, float value) {
   add_tag(field, static_cast<int>(WireType::Fixed32));
   char bytes[sizeof(value)] = {};
   std::memcpy(bytes, &value, sizeof(value));
-  held_.append(bytes, sizeof(value));
+  copied_.append(bytes, sizeof(value));
 }
 
 void Rope::add_bytes(int field, std::string_view bytes) {
   add_tag(field, static_cast<int>(WireType::Bytes));
   add_varint(bytes.size());
-  held_.append(bytes);
+  copied_.append(bytes);
 }
 
 void Rope::add_message(int field, const Rope& message) {
   add_tag(field, static_cast<int>(WireType::Bytes));
   add_varint(message.size());
   for (const auto& payload : message.payloads_) {
-    payloads_.push_back({held_.size() + payload.position, payload.tensor});
+    payloads_.push_back({copied_.size() + payload.position, payload.tensor});
   }
-  held_.append(message.held_);
+  copied_.append(message.copied_);
   payload_bytes_ += message.payload_bytes_;
 }
 
 void Rope::add_payload(int field, const Tensor& tensor) {
-  if (tensor.byte_size() <= kLargestHeldTensor) {
+  if (tensor.byte_size() <= kLargestCopiedTensor) {
     const auto bytes = tensor.bytes();
     return add_bytes(field, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   add_tag(field, static_cast<int>(WireType::Bytes));
   add_varint(tensor.byte_size());
-  payloads_.push_back({held_.size(), tensor});
+  payloads_.push_back({copied_.size(), tensor});
   payload_bytes_ += tensor.byte_size();
 }
 

@@ -21,31 +21,31 @@ class Rope {
   void add_message(int field, const Rope& message);
   void add_payload(int field, const Tensor& tensor);  // its bytes, as raw data
 
-  std::uint64_t size() const { return held_.size() + payload_bytes_; }
+  std::uint64_t size() const { return copied_.size() + payload_bytes_; }
 
   // Calls `visit` with the message's bytes, piece by piece and in order.
   template <typename Visit>
   void each_piece(Visit visit) const {
-    const auto held = std::as_bytes(std::span(held_));
+    const auto copied = std::as_bytes(std::span(copied_));
     std::size_t done = 0;
     for (const auto& payload : payloads_) {
-      visit(held.subspan(done, payload.position - done));
+      visit(copied.subspan(done, payload.position - done));
       visit(payload.tensor.bytes());
       done = payload.position;
     }
-    visit(held.subspan(done));
+    visit(copied.subspan(done));
   }
 
  private:
   struct Payload {
-    std::size_t position = 0;  // how many of the held bytes come before it
+    std::size_t position = 0;  // how many of the copied bytes come before it
     Tensor tensor;
   };
 
   void add_tag(int field, int wire_type);
   void add_varint(std::uint64_t value);
 
-  std::string held_ = {};
+  std::string copied_ = {};
   std::vector<Payload> payloads_ = {};
   std::uint64_t payload_bytes_ = 0;
 };

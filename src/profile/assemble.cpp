@@ -68,7 +68,7 @@ ProgramFacts facts_of(const Program& program) {
   return {program.steps(), memory_of(program.memory()), program.threads()};
 }
 
-Profile assemble(Facts facts, ProgramFacts program, Observation seen) {
+Profile assemble(Facts facts, const ProgramFacts& program, Observation seen) {
   const double median_ms = seen.measurement.latency.median_ms;
   Profile profile;
   profile.model = std::move(facts.model);

@@ -26,6 +26,6 @@ struct ProgramFacts {
 };
 ProgramFacts facts_of(const Program& program);
 
-Profile assemble(Facts facts, ProgramFacts program, Observation seen);
+Profile assemble(Facts facts, const ProgramFacts& program, Observation seen);
 
 }  // namespace assay::profile

@@ -189,7 +189,7 @@ void attribute_steps(const std::vector<ProfileStep>& steps, double run_ms, bool 
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (collected[i].steps.empty()) continue;
     finish(layers[i], collected[i], run_ms, layers);
-    layers[i].doubts = warnings_of(layers[i], collected[i], is_noisy);
+    layers[i].warnings = warnings_of(layers[i], collected[i], is_noisy);
     layers[i].fused_into.clear();
   }
 }

@@ -97,7 +97,7 @@ std::string machine_json(const Machine& machine) {
                          {"peaks", peaks_json(machine.ceilings)},
                          {"bandwidths", bandwidths_json(machine.ceilings)},
                          {"measuring_seconds", machine.ceilings.seconds},
-                         {"doubts", machine.ceilings.doubts},
+                         {"doubts", machine.ceilings.warnings},
                          {"warnings", machine.surroundings.notes}};
   return text_of(document) + "\n";
 }

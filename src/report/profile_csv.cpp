@@ -40,7 +40,7 @@ std::vector<std::string> cells_of(const ProfileRow& row) {
   cells.push_back(csv_number(row.rates.percent_of_ceiling));
   cells.push_back(csv_number(row.rates.headroom_ms));
   cells.push_back(without_control_characters(row.detail));
-  cells.push_back(join(row.doubts, "; "));
+  cells.push_back(join(row.warnings, "; "));
   return cells;
 }
 

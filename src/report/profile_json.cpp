@@ -71,7 +71,7 @@ Json memory_json(const ProfileMemory& memory) {
           {"memory_efficiency", memory.memory_efficiency},
           {"weight_bytes", memory.program.weight_bytes},
           {"arena_bytes", memory.program.arena_bytes},
-          {"scratch_bytes", memory.program.scratch_bytes},
+          {"workspace_bytes", memory.program.workspace_bytes},
           {"planned_weight_bytes", memory.program.planned_weight_bytes},
           {"planned_arena_bytes", memory.program.planned_arena_bytes},
           {"peak_bytes", memory.peak_bytes},
@@ -120,7 +120,7 @@ Json row_json(const ProfileRow& row) {
   json["share"] = row.time_ms ? Json(row.share) : Json(nullptr);
   put_rates(row.rates, json);
   if (!row.detail.empty()) json["detail"] = row.detail;
-  json["doubts"] = row.doubts;
+  json["doubts"] = row.warnings;
   return json;
 }
 

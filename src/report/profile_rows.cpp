@@ -28,7 +28,7 @@ std::vector<ProfileRow> rows_by_layer(const Profile& profile) {
                     .share = layer.share,
                     .rates = layer.rates,
                     .detail = fused_text(layer),
-                    .doubts = layer.doubts});
+                    .warnings = layer.warnings});
   }
   return rows;
 }
@@ -45,7 +45,7 @@ ProfileRow row_of(const ProfileStep& step) {
   row.cost.flops = step.info.executed_flops;
   row.cost.bytes_read = step.info.bytes_read;
   row.cost.bytes_written = step.info.bytes_written;
-  if (!step.info.fell_back.empty()) row.doubts.emplace_back("fell back");
+  if (!step.info.fell_back.empty()) row.warnings.emplace_back("fell back");
   return row;
 }
 
@@ -79,8 +79,9 @@ struct Sum {
     const double seconds = more.time_ms.value_or(0) / 1000.0;
     gigaflops += more.rates.gflops_per_second.value_or(0) * seconds;
     gigabytes += more.rates.gbytes_per_second.value_or(0) * seconds;
-    for (const auto& doubt : more.doubts) {
-      if (std::ranges::find(row.doubts, doubt) == row.doubts.end()) row.doubts.push_back(doubt);
+    for (const auto& warning : more.warnings) {
+      if (std::ranges::find(row.warnings, warning) == row.warnings.end())
+        row.warnings.push_back(warning);
     }
     if (!more.rates.percent_of_ceiling) return;
     is_judged = true;
@@ -162,7 +163,7 @@ void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) 
   if (hidden == nullptr) return;
   *hidden = rest.finished();
   hidden->cost.name = title;
-  hidden->doubts.clear();
+  hidden->warnings.clear();
 }
 
 }  // namespace

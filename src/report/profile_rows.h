@@ -16,7 +16,7 @@ struct ProfileRow {
   double share = 0;
   Rates rates = {};
   std::string detail = "";  // fused layers, a step's algorithm, how many layers an op has
-  std::vector<std::string> doubts = {};
+  std::vector<std::string> warnings = {};
 };
 
 // All rows, "(between steps)" last, sorted and cut to the top as requested. `hidden`, if given,

@@ -92,15 +92,15 @@ std::string time_text(const std::optional<double>& milliseconds, int decimals) {
   return milliseconds ? fmt::format("{:.{}f}", *milliseconds, decimals) : "-";
 }
 
-std::string warnings_text(const std::vector<std::string>& doubts) {
-  if (doubts.size() < 2) return join(doubts, "");
-  return fmt::format("{} +{}", doubts.front(), doubts.size() - 1);
+std::string warnings_text(const std::vector<std::string>& warnings) {
+  if (warnings.size() < 2) return join(warnings, "");
+  return fmt::format("{} +{}", warnings.front(), warnings.size() - 1);
 }
 
 struct Shown {
   bool detail = false;
   bool bound = false;
-  bool doubts = false;
+  bool warnings = false;
 };
 
 Shown columns_needed(const std::vector<ProfileRow>& rows, GroupBy group_by) {
@@ -108,7 +108,7 @@ Shown columns_needed(const std::vector<ProfileRow>& rows, GroupBy group_by) {
   for (const ProfileRow& row : rows) {
     // Steps have an algorithm to show instead.
     shown.bound = shown.bound || (row.rates.bound.has_value() && group_by == GroupBy::Layers);
-    shown.doubts = shown.doubts || !row.doubts.empty();
+    shown.warnings = shown.warnings || !row.warnings.empty();
   }
   return shown;
 }
@@ -131,7 +131,7 @@ TextTable empty_table(GroupBy group_by, const Shown& shown) {
     columns.push_back({.title = title, .is_number = true});
   }
   if (shown.bound) columns.push_back({.title = "bound"});
-  if (shown.doubts) columns.push_back({.title = "warnings"});
+  if (shown.warnings) columns.push_back({.title = "warnings"});
   return TextTable(std::move(columns));
 }
 
@@ -152,7 +152,7 @@ void add_row(TextTable& table, const ProfileRow& row, GroupBy group_by, const Sh
   cells.push_back(rate_text(row.rates.gflops_per_second));
   cells.push_back(rate_text(row.rates.gbytes_per_second));
   if (shown.bound) cells.push_back(bound_text(row.rates));
-  if (shown.doubts) cells.push_back(warnings_text(row.doubts));
+  if (shown.warnings) cells.push_back(warnings_text(row.warnings));
   table.add_row(std::move(cells));
 }
 
@@ -168,7 +168,7 @@ ProfileRow total_row(const Profile& profile) {
 }
 
 bool takes_no_time(const ProfileRow& row) {
-  return !row.time_ms && row.doubts.empty();
+  return !row.time_ms && row.warnings.empty();
 }
 
 // The rest in one row, without rows that take no time.

@@ -204,7 +204,7 @@ std::string delays_table(const StreamMeasurement& measured) {
 }
 
 std::string busy_text(const StreamMeasurement& measured, const StreamTotals& estimated) {
-  const std::string text = share_text(measured.utilization) + " of the time";
+  std::string text = share_text(measured.utilization) + " of the time";
   if (estimated.latency_ms <= 0) return text;
   return fmt::format("{}; an item typically takes {:.2g} times the estimate", text,
                      measured.service.median_ms / estimated.latency_ms);

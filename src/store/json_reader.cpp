@@ -115,12 +115,12 @@ void JsonReader::refuse(const char* path, const char* wanted) const {
   fail_bad_input("{}: '{}' is not {}", file_, path, wanted);
 }
 
-report::Json parsed_json(std::string_view text, const std::string& file, std::string_view command) {
-  report::Json root = report::Json::parse(text, nullptr, false);
-  if (root.is_discarded() || !root.is_object()) {
-    fail_bad_input("{}: is not the JSON that '{}' prints", file, command);
+StoredResult::StoredResult(std::string_view text, std::string file, const ResultKind& kind)
+    : file_(std::move(file)), root_(report::Json::parse(text, nullptr, false)) {
+  if (root_.is_discarded() || !root_.is_object()) {
+    fail_bad_input("{}: is not the JSON that '{}' prints", file_, kind.command);
   }
-  return root;
+  reader().check_schema(kind.schema, kind.name, kind.command);
 }
 
 }  // namespace assay::store

@@ -48,7 +48,23 @@ class JsonReader {
   const std::string& file_;
 };
 
-// The object in `text`; otherwise an Error says that it is not what `command` prints.
-report::Json parsed_json(std::string_view text, const std::string& file, std::string_view command);
+// What a stored result is called, how its schema begins, and which command prints it.
+struct ResultKind {
+  std::string_view name;
+  std::string_view schema;
+  std::string_view command;
+};
+
+// A stored result of a kind; any other text is an Error. Its readers must not outlive it.
+class StoredResult {
+ public:
+  StoredResult(std::string_view text, std::string file, const ResultKind& kind);
+
+  JsonReader reader() const { return JsonReader(root_, file_); }
+
+ private:
+  std::string file_;
+  report::Json root_;
+};
 
 }  // namespace assay::store

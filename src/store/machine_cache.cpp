@@ -16,7 +16,7 @@ std::optional<std::string> path_for(const Topology& topology) {
 }
 
 bool is_disturbed(const Machine& machine) {
-  return !machine.ceilings.doubts.empty();
+  return !machine.ceilings.warnings.empty();
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warning
   warnings.push_back(
       fmt::format("when ceilings were measured ({}), {}: they may be too low; call "
                   "`measure_machine` again when nothing else runs",
-                  machine.measured_at, join(machine.ceilings.doubts, "; ")));
+                  machine.measured_at, join(machine.ceilings.warnings, "; ")));
 }
 
 Machine measure_machine(const CeilingOptions& options, Progress* progress) {
@@ -54,7 +54,7 @@ void cache_machine(const Machine& machine, std::vector<std::string>& warnings) {
     if (before && !is_disturbed(*before)) {
       warnings.push_back(
           fmt::format("{}: these ceilings may be too low and are not cached; those of {} stay",
-                      join(machine.ceilings.doubts, "; "), before->measured_at));
+                      join(machine.ceilings.warnings, "; "), before->measured_at));
       return;
     }
     warn_if_disturbed(machine, warnings);

@@ -8,8 +8,8 @@ using namespace assay::store;
 
 namespace {
 
-constexpr std::string_view kMachineSchema = "assay.machine/1";
-constexpr std::string_view kMachineCommand = "assay machine --json";
+constexpr ResultKind kMachine = {
+    .name = "machine", .schema = "assay.machine/1", .command = "assay machine --json"};
 
 Topology topology_of(const JsonReader& reader) {
   Topology topology;
@@ -93,16 +93,15 @@ Ceilings ceilings_of(const JsonReader& reader) {
                                    .spread = spread_of(one)});
   });
   ceilings.seconds = reader.rate("measuring_seconds");
-  ceilings.doubts = reader.texts("doubts");
+  ceilings.warnings = reader.texts("doubts");
   return ceilings;
 }
 
 }  // namespace
 
 Machine parse_machine_json(std::string_view text, const std::string& described_as) {
-  const report::Json root = parsed_json(text, described_as, kMachineCommand);
-  const JsonReader reader(root, described_as);
-  reader.check_schema(kMachineSchema, "machine", kMachineCommand);
+  const StoredResult file(text, described_as, kMachine);
+  const JsonReader reader = file.reader();
   return {.measured_at = reader.text("measured_at"),
           .topology = topology_of(reader),
           .surroundings = surroundings_of(reader),

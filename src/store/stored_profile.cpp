@@ -9,15 +9,14 @@ using namespace assay::store;
 
 namespace {
 
-constexpr std::string_view kProfileSchema = "assay.profile/";
-constexpr std::string_view kProfileCommand = "assay profile --json";
+constexpr ResultKind kProfile = {
+    .name = "profile", .schema = "assay.profile/", .command = "assay profile --json"};
 
 }  // namespace
 
 StoredProfile parse_profile_json(std::string_view text, const std::string& described_as) {
-  const report::Json root = parsed_json(text, described_as, kProfileCommand);
-  const JsonReader reader(root, described_as);
-  reader.check_schema(kProfileSchema, "profile", kProfileCommand);
+  const StoredResult file(text, described_as, kProfile);
+  const JsonReader reader = file.reader();
   StoredProfile stored;
   stored.model = reader.text("model/name");
   stored.samples_ms = reader.rates("latency/samples_ms");

@@ -39,9 +39,9 @@ bool may_be(const Shape& declared, std::span<const std::int64_t> sample) {
 
 // The shape in which the model takes a sample: its own, or flattened.
 std::vector<std::int64_t> sample_dims_for(const Value& input, const Dataset& data) {
-  const auto sample = data.sample_dims();
+  auto sample = data.sample_dims();
   if (!input.type.shape || may_be(*input.type.shape, sample)) return sample;
-  const std::vector<std::int64_t> flat = {checked_product(sample).value_or(0)};
+  std::vector<std::int64_t> flat = {checked_product(sample).value_or(0)};
   if (may_be(*input.type.shape, flat)) return flat;
   fail_bad_input("input '{}' is {}, but samples of data set '{}' are {}", input.name,
                  input.type.to_string(), data.name, join_dims(sample));

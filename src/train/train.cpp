@@ -247,7 +247,7 @@ class Trainer {
     const Graph model = model_with(model_weights(step_, done_.state));
     const EvaluateOptions options = {.loss = options_.loss, .program = options_.program};
     try {
-      const Evaluation seen = evaluate(model, *validation_, options, &progress_);
+      Evaluation seen = evaluate(model, *validation_, options, &progress_);
       if (std::isfinite(seen.loss)) return seen;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Cancelled) stop("while it was validated");
@@ -345,12 +345,11 @@ class Trainer {
 
 }  // namespace
 
-TrainResult train_model(Graph graph, const Dataset& training, const Dataset* validation,
+TrainResult train_model(const Graph& graph, const Dataset& training, const Dataset* validation,
                         const TrainOptions& options, TrainProgress* progress) {
   check_train_options(options, validation != nullptr);
   TrainProgress silent;
-  return Trainer(std::move(graph), training, validation, options,
-                 progress != nullptr ? *progress : silent)
+  return Trainer(graph, training, validation, options, progress != nullptr ? *progress : silent)
       .run();
 }
 

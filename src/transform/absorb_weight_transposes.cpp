@@ -6,7 +6,7 @@ namespace assay::transform {
 
 namespace {
 
-bool turns_matrix(const Node& node) {
+bool is_matrix_transpose(const Node& node) {
   const auto order = node.ints_or("perm", {1, 0});
   return order == std::vector<std::int64_t>{1, 0};
 }
@@ -14,12 +14,13 @@ bool turns_matrix(const Node& node) {
 void absorb_transpose(GraphEdit& edit, NodeId id) {
   Node product = edit.node(id);
   if (!product.is("MatMul") || !product.has_input(0) || !product.has_input(1)) return;
-  const Node* turn = edit.maker(product.inputs[1]);
-  if (turn == nullptr || !turn->is("Transpose") || !turns_matrix(*turn)) return;
-  const Tensor* weight = edit.constant(turn->inputs[0]);
+  const Node* transpose = edit.maker(product.inputs[1]);
+  if (transpose == nullptr || !transpose->is("Transpose") || !is_matrix_transpose(*transpose))
+    return;
+  const Tensor* weight = edit.constant(transpose->inputs[0]);
   if (weight == nullptr || weight->dims().size() != 2) return;
   if (weight->type() != DataType::Float32) return;
-  product.inputs[1] = turn->inputs[0];
+  product.inputs[1] = transpose->inputs[0];
   product.op = "FusedMatMul";
   product.domain = "com.microsoft";
   product.set("transB", std::int64_t{1});

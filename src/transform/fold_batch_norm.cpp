@@ -45,7 +45,7 @@ std::optional<ChannelAffine> batch_norm_affine(
 namespace {
 
 // Made when the engine asks for it, and the original need not stay in memory beside it.
-Tensor scaled_weight(const Tensor& weight, std::shared_ptr<const ChannelAffine> affine) {
+Tensor scaled_weight(const Tensor& weight, const std::shared_ptr<const ChannelAffine>& affine) {
   const auto fill = [weight, affine](std::span<std::byte> bytes) {
     std::memcpy(bytes.data(), weight.bytes().data(), bytes.size());
     weight.release();

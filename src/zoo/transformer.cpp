@@ -23,7 +23,8 @@ ValueId split_heads(GraphBuilder& builder, const std::string& name, ValueId valu
 }
 
 ValueId scaled(GraphBuilder& builder, ValueId queries, const AttentionOptions& options) {
-  const double head_width = static_cast<double>(options.width / options.heads);
+  const std::int64_t head = options.width / options.heads;
+  const auto head_width = static_cast<double>(head);
   const ValueId scale = builder.scalar(options.name + ".scale.factor",
                                        static_cast<float>(1.0 / std::sqrt(head_width)));
   return builder.node("Mul", options.name + ".scale", {queries, scale});

@@ -395,6 +395,25 @@ TEST(Cost, QuantisedWeightsAreParametersScalesAreNot) {
   EXPECT_EQ(sheet.layers.back().parameters, 16 * 3 * 3 * 3);
 }
 
+// A Constant whose `outputs` have no names.
+Graph with_unnamed_constant(std::size_t outputs) {
+  GraphBuilder builder("g");
+  builder.output(builder.node("Relu", "relu", {builder.input("x", kFloat, Shape{3})}), "y");
+  Graph graph = builder.finish();
+  Node constant{.name = "unnamed", .op = "Constant", .domain = ""};
+  constant.outputs.resize(outputs);
+  constant.set("value", Tensor::of_float({2}, {1, 2}));
+  graph.add_node(constant);
+  return graph;
+}
+
+TEST(Cost, AConstantWithoutANamedOutputCountsNothing) {
+  const auto totals = count_costs(infer_shapes(with_unnamed_constant(1))).totals;
+  EXPECT_EQ(totals.parameters, 0);
+  EXPECT_EQ(totals.constants, 0);
+  EXPECT_THROW(infer_shapes(with_unnamed_constant(0)), Error);
+}
+
 TEST(Cost, MasksAreConstants) {
   GraphBuilder builder("g");
   const ValueId x = builder.input("x", kFloat, Shape{1, 2, 2});

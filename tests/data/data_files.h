@@ -17,6 +17,7 @@
 
 #include "assay/error.h"
 #include "assay/npy.h"
+#include "support/error_message.h"
 
 namespace assay {
 
@@ -43,18 +44,6 @@ class TemporaryFolder : public testing::Test {
 
   std::filesystem::path folder_;
 };
-
-// The message of the Error that `action` throws; empty if it throws none.
-template <typename Action>
-std::string refusal_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::BadInput);
-    return error.what();
-  }
-  return "";
-}
 
 // An IDX file: type, dimensions with their highest byte first, elements.
 inline std::string idx(char type, const std::vector<std::uint32_t>& dims,

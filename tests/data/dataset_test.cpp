@@ -59,7 +59,7 @@ class DatasetFiles : public TemporaryFolder {
     return write("a.npz", zip.made());
   }
   std::string refusal(const std::string& name, const DatasetOptions& options = {}) const {
-    return refusal_of([&] { load_dataset(name, options); });
+    return error_message(ErrorKind::BadInput, [&] { load_dataset(name, options); });
   }
 
   const Tensor x_ = Tensor::of_float({3, 2}, {1, 2, 3, 4, 5, 6});
@@ -185,7 +185,7 @@ TEST_F(DatasetFiles, ErrorsNameTheFile) {
 TEST(Dataset, LabelsAreWholeNumbersFromZeroToTheClasses) {
   const Tensor x = Tensor::of_float({2, 1}, {1, 2});
   const auto refusal = [&](const Tensor& y, std::int64_t classes = 0) {
-    return refusal_of([&] { make_dataset("own", x, y, classes); });
+    return error_message(ErrorKind::BadInput, [&] { make_dataset("own", x, y, classes); });
   };
   EXPECT_THAT(refusal(Tensor::of_float({2}, {0, 1})),
               HasSubstr("'own', labels: labels of float32 are not supported"));
@@ -223,7 +223,7 @@ TEST(Dataset, ImagesOfBytesGetAChannelAndNothingElseDoes) {
 TEST(Dataset, SamplesAreFiniteNumbers) {
   const Tensor y = Tensor::of_int64({2}, {0, 1});
   const auto refusal = [&](const Tensor& x) {
-    return refusal_of([&] { make_dataset("own", x, y); });
+    return error_message(ErrorKind::BadInput, [&] { make_dataset("own", x, y); });
   };
   const float infinite = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -271,15 +271,20 @@ TEST(Dataset, PartsSplitOffAreDisjointAndComplete) {
 
 TEST(Dataset, SizesThatDoNotExistAreRefusedWithBothNumbers) {
   const Dataset whole = numbered(10);
-  EXPECT_THAT(refusal_of([&] { subset(whole, 11, 0); }),
+  EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { subset(whole, 11, 0); }),
               AllOf(HasSubstr("'numbered' has 10 samples"), HasSubstr("a subset of 11")));
-  EXPECT_THAT(refusal_of([&] { subset(whole, 0, 0); }), HasSubstr("1 to 10"));
-  EXPECT_THAT(refusal_of([&] { subset(whole, -1, 0); }), HasSubstr("of -1"));
-  EXPECT_THAT(refusal_of([&] { split_off(whole, 10, 0); }), HasSubstr("1 to 9"));
-  EXPECT_THAT(refusal_of([&] { split_off(whole, 0, 0); }), HasSubstr("part of 0"));
+  EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { subset(whole, 0, 0); }),
+              HasSubstr("1 to 10"));
+  EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { subset(whole, -1, 0); }),
+              HasSubstr("of -1"));
+  EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { split_off(whole, 10, 0); }),
+              HasSubstr("1 to 9"));
+  EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { split_off(whole, 0, 0); }),
+              HasSubstr("part of 0"));
   EXPECT_EQ(subset(whole, 10, 0).size(), 10);
-  EXPECT_THAT(refusal_of([&] { load_dataset("synthetic", {.subset = 7000}); }),
-              HasSubstr("'synthetic' has 6000 samples"));
+  EXPECT_THAT(
+      error_message(ErrorKind::BadInput, [&] { load_dataset("synthetic", {.subset = 7000}); }),
+      HasSubstr("'synthetic' has 6000 samples"));
 }
 
 TEST(Dataset, FingerprintsTellContentTypeAndShapeApart) {
@@ -324,7 +329,7 @@ TEST(Synthetic, HasTheSizesAskedFor) {
 
 TEST(Synthetic, RefusesImpossibleOptions) {
   const auto refusal = [&](const DatasetOptions& options) {
-    return refusal_of([&] { load_dataset("synthetic", options); });
+    return error_message(ErrorKind::BadInput, [&] { load_dataset("synthetic", options); });
   };
   EXPECT_THAT(refusal({.sample_dims = {1, 0}}), HasSubstr("samples of [1x0]"));
   EXPECT_THAT(refusal({.sample_dims = {1, -3}}), HasSubstr("samples of [1x-3]"));

@@ -110,7 +110,7 @@ TEST(Loader, Normalises) {
 
 TEST(Loader, RefusesWhatCannotBeFilled) {
   const auto refusal = [](const Dataset& dataset, const LoaderOptions& options) {
-    return refusal_of([&] { Loader(dataset, options); });
+    return error_message(ErrorKind::BadInput, [&] { Loader(dataset, options); });
   };
   EXPECT_THAT(refusal(numbered(5), {.batch_size = 0}),
               AllOf(HasSubstr("'numbered'"), HasSubstr("a batch of 0")));
@@ -132,8 +132,10 @@ TEST(Loader, RefusesWhatCannotBeFilled) {
 
 TEST(Loader, BatchesOutOfRangeAreRefused) {
   const Loader loader(numbered(5), {.batch_size = 2});
-  EXPECT_THAT(refusal_of([&] { loader.batch(3); }), HasSubstr("no batch 3 among 3"));
-  EXPECT_THAT(refusal_of([&] { loader.batch(-1); }), HasSubstr("no batch -1"));
+  EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { loader.batch(3); }),
+              HasSubstr("no batch 3 among 3"));
+  EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { loader.batch(-1); }),
+              HasSubstr("no batch -1"));
 }
 
 // Pinned, so that a training run can be repeated elsewhere.

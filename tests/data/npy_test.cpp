@@ -13,7 +13,7 @@ class Npy : public TemporaryFolder {
 
   Tensor read(const std::string& content) const { return read_npy(write("a.npy", content)); }
   std::string refusal(const std::string& content) const {
-    const std::string message = refusal_of([&] { read(content); });
+    const std::string message = error_message(ErrorKind::BadInput, [&] { read(content); });
     EXPECT_TRUE(message.empty() || message.find("a.npy") != std::string::npos) << message;
     return message;
   }
@@ -50,7 +50,7 @@ TEST_F(Npy, IsReadWhateverTheOrderOfItsKeys) {
   EXPECT_EQ(read(npy(text, bytes_of<std::int64_t>({7, -8}))), Tensor::of_int64({2}, {7, -8}));
 }
 
-TEST_F(Npy, FortranOrderIsTurnedIntoC) {
+TEST_F(Npy, FortranOrderIsConvertedToC) {
   // Element (i, j, k) holds 100 i + 10 j + k; the first axis varies fastest in the file.
   std::vector<std::int64_t> stored;
   for (int k = 0; k < 4; ++k) {

@@ -14,7 +14,7 @@ class Npz : public TemporaryFolder {
     return read_npz(write("a.npz", content));
   }
   std::string refusal(const std::string& content) const {
-    const std::string message = refusal_of([&] { read(content); });
+    const std::string message = error_message(ErrorKind::BadInput, [&] { read(content); });
     EXPECT_TRUE(message.empty() || message.find("a.npz") != std::string::npos) << message;
     return message;
   }
@@ -208,7 +208,8 @@ TEST_F(Npz, RandomDamageIsRefusedOrHarmless) {
   int refused = 0;
   for (const bool is_wide : {false, true}) {
     with_random_damage(x_and_y(true, is_wide), 10'000, [&](const std::string& damaged) {
-      const std::string message = refusal_of([&] { EXPECT_EQ(read(damaged), wanted); });
+      const std::string message =
+          error_message(ErrorKind::BadInput, [&] { EXPECT_EQ(read(damaged), wanted); });
       refused += !message.empty();
     });
   }
@@ -234,9 +235,10 @@ TEST_F(Npz, EqualArraysMakeEqualFiles) {
 
 TEST_F(Npz, TypesThatNumpyLacksAreNotWritten) {
   const Tensor strings({1}, std::vector<std::string>{"a"});
-  EXPECT_THAT(refusal_of([&] {
-                write_npz({{"x", strings}}, folder_ / "a.npz");
-              }),
+  EXPECT_THAT(error_message(ErrorKind::BadInput,
+                            [&] {
+                              write_npz({{"x", strings}}, folder_ / "a.npz");
+                            }),
               HasSubstr("NumPy has no element type"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
 }

@@ -40,7 +40,8 @@ TEST_F(TrainingDataFiles, AreSplitInTheSizesAskedFor) {
 
 TEST_F(TrainingDataFiles, RefuseAValidationPartThatLeavesNothingToTrainOn) {
   const std::string name = pair_of(4);
-  EXPECT_THAT(refusal_of([&] { load_training_data(name, {.validation_samples = 4}); }),
+  EXPECT_THAT(error_message(ErrorKind::BadInput,
+                            [&] { load_training_data(name, {.validation_samples = 4}); }),
               HasSubstr("1 to 3"));
 }
 

@@ -4,18 +4,10 @@
 
 #include "assay/error.h"
 #include "execute/engine.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -40,7 +32,7 @@ TEST(Engines, AFormerNameStillMeansTheEngine) {
 }
 
 TEST(Engines, AnUnknownNameIsAnsweredByTheNamesThereAre) {
-  const std::string message = message_of([] { find_engine("abacus"); });
+  const std::string message = error_message([] { find_engine("abacus"); });
   EXPECT_TRUE(holds(message, "'abacus'")) << message;
   for (const std::string& name : engine_names()) EXPECT_TRUE(holds(message, name)) << message;
 }
@@ -51,7 +43,7 @@ TEST(Engines, AnUnavailableOneIsRefusedWithWhatIsMissing) {
       execute::Engine{.info = {.name = "away"},
                       .what_is_missing = [] { return std::string("there is no libaway.so"); }}};
   EXPECT_EQ(&execute::usable_engine(all, "here"), &all[0]);
-  const std::string message = message_of([&] { execute::usable_engine(all, "away"); });
+  const std::string message = error_message([&] { execute::usable_engine(all, "away"); });
   EXPECT_TRUE(holds(message, "engine 'away' cannot run here")) << message;
   EXPECT_TRUE(holds(message, "here; away (not available: there is no libaway.so)")) << message;
 }

@@ -111,16 +111,16 @@ std::vector<Case> cases() {
        {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Ints{2, 2}}});
   conv("Conv 1-D", {Shape{2, 3, 9}, Shape{2, 3, 4}}, {{"strides", Ints{2}}});
   conv("Conv 3-D", {Shape{1, 2, 3, 4, 4}, Shape{2, 2, 2, 2, 3}}, {});
-  const auto turned = [&](const std::string& name, std::vector<Shape> inputs,
-                          std::vector<Attribute> attributes) {
+  const auto transposed = [&](const std::string& name, std::vector<Shape> inputs,
+                              std::vector<Attribute> attributes) {
     all.push_back(with_all(name, "ConvTranspose", std::move(inputs), std::move(attributes)));
   };
-  turned("ConvTranspose", {Shape{2, 3, 4, 4}, Shape{3, 2, 3, 3}, Shape{2}},
-         {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}});
-  turned("ConvTranspose groups", {Shape{1, 4, 3, 5}, Shape{4, 1, 2, 3}},
-         {{"group", std::int64_t{2}}, {"dilations", Ints{2, 1}}});
-  turned("ConvTranspose same", {Shape{1, 2, 3, 4}, Shape{2, 2, 3, 3}},
-         {{"auto_pad", std::string("SAME_LOWER")}, {"strides", Ints{2, 2}}});
+  transposed("ConvTranspose", {Shape{2, 3, 4, 4}, Shape{3, 2, 3, 3}, Shape{2}},
+             {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}});
+  transposed("ConvTranspose groups", {Shape{1, 4, 3, 5}, Shape{4, 1, 2, 3}},
+             {{"group", std::int64_t{2}}, {"dilations", Ints{2, 1}}});
+  transposed("ConvTranspose same", {Shape{1, 2, 3, 4}, Shape{2, 2, 3, 3}},
+             {{"auto_pad", std::string("SAME_LOWER")}, {"strides", Ints{2, 2}}});
   // --- pools
   for (const char* op : {"MaxPool", "AveragePool"}) {
     all.push_back(with_all(op, op, {Shape{2, 2, 5, 6}},

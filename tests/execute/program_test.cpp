@@ -14,21 +14,13 @@
 #include "assay/zoo.h"
 #include "execute/body_maker.h"
 #include "execute/compare_engines.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
 
 std::unique_ptr<Program> compiled(const std::string& zoo, ProgramOptions options = {}) {
   return compile(infer_shapes(zoo_model(zoo)), options);
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(CpuProgram, FusesTheLayersOfASmallNetworkAndNamesThem) {
@@ -83,17 +75,19 @@ TEST(CpuProgram, RefusesInputsOfTheWrongShapeOrType) {
   const auto program = compiled("mlp");
   const auto shape = program->inputs()[0].type.shape->values();
   const std::vector<Tensor> short_one = {Tensor::of_float({1, 3}, {1, 2, 3})};
-  EXPECT_NE(message_of([&] { program->set_inputs(short_one); }).find("input 'input' should be"),
+  EXPECT_NE(error_message([&] { program->set_inputs(short_one); }).find("input 'input' should be"),
             std::string::npos);
   const std::vector<Tensor> integers = {Tensor::of_int64(shape, std::vector<std::int64_t>(784, 1))};
-  EXPECT_NE(message_of([&] { program->set_inputs(integers); }).find("int64"), std::string::npos);
-  EXPECT_NE(message_of([&] { program->set_inputs({}); }).find("takes 1 inputs"), std::string::npos);
+  EXPECT_NE(error_message([&] { program->set_inputs(integers); }).find("int64"), std::string::npos);
+  EXPECT_NE(error_message([&] { program->set_inputs({}); }).find("takes 1 inputs"),
+            std::string::npos);
 }
 
 TEST(CpuProgram, RefusesAbsurdThreadCounts) {
   for (const int threads : {-1, 1'000'000}) {
-    EXPECT_NE(message_of([&] { compiled("mlp", {.cpu = {.threads = threads}}); }).find("threads"),
-              std::string::npos);
+    EXPECT_NE(
+        error_message([&] { compiled("mlp", {.cpu = {.threads = threads}}); }).find("threads"),
+        std::string::npos);
   }
 }
 
@@ -102,7 +96,7 @@ TEST(CpuProgram, RefusesMoreMemoryThanThereIsBeforeTakingAny) {
   const ValueId x = builder.input("x", DataType::Float32, Shape{1 << 20, 1 << 20});
   builder.output(Relu()(builder, x), "y");
   const Inferred model = infer_shapes(builder.finish());
-  EXPECT_NE(message_of([&] { compile(model); }).find("of memory are free"), std::string::npos);
+  EXPECT_NE(error_message([&] { compile(model); }).find("of memory are free"), std::string::npos);
 }
 
 TEST(CpuProgram, RunsOnTensorsWithoutElements) {
@@ -149,8 +143,8 @@ TEST(CpuProgram, DoesNotOverwriteAnOutputThroughAViewOfIt) {
   const ValueId x = builder.input("x", DataType::Float32, Shape{1, 16, 6, 6});
   const ValueId inner = builder.node("Conv", "conv", {x, builder.weight("w", {16, 16, 3, 3}, 0.1)});
   const std::vector<std::int64_t> order = {0, 1, 3, 2};
-  const ValueId turned = builder.node("Transpose", "turned", {inner}, {{"perm", order}});
-  const ValueId back = builder.node("Transpose", "back", {turned}, {{"perm", order}});
+  const ValueId transposed = builder.node("Transpose", "transposed", {inner}, {{"perm", order}});
+  const ValueId back = builder.node("Transpose", "back", {transposed}, {{"perm", order}});
   builder.output(builder.node("Tanh", "curve", {back}), "y");
   builder.output(inner, "inner");
   EXPECT_LE(compare_engines(builder.finish()).largest, 1e-5);
@@ -321,6 +315,27 @@ TEST(Pooling, IsFastWhereTheLastPositionsAreLeftOver) {
       for (const StepInfo& step : program->steps()) EXPECT_EQ(step.fell_back, "") << op << side;
     }
   }
+}
+
+// Bytes of buffers without a value, at the step that has most of them.
+std::int64_t most_workspace(const Program& program) {
+  std::vector<std::int64_t> by_step(program.steps().size(), 0);
+  for (const ProgramBuffer& buffer : program.buffers()) {
+    if (buffer.value.is_valid()) continue;
+    for (std::size_t i = buffer.first_step; i <= buffer.last_step; ++i) by_step[i] += buffer.bytes;
+  }
+  return std::ranges::max(by_step);
+}
+
+TEST(CpuProgram, TellsTheWorkspaceOfItsAlgorithms) {
+  const auto lstm = compiled("lstm", {.cpu = {.threads = 1}});
+  const ProgramMemory memory = lstm->memory();
+  EXPECT_GT(memory.workspace_bytes, 0);
+  EXPECT_LE(memory.workspace_bytes, memory.arena_bytes);
+  EXPECT_EQ(memory.workspace_bytes, most_workspace(*lstm));
+  GraphBuilder builder("relu");
+  builder.output(Relu()(builder, builder.input("x", DataType::Float32, Shape{2, 3})), "y");
+  EXPECT_EQ(compile(infer_shapes(builder.finish()), {})->memory().workspace_bytes, 0);
 }
 
 }  // namespace

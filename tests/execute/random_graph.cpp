@@ -179,7 +179,7 @@ class Author {
   void add_transpose(const Known& from) {
     Ints order(from.dims.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-    // A later layer wants the batch first and, of images, room to slide over.
+    // A later layer wants the batch first and, of images, space for a window.
     std::swap(order[order.size() - 1], order[order.size() - 2]);
     Ints dims = from.dims;
     std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
@@ -208,9 +208,9 @@ class Author {
 
   // x·xᵀ, softmax, times x.
   void add_attention(const Known& from) {
-    const ValueId turned =
+    const ValueId transposed =
         builder_.node("Transpose", name("keys"), {from.value}, {{"perm", Ints{0, 2, 1}}});
-    const ValueId scores = builder_.node("MatMul", name("scores"), {from.value, turned});
+    const ValueId scores = builder_.node("MatMul", name("scores"), {from.value, transposed});
     const ValueId shares =
         builder_.node("Softmax", name("shares"), {scores}, {{"axis", std::int64_t{-1}}});
     add(builder_.node("MatMul", name("mixed"), {shares, from.value}), from.dims);

@@ -9,6 +9,7 @@
 #include "assay/program.h"
 #include "body_maker.h"
 #include "execute/reference/interpreter.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -24,16 +25,6 @@ std::vector<Tensor> results_of(Program& program, const std::vector<Tensor>& inpu
   program.set_inputs(inputs);
   program.run();
   return program.results();
-}
-
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 // z = -(x + y), with names for the two steps.
@@ -73,25 +64,25 @@ TEST(Reference, RunsAgainWithOtherInputs) {
 
 TEST(Reference, SaysWhichInputDoesNotFit) {
   const auto program = reference(sum_and_negative());
-  EXPECT_EQ(error_of([&] { program->set_inputs(std::vector{kMatrix}); }),
+  EXPECT_EQ(error_message([&] { program->set_inputs(std::vector{kMatrix}); }),
             "the model takes 2 inputs, 1 are given");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(error_message([&] {
               program->set_inputs(std::vector{kMatrix, kMatrix});
             }),
             "input 'y' should be float32[3], float32[2x3] is given");
   const Tensor whole = Tensor::of_int64({3}, {1, 2, 3});
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(error_message([&] {
               program->set_inputs(std::vector{kMatrix, whole});
             }),
             "input 'y' should be float32[3], int64[3] is given");
-  EXPECT_EQ(error_of([&] { program->run(); }), "set the inputs before running the program");
+  EXPECT_EQ(error_message([&] { program->run(); }), "set the inputs before running the program");
 }
 
 TEST(Reference, InputsMustHaveKnownShapes) {
   GraphBuilder builder("open");
   const ValueId x = builder.input("x", DataType::Float32, Shape{Dim::symbol("batch"), 3});
   builder.output(builder.node("Relu", "relu", {x}), "y");
-  EXPECT_EQ(error_of([&] { reference(builder.finish()); }),
+  EXPECT_EQ(error_message([&] { reference(builder.finish()); }),
             "input 'x' is float32[batchx3]: a program takes tensors of known shape");
 }
 
@@ -99,7 +90,7 @@ TEST(Reference, AnOpWithoutKernelIsRefusedBeforeRunning) {
   GraphBuilder builder("strange");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2});
   builder.output(builder.node("Frobnicate", "frob", {x}), "y");
-  EXPECT_EQ(error_of([&] { reference(builder.finish()); }),
+  EXPECT_EQ(error_message([&] { reference(builder.finish()); }),
             "Frobnicate 'frob': no kernel for this op; assay can count this model but not run it: "
             "`assay count`");
 }
@@ -115,7 +106,8 @@ TEST(Reference, AnOpWithoutKernelInsideABodyIsRefusedToo) {
   builder.output(builder.node("If", "choose", {condition},
                               {{"then_branch", strange.finish()}, {"else_branch", plain.finish()}}),
                  "y");
-  EXPECT_NE(error_of([&] { reference(builder.finish()); }).find("Frobnicate"), std::string::npos);
+  EXPECT_NE(error_message([&] { reference(builder.finish()); }).find("Frobnicate"),
+            std::string::npos);
 }
 
 TEST(Reference, StepTimesSumToNoMoreThanTheRun) {
@@ -176,10 +168,11 @@ TEST(Reference, AResultThatCannotFitIsRefused) {
   builder.output(builder.node("ConstantOfShape", "fill", {dims}), "y");
   const auto program = reference(builder.finish());
   const Tensor huge = Tensor::of_int64({2}, {std::int64_t{1} << 25, std::int64_t{1} << 25});
-  const std::string error = error_of([&] { results_of(*program, {huge}); });
+  const std::string error = error_message([&] { results_of(*program, {huge}); });
   EXPECT_NE(error.find("ConstantOfShape 'fill' takes 4.00 PiB, but only"), std::string::npos)
       << error;
-  EXPECT_EQ(error_of([&] { program->results(); }), "run the program before asking for its results");
+  EXPECT_EQ(error_message([&] { program->results(); }),
+            "run the program before asking for its results");
   const auto small = results_of(*program, {Tensor::of_int64({2}, {1, 2})});
   EXPECT_EQ(small[0].to_vector<float>(), (std::vector<float>{0, 0}));
 }
@@ -191,7 +184,7 @@ TEST(Reference, AKernelsComplaintNamesTheNode) {
   builder.output(builder.node("Div", "ratio", {x, y}), "z");
   const auto program = reference(builder.finish());
   const Tensor ones = Tensor::of_int64({2}, {1, 1});
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(error_message([&] {
               results_of(*program, {ones, Tensor::of_int64({2}, {1, 0})});
             }),
             "Div 'ratio': integer division by zero");

@@ -58,6 +58,7 @@ TEST(Operands, EveryVersionHasItsOwn) {
   EXPECT_EQ(OneNode("Upsample", 7).input({1, 1, 2, 2}).attribute("scales", scales).shape(),
             "1x1x4x4");
   EXPECT_THAT(OneNode("Upsample", 9).input({1, 1, 2, 2}).error(), HasSubstr("'scales' is missing"));
+  EXPECT_THAT(OneNode("Upsample", 7).input({1, 1, 2, 2}).error(), HasSubstr("has no scales"));
   EXPECT_EQ(OneNode("Squeeze", 11).input({1, 2}).attribute("axes", Ints{0}).shape(), "2");
   EXPECT_EQ(OneNode("Squeeze", 13).input({1, 2}).ints({0}).shape(), "2");
   EXPECT_THROW(OneNode("Squeeze", 11).input({1, 2}).ints({0}).infer(), Error);

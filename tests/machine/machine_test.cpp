@@ -136,8 +136,8 @@ TEST(Ceilings, HaveAWarningWhereOtherProgramsRan) {
   const CeilingOptions least{.quick = true, .thread_counts = {1}, .precision = "fp32"};
   BusyMachine busy;
   const Ceilings disturbed = measure_ceilings(read_topology(), least, nullptr, busy);
-  ASSERT_EQ(disturbed.doubts.size(), 1);
-  EXPECT_THAT(disturbed.doubts[0], HasSubstr("50 % of all processor time"));
+  ASSERT_EQ(disturbed.warnings.size(), 1);
+  EXPECT_THAT(disturbed.warnings[0], HasSubstr("50 % of all processor time"));
 }
 
 TEST(Ceilings, AreCancelledBetweenTwoKernels) {

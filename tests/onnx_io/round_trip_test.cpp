@@ -18,9 +18,9 @@ std::vector<std::filesystem::path> conformance_models() {
 }
 
 // Everything is kept but an IR version too low for how initializers are written.
-bool survives(const Graph& graph, const std::filesystem::path& scratch) {
-  write_onnx(graph, scratch);
-  const Graph back = read_onnx(scratch);
+bool survives(const Graph& graph, const std::filesystem::path& file) {
+  write_onnx(graph, file);
+  const Graph back = read_onnx(file);
   Graph expected = graph;
   expected.info.ir_version = std::max(graph.info.ir_version, back.info.ir_version);
   return back == expected;

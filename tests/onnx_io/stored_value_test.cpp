@@ -5,6 +5,7 @@
 #include "assay/onnx.h"
 #include "onnx_io/model_maker.h"
 #include "onnx_io/stored_value.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -16,16 +17,6 @@ using ::testing::HasSubstr;
 
 std::filesystem::path written(const TemporaryFolder& folder, const std::string& bytes) {
   return folder.write("value.pb", bytes);
-}
-
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 const std::string kPair = raw_tensor("v", kFloat, {2}, bytes_of({1.5f, -2.0f}));
@@ -53,13 +44,13 @@ TEST(StoredValues, ATensorIsRead) {
 TEST(StoredValues, ComplaintsNameTheFile) {
   const TemporaryFolder folder;
   const auto damaged = written(folder, kPair.substr(0, kPair.size() - 1));
-  EXPECT_THAT(error_of([&] { read_onnx_tensor(damaged); }),
+  EXPECT_THAT(error_message([&] { read_onnx_tensor(damaged); }),
               ::testing::AllOf(HasSubstr("value.pb"), HasSubstr("truncated")));
   const auto lying = written(folder, raw_tensor("v", kFloat, {1 << 28, 4}, "1234"));
-  EXPECT_THAT(error_of([&] { read_onnx_tensor(lying); }), HasSubstr("4 are there"));
+  EXPECT_THAT(error_message([&] { read_onnx_tensor(lying); }), HasSubstr("4 are there"));
   const auto outside = written(folder, external_tensor("v", {2}, {{"location", "w.bin"}}));
-  EXPECT_NE(error_of([&] { read_onnx_tensor(outside); }), "");
-  EXPECT_NE(error_of([&] { read_onnx_tensor(folder.path() / "missing.pb"); }), "");
+  EXPECT_NE(error_message([&] { read_onnx_tensor(outside); }), "");
+  EXPECT_NE(error_message([&] { read_onnx_tensor(folder.path() / "missing.pb"); }), "");
 }
 
 TEST(StoredValues, SequencesAndOptionalsHoldTensors) {
@@ -72,13 +63,13 @@ TEST(StoredValues, SequencesAndOptionalsHoldTensors) {
   EXPECT_EQ(two.tensors.size(), 2u);
   const StoredValue one = read_stored_value(written(folder, container(3, {kPair})), optional);
   EXPECT_EQ(one.kind, StoredValue::Kind::Tensor);
-  const StoredValue held =
+  const StoredValue inner =
       read_stored_value(written(folder, container(5, {container(3, {kPair})})), optional);
-  EXPECT_EQ(held.kind, StoredValue::Kind::Sequence);
+  EXPECT_EQ(inner.kind, StoredValue::Kind::Sequence);
   EXPECT_EQ(read_stored_value(written(folder, container(3, {})), optional).kind,
             StoredValue::Kind::Nothing);
   const auto nested = written(folder, container(5, {container(3, {kPair})}));
-  EXPECT_THAT(error_of([&] { read_stored_value(nested, sequence); }), HasSubstr("field 5"));
+  EXPECT_THAT(error_message([&] { read_stored_value(nested, sequence); }), HasSubstr("field 5"));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ inline Profile fixed_profile() {
   profile.executed_gflops_per_second = 0.75;
   profile.memory.program = {.weight_bytes = 98304,
                             .arena_bytes = 32768,
-                            .scratch_bytes = 1024,
+                            .workspace_bytes = 1024,
                             .planned_weight_bytes = 49380,
                             .planned_arena_bytes = 4096};
   profile.memory.peak_bytes = 131072;
@@ -112,7 +112,7 @@ inline Profile fixed_profile() {
                    .time_ms = 0.6,
                    .share = 0.3,
                    .rates = profile.steps[1].rates,
-                   .doubts = {"fell back", "not counted"}};
+                   .warnings = {"fell back", "not counted"}};
   odd.cost.answer = Answer::Unknown;
   profile.layers = {conv, relu, odd};
   profile.uncounted = {{"Odd", "odd", "assay does not know this op"}};

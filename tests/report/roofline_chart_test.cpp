@@ -162,7 +162,7 @@ TEST(Fitted, IsNoWiderThanAsked) {
   EXPECT_EQ(fitted("short", 1000, style), "short");
 }
 
-TEST(LabelPlaces, TellsTurnedRectanglesApart) {
+TEST(LabelPlaces, TellsRotatedRectanglesApart) {
   const Quad flat = standing_on({0, 0}, {10, 4});
   EXPECT_TRUE(overlap(flat, standing_on({4, -1}, {10, 4})));
   EXPECT_FALSE(overlap(flat, standing_on({11, 0}, {10, 4})));

@@ -31,7 +31,7 @@ inline Machine some_machine() {
                      {"L1", "read", 3, 49152, 600, 0.125},
                      {"DRAM", "read", 3, 1 << 20, 20}},
       .seconds = 7.5,
-      .doubts = {"other programs used 30 %"}};
+      .warnings = {"other programs used 30 %"}};
   return machine;
 }
 

@@ -44,7 +44,7 @@ class Cache : public testing::Test {
 
 Machine undisturbed_machine() {
   Machine machine = some_machine();
-  machine.ceilings.doubts.clear();
+  machine.ceilings.warnings.clear();
   return machine;
 }
 

@@ -34,7 +34,7 @@ TEST(StoredMachine, ComesBackAsItWas) {
   EXPECT_EQ(back.ceilings.peaks[0].spread, 0.015);
   EXPECT_EQ(back.ceilings.bandwidths[1].spread, 0.125);
   EXPECT_EQ(back.ceilings.seconds, 7.5);
-  EXPECT_EQ(back.ceilings.doubts, machine.ceilings.doubts);
+  EXPECT_EQ(back.ceilings.warnings, machine.ceilings.warnings);
 }
 
 std::string refusal(const std::string& text) {

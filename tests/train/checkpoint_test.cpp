@@ -32,7 +32,7 @@ class Checkpoints : public TrainFolder {
     return train_model(small_network(), training_, &validation_, options);
   }
   std::string complaint(const TrainOptions& options) const {
-    return refusal_of(ErrorKind::BadInput, [&] { train(options); });
+    return error_message(ErrorKind::BadInput, [&] { train(options); });
   }
   std::string content() const {
     std::ifstream stream(folder_ / "training.npz", std::ios::binary);
@@ -99,7 +99,7 @@ TEST_F(Checkpoints, AreNotOverwrittenUnlessResumed) {
   train(options(1));
   TrainOptions anew = options(1);
   anew.resume = false;
-  EXPECT_THAT(refusal_of(ErrorKind::Usage, [&] { train(anew); }), HasSubstr("already exists"));
+  EXPECT_THAT(error_message(ErrorKind::Usage, [&] { train(anew); }), HasSubstr("already exists"));
 }
 
 TEST_F(Checkpoints, OfAnotherTrainingAreRefusedNamingTheDifference) {
@@ -121,7 +121,8 @@ TEST_F(Checkpoints, OfAnotherTrainingAreRefusedNamingTheDifference) {
               HasSubstr("cosine over 2 epochs"));
   EXPECT_THAT(refused([](auto& o) { o.patience = 3; }), HasSubstr("patience"));
   const auto with = [&](const Graph& model, const Dataset& data, const Dataset* judged) {
-    return refusal_of(ErrorKind::BadInput, [&] { train_model(model, data, judged, options(2)); });
+    return error_message(ErrorKind::BadInput,
+                         [&] { train_model(model, data, judged, options(2)); });
   };
   EXPECT_THAT(with(small_network(), validation_, &validation_), HasSubstr("training data"));
   EXPECT_THAT(with(small_network(), training_, nullptr), HasSubstr("validation data"));
@@ -146,7 +147,7 @@ TEST_F(Checkpoints, EveryPrefixIsRefused) {
   const std::string whole = content();
   for (std::size_t length = 0; length < whole.size(); ++length) {
     put(whole.substr(0, length));
-    EXPECT_THAT(refusal_of(ErrorKind::BadInput, [&] { read_checkpoint(path, setup); }),
+    EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { read_checkpoint(path, setup); }),
                 HasSubstr("training.npz"))
         << length;
   }
@@ -220,7 +221,7 @@ TEST_F(Checkpoints, ThatDoNotFitTheDiskLeaveTheOldOneIntact) {
   const std::string before = content();
   {
     const SmallDisk disk(1000);
-    EXPECT_THAT(refusal_of(ErrorKind::Failed, [&] { train(options(2)); }),
+    EXPECT_THAT(error_message(ErrorKind::Failed, [&] { train(options(2)); }),
                 AllOf(HasSubstr("training.npz"), HasSubstr("cannot be written")));
   }
   EXPECT_EQ(content(), before);

@@ -84,7 +84,8 @@ TEST(Accuracy, BothEnginesAgree) {
 }
 
 std::string complaint(const Graph& model, const Dataset& data) {
-  return refusal_of(ErrorKind::BadInput, [&] { evaluate(model, Loader(data, {.batch_size = 2})); });
+  return error_message(ErrorKind::BadInput,
+                       [&] { evaluate(model, Loader(data, {.batch_size = 2})); });
 }
 
 TEST(Accuracy, OtherShapesAreNamed) {
@@ -117,8 +118,8 @@ TEST(Accuracy, EmptyDataIsRefusedByName) {
 TEST(Accuracy, DevicesAndPrecisionsThatAreNotImplementedAreRefused) {
   const Loader loader(five_samples(), {.batch_size = 2});
   const auto refused = [&](const char* device, const char* precision) {
-    return refusal_of(ErrorKind::Usage,
-                      [&] { evaluate_accuracy(echo(3), loader, device, precision); });
+    return error_message(ErrorKind::Usage,
+                         [&] { evaluate_accuracy(echo(3), loader, device, precision); });
   };
   EXPECT_THAT(refused("cuda", "fp32"), HasSubstr("device 'cuda' is not implemented yet"));
   EXPECT_THAT(refused("tpu", "fp32"), HasSubstr("there is no device 'tpu'"));

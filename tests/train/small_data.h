@@ -13,6 +13,7 @@
 #include "assay/layers.h"
 #include "assay/train.h"
 #include "assay/zoo.h"
+#include "support/error_message.h"
 
 namespace assay {
 
@@ -52,17 +53,5 @@ class TrainFolder : public testing::Test {
 
   std::filesystem::path folder_;
 };
-
-// The message of the Error of this kind that `action` throws; empty if it throws none.
-template <typename Action>
-std::string refusal_of(ErrorKind kind, Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace assay

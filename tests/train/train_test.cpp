@@ -18,7 +18,7 @@ class Train : public TrainFolder {
     return train_model(small_network(), training_, &validation_, options, progress);
   }
   std::string complaint(ErrorKind kind, const TrainOptions& options) const {
-    return refusal_of(kind, [&] { train(options); });
+    return error_message(kind, [&] { train(options); });
   }
 
   const Dataset training_ = small_images(Split::Train, 200);
@@ -260,8 +260,8 @@ TEST_F(Train, WeightsThatAreNotFiniteCannotBegin) {
   const ValueId weight = builder.filled("weight", {64, 4}, std::numeric_limits<float>::infinity());
   builder.output(builder.node("MatMul", "product", {input, weight}), "output");
   const Graph model = builder.finish();
-  EXPECT_THAT(refusal_of(ErrorKind::BadInput,
-                         [&] { train_model(model, training_, nullptr, small_training()); }),
+  EXPECT_THAT(error_message(ErrorKind::BadInput,
+                            [&] { train_model(model, training_, nullptr, small_training()); }),
               HasSubstr("'weight' holds NaN or an infinity"));
 }
 
@@ -300,7 +300,7 @@ TEST_F(Train, CancellingStopsAfterTheStepAndKeepsTheCheckpoint) {
   TrainOptions options = small_training();
   options.checkpoint = folder_ / "training.npz";
   Listener listener(15);
-  EXPECT_THAT(refusal_of(ErrorKind::Cancelled, [&] { train(options, &listener); }),
+  EXPECT_THAT(error_message(ErrorKind::Cancelled, [&] { train(options, &listener); }),
               AllOf(HasSubstr("epoch 2 after step 3 of 12"), HasSubstr("up to epoch 1")));
   options.resume = true;
   const TrainResult resumed = train(options);

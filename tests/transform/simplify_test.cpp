@@ -144,8 +144,9 @@ TEST(Simplify, RecognisesALayerNormWrittenOut) {
 TEST(Simplify, ReadsATransposedWeightAsItIsStored) {
   GraphBuilder builder("net");
   const ValueId x = builder.input("x", DataType::Float32, Shape{2, 3});
-  const ValueId transposed = builder.node("Transpose", "turned", {builder.weight("w", {5, 3}, 1.0)},
-                                          {{"perm", std::vector<std::int64_t>{1, 0}}});
+  const ValueId transposed =
+      builder.node("Transpose", "transposed", {builder.weight("w", {5, 3}, 1.0)},
+                   {{"perm", std::vector<std::int64_t>{1, 0}}});
   builder.output(builder.node("MatMul", "product", {x, transposed}), "y");
   const Rewritten result = simplified(builder);
   ASSERT_EQ(ops_of(result.model.graph), std::vector<std::string>{"FusedMatMul"});

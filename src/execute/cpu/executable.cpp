@@ -66,6 +66,16 @@ class UseFinder {
   BufferUse use_;
 };
 
+// The bytes of workspace at the step that uses most.
+std::int64_t most_workspace(const std::vector<ProgramBuffer>& buffers, std::size_t steps) {
+  std::vector<memory::Block> blocks;
+  for (const ProgramBuffer& buffer : buffers) {
+    if (!buffer.value.is_valid())
+      blocks.push_back({buffer.bytes, buffer.first_step, buffer.last_step});
+  }
+  return blocks.empty() ? 0 : std::ranges::max(bytes_by_step(blocks, steps));
+}
+
 }  // namespace
 
 Executable::Executable(Inferred model, const LoweringOptions& options, Progress* progress)
@@ -96,6 +106,7 @@ void Executable::lower(const LoweringOptions& options, Progress* progress) {
   memory_.weight_bytes = weights_.bytes() + lowering.weights().bytes_used_as_stored() +
                          lowering.inner_memory().weight_bytes;
   memory_.arena_bytes += lowering.inner_memory().arena_bytes;
+  memory_.workspace_bytes += lowering.inner_memory().workspace_bytes;
   dynamic_ = lowering.dynamic_values();
 }
 
@@ -145,6 +156,7 @@ std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
                         .first_step = use.blocks[block].first,
                         .last_step = use.blocks[block].last});
   }
+  memory_.workspace_bytes = most_workspace(buffers_, steps.size());
   return addresses;
 }
 

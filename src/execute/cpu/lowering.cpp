@@ -195,7 +195,7 @@ Placement Lowering::copied_to(ValueId id, const Placement& from, const Placement
 }
 
 Placement Lowering::row_major(ValueId id) {
-  const Placement from = native(id);
+  Placement from = native(id);
   if (from.is_row_major()) return from;
   for (const Placement& other : placements(id).others) {
     if (other.is_row_major()) return other;
@@ -246,6 +246,7 @@ Placement Lowering::in_layout(ValueId id, const Desc& desc) {
 void Lowering::add_inner_memory(const ProgramMemory& memory) {
   inner_memory_.weight_bytes += memory.weight_bytes;
   inner_memory_.arena_bytes += memory.arena_bytes;
+  inner_memory_.workspace_bytes += memory.workspace_bytes;
 }
 
 std::vector<NodeId> Lowering::origins_of(const std::vector<NodeId>& nodes) const {

@@ -85,7 +85,7 @@ Placement Weights::stored(const Tensor& tensor) {
   }
   std::byte* address = has_bytes && may_use_stored(tensor) ? use_stored(tensor) : copied(tensor);
   const auto bytes = static_cast<std::int64_t>(tensor.byte_size());
-  const Placement placement =
+  Placement placement =
       row_major_placement(buffers_.add_fixed(bytes, address), tensor.type(), tensor.dims());
   if (has_bytes) by_layout_[key] = placement;
   seen_.push_back(tensor);

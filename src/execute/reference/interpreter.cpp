@@ -137,7 +137,7 @@ NodeEvaluator::NodeEvaluator(const Graph& graph, NodeId node)
     : NodeEvaluator(graph, node, {graph.opsets, 0}) {}
 
 NodeEvaluator::NodeEvaluator(const Graph& graph, NodeId node, const InterpreterContext& context)
-    : graph_(&graph), node_(graph.node(node)) {
+    : node_(graph.node(node)) {
   node_.name = graph.display_name(node);
   const auto opset = context.opsets.find(node_.domain);
   opset_ = opset == context.opsets.end() ? 0 : opset->second;

@@ -53,7 +53,6 @@ class NodeEvaluator {
   void prepare_bodies(const InterpreterContext& context);
   void check_outputs(std::vector<RuntimeValue>& outputs) const;
 
-  const Graph* graph_ = nullptr;
   Node node_;  // with a name for messages
   std::int64_t opset_ = 0;
   std::int64_t output_bytes_ = 0;  // as far as shapes are known

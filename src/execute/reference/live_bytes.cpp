@@ -6,7 +6,7 @@ namespace assay::reference {
 
 void LiveBytes::ignore_stored(const Graph& graph) {
   for (const Initializer& stored : graph.initializers()) {
-    if (stored.tensor.byte_size() > 0) held_[stored.tensor.bytes().data()].is_stored = true;
+    if (stored.tensor.byte_size() > 0) uses_[stored.tensor.bytes().data()].is_stored = true;
   }
   for (const Node& node : graph.nodes()) {
     for_each_subgraph(node, [&](const Graph& body) { ignore_stored(body); });
@@ -22,8 +22,8 @@ void LiveBytes::drop(const RuntimeValue& value) {
   change(value, -1);
 }
 
-void LiveBytes::forget_held() {
-  std::erase_if(held_, [](const auto& entry) { return !entry.second.is_stored; });
+void LiveBytes::forget_all() {
+  std::erase_if(uses_, [](const auto& entry) { return !entry.second.is_stored; });
   now_ = 0;
 }
 
@@ -36,17 +36,17 @@ void LiveBytes::change(const RuntimeValue& value, std::int64_t by) {
 
 void LiveBytes::change(const Tensor& tensor, std::int64_t by) {
   if (tensor.byte_size() == 0) return;
-  const auto [entry, is_new] = held_.try_emplace(tensor.bytes().data());
+  const auto [entry, is_new] = uses_.try_emplace(tensor.bytes().data());
   TensorUse& use = entry->second;
   if (use.is_stored) return;
   if (is_new) {
     use.bytes = static_cast<std::int64_t>(tensor.byte_size());
     now_ += use.bytes;
   }
-  use.holders += by;
-  if (use.holders > 0) return;
+  use.users += by;
+  if (use.users > 0) return;
   now_ -= use.bytes;
-  held_.erase(entry);
+  uses_.erase(entry);
 }
 
 }  // namespace assay::reference

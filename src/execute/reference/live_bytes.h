@@ -17,14 +17,14 @@ class LiveBytes {
   // Weights are no activations: they and views of them never count.
   void ignore_stored(const Graph& graph);
   void hold(const RuntimeValue& value);
-  void drop(const RuntimeValue& value);  // must have been held
+  void drop(const RuntimeValue& value);  // must have been held before
 
   std::int64_t peak() const { return peak_; }
-  void forget_held();  // a run that failed dropped nothing
+  void forget_all();  // a run that failed dropped nothing
 
  private:
   struct TensorUse {
-    std::int64_t holders = 0;
+    std::int64_t users = 0;
     std::int64_t bytes = 0;
     bool is_stored = false;
   };
@@ -32,7 +32,7 @@ class LiveBytes {
   void change(const RuntimeValue& value, std::int64_t by);
   void change(const Tensor& tensor, std::int64_t by);
 
-  std::unordered_map<const std::byte*, TensorUse> held_;
+  std::unordered_map<const std::byte*, TensorUse> uses_;
   std::int64_t now_ = 0;
   std::int64_t peak_ = 0;
 };

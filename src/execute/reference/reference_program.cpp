@@ -131,7 +131,7 @@ class ReferenceProgram final : public execute::ProgramBase {
 void ReferenceProgram::run_steps() {
   results_.clear();
   if (!has_run()) live_.ignore_stored(graph());
-  live_.forget_held();
+  live_.forget_all();
   auto frame = interpreter_.begin(all_inputs(), {}, &live_);
   run_each(graph().node_count(),
            [&](std::size_t i) { interpreter_.step(frame, NodeId{static_cast<std::uint32_t>(i)}); });

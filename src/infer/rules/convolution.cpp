@@ -87,7 +87,7 @@ struct ConvolutionInputs {
 };
 
 std::optional<Shape> convolved(const InferContext& context, ConvolutionInputs inputs) {
-  const auto output = convolved_shape(context, context.shape(0), context.shape(inputs.weight));
+  auto output = convolved_shape(context, context.shape(0), context.shape(inputs.weight));
   if (output && inputs.bias) check_bias(context, *inputs.bias, (*output)[1]);
   return output;
 }

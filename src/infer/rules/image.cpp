@@ -111,10 +111,11 @@ void resize(InferContext& context) {
 
 void upsample(InferContext& context) {
   const Shape* input = context.shape(0);
+  const auto* attribute = context.node().get<std::vector<float>>("scales");
+  if (attribute == nullptr && !context.has(1)) context.fail("has no scales");
   if (input == nullptr) return context.set(0, context.element(0));
   std::optional<std::vector<double>> scales = context.numbers(1);
-  if (const auto* attribute = context.node().get<std::vector<float>>("scales"))
-    scales.emplace(attribute->begin(), attribute->end());
+  if (attribute != nullptr) scales.emplace(attribute->begin(), attribute->end());
   context.set(0, context.element(0),
               scales ? by_scales(context, *input, *scales) : unknown_shape(input->rank()));
 }

@@ -8,8 +8,7 @@ namespace {
 
 Dim hidden_size(const InferContext& context, bool weights_are_transposed) {
   const Shape* recurrence = context.shape_of_rank(2, 3);
-  const Dim from_weight =
-      recurrence != nullptr ? (*recurrence)[weights_are_transposed ? 1 : 2] : Dim();
+  Dim from_weight = recurrence != nullptr ? (*recurrence)[weights_are_transposed ? 1 : 2] : Dim();
   const auto* attribute = context.node().get<std::int64_t>("hidden_size");
   if (attribute == nullptr) return from_weight;
   if (*attribute < 0) context.fail("hidden_size {} is negative", *attribute);

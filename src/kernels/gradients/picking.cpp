@@ -49,9 +49,10 @@ std::vector<Tensor> slice_gradient(const KernelCall& call) {
   std::int64_t first = 0;
   Dims walked;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const auto way = checked_multiply(steps[i], gradient.dims()[i] - 1);
+    const auto extent = checked_multiply(steps[i], gradient.dims()[i] - 1);
     const bool starts_inside = starts[i] >= 0 && starts[i] < dims[i];
-    const bool is_inside = starts_inside && way && *way >= -starts[i] && *way < dims[i] - starts[i];
+    const bool is_inside =
+        starts_inside && extent && *extent >= -starts[i] && *extent < dims[i] - starts[i];
     if (gradient.dims()[i] > 0 && !is_inside) call.fail("axis {} is cut outside of it", i);
     if (gradient.dims()[i] == 0) return {store_real(gradient.type(), dims, results)};
     first += starts[i] * strides[i];

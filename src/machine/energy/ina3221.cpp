@@ -35,9 +35,9 @@ bool is_fed_by_another(const Rail& rail) {
 
 // mV times mA is µW. A rail without load may report a few mA below 0.
 MeterValue power_of(const SystemFiles& files, const std::string& volts, const std::string& amps) {
-  const MeterValue voltage = read_count(files, volts);
+  MeterValue voltage = read_count(files, volts);
   if (!voltage.value) return voltage;
-  const MeterValue current = read_whole(files, amps);
+  MeterValue current = read_whole(files, amps);
   if (!current.value) return current;
   if (*voltage.value > kMostMilli || std::abs(*current.value) > kMostMilli) {
     return {.why_not = fmt::format("'{}' and '{}' hold more than a board can take", volts, amps)};
@@ -46,7 +46,7 @@ MeterValue power_of(const SystemFiles& files, const std::string& volts, const st
 }
 
 // in4 to in7 are shunt voltages, not rails.
-void add_hwmon_rails(std::shared_ptr<const SystemFiles> files, const std::string& folder,
+void add_hwmon_rails(const std::shared_ptr<const SystemFiles>& files, const std::string& folder,
                      std::vector<Rail>& rails) {
   for (int number = 1; number <= 3; ++number) {
     const std::string volts = fmt::format("{}/in{}_input", folder, number);
@@ -59,7 +59,7 @@ void add_hwmon_rails(std::shared_ptr<const SystemFiles> files, const std::string
   }
 }
 
-void add_iio_rails(std::shared_ptr<const SystemFiles> files, const std::string& folder,
+void add_iio_rails(const std::shared_ptr<const SystemFiles>& files, const std::string& folder,
                    std::vector<Rail>& rails) {
   for (int number = 0; number <= 2; ++number) {
     const auto label = first_line(*files, fmt::format("{}/rail_name_{}", folder, number));

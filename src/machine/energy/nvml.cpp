@@ -47,7 +47,7 @@ std::optional<Nvml> bound(FindSymbol find) {
   return nvml;
 }
 
-ReadChannel energy_of(std::shared_ptr<const Nvml> nvml, unsigned index) {
+ReadChannel energy_of(const std::shared_ptr<const Nvml>& nvml, unsigned index) {
   return [nvml, index]() -> MeterValue {
     Device device = nullptr;
     unsigned long long millijoules = 0;
@@ -68,13 +68,13 @@ unsigned count_devices(const Nvml& nvml, EnergyMeters& found) {
   return 0;
 }
 
-void add_gpu(std::shared_ptr<const Nvml> nvml, unsigned index, EnergyMeters& found) {
+void add_gpu(const std::shared_ptr<const Nvml>& nvml, unsigned index, EnergyMeters& found) {
   ChannelList list({.source = "NVML",
                     .scope = MeterScope::Accelerator,
                     .update_ms = kNvmlUpdateMs,
                     .max_watts = kMaxWatts},
                    found);
-  list.add({.name = fmt::format("GPU {}", index)}, energy_of(std::move(nvml), index));
+  list.add({.name = fmt::format("GPU {}", index)}, energy_of(nvml, index));
   list.finish();
 }
 

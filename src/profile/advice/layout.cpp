@@ -53,11 +53,11 @@ std::string agreement_text(const ProfileStep* from, const ProfileStep* to) {
   if (!from) return "hand the input over in the layout that its first layer reads";
   if (!to) return "take the output in the layout that its last layer writes";
   if (is_product(*to) && !is_product(*from)) {
-    return "pool images to one pixel before they are flattened for the product: that has one "
-           "layout";
+    return "pool images to one pixel before they are flattened: a single pixel is the same in "
+           "every layout";
   }
-  return "let neighbours agree on a layout: like layers on both sides, with channels that fill "
-         "vectors";
+  return "use layers of the same kind on both sides, with channels that fill vectors, so that both "
+         "use one layout";
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::optional<Advice> layout_changes(const RunFacts& facts) {
       fmt::format("{} for {}, {} moved; the longest, {}, is {}", facts.time_text(time_ms),
                   changes_text(group), with_binary_unit(total_work(group).bytes()),
                   duration_text(slowest.time_ms), between_text(from, to));
-  advice.action = agreement_text(from, to) + "; without any, all of that time is saved";
+  advice.action = agreement_text(from, to) + "; without layout changes all of that time is saved";
   advice.gain_ms = time_ms;
   return advice;
 }

@@ -48,8 +48,9 @@ std::optional<Advice> overhead(const RunFacts& facts) {
       fmt::format("{} to start and end {} steps, {} for each that takes longer{}",
                   facts.time_text(starting_ms), facts.steps().size(),
                   duration_text(facts.roofline().step_overhead_ms), tiny_text(facts, group));
-  advice.action = fmt::format("run {} samples at once (`batch` {}), which start them once{}", batch,
-                              batch, threads_text(profile));
+  advice.action = fmt::format(
+      "run {} samples at once (`batch` {}), so that each step starts once for all of them{}", batch,
+      batch, threads_text(profile));
   advice.gain_ms = starting_ms * (1 - 1.0 / kLarger);
   return advice;
 }

@@ -45,7 +45,8 @@ std::optional<Advice> start_up(const RunFacts& facts) {
                               duration_text(took.compile_ms), duration_text(took.first_run_ms),
                               with_thousands(static_cast<std::int64_t>(runs)));
   advice.action = fmt::format(
-      "`tuning_file` FILE keeps the algorithms that compiling chose by running them: up to all of "
+      "`tuning_file` FILE stores the algorithms that compiling chose by timing them: saves up to "
+      "all of "
       "compiling but {}",
       rest_text(profile));
   advice.gain_ms = std::max(0.0, took.compile_ms - packing_ms(profile));

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kFamily = "probes";
 
-CalibrationNetwork probe(const std::string& name, Shape input, const std::function<Graph()>& make) {
+CalibrationNetwork probe(const std::string& name, const Shape& input,
+                         const std::function<Graph()>& make) {
   return {name, kFamily,
           [input, make] {
             Bindings bindings;
@@ -99,26 +100,26 @@ Layer shuffled(std::int64_t channels) {
     // Rows and columns as one axis: it comes back as long as it was.
     const ValueId apart =
         builder.node("Reshape", "apart", {both, builder.ints("apart.shape", {0, 2, half, -1})});
-    const ValueId turned = builder.node("Transpose", "turned", {apart},
-                                        {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+    const ValueId transposed = builder.node("Transpose", "transposed", {apart},
+                                            {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
     const ValueId shape = builder.node("Shape", "shape", {input});
-    return builder.node("Reshape", "together", {turned, shape});
+    return builder.node("Reshape", "together", {transposed, shape});
   });
 }
 
 // A wide depthwise kernel, then two linear layers over the channels, which must lie last for them.
 Layer mixed(std::int64_t channels) {
   return Layer([=](GraphBuilder& builder, ValueId input) {
-    const auto turned = [&](ValueId value, std::vector<std::int64_t> order) {
+    const auto transposed = [&](ValueId value, std::vector<std::int64_t> order) {
       return builder.node("Transpose", "turn", {value}, {{"perm", std::move(order)}});
     };
     const Layer depthwise = Conv2d(channels, channels, 7, {.padding = 3, .groups = channels});
-    const ValueId last = turned(depthwise(builder, input), {0, 2, 3, 1});
+    const ValueId last = transposed(depthwise(builder, input), {0, 2, 3, 1});
     const ValueId wide = Sequential({LayerNorm(channels), Linear(channels, 4 * channels), Gelu(),
                                      Linear(4 * channels, channels)})(builder, last);
     const ValueId scale = builder.weight("scale", {channels}, 0.1);
     const ValueId scaled = builder.node("Mul", "scaled", {wide, scale});
-    return builder.node("Add", "add", {turned(scaled, {0, 3, 1, 2}), input});
+    return builder.node("Add", "add", {transposed(scaled, {0, 3, 1, 2}), input});
   });
 }
 

@@ -27,9 +27,7 @@ bool is_forward(Phase phase) {
 }  // namespace
 
 MemoryUses::MemoryUses(const TrainingStep& step, std::vector<Phase> phases)
-    : step_(step),
-      phases_(std::move(phases)),
-      by_value_(step.graph.value_count(), MemoryUse::Activations) {
+    : phases_(std::move(phases)), by_value_(step.graph.value_count(), MemoryUse::Activations) {
   for (std::size_t i = 0; i < step.graph.node_count(); ++i) {
     if (is_forward(step.phases[i])) continue;
     for (const ValueId output : step.graph.nodes()[i].outputs) {

@@ -24,7 +24,6 @@ class MemoryUses {
   std::vector<BytesByUse> by_step(std::span<const LiveBuffer> live) const;
 
  private:
-  const TrainingStep& step_;
   std::vector<Phase> phases_;
   std::vector<MemoryUse> by_value_;  // as far as it depends on the value alone
 };

@@ -40,7 +40,7 @@ struct TextStyle {
   bool is_bold = false;
   Colour colour = {};
   Anchor anchor = Anchor::Start;
-  double turned = 0;  // degrees counterclockwise around its anchor point
+  double rotation = 0;  // degrees counterclockwise around its anchor point
 };
 
 class Canvas {

@@ -69,8 +69,8 @@ void CharacterPlot::line(double x0, double y0, double x1, double y1) {
                                std::abs(y1 - y0) * 4 * static_cast<double>(rows_));
   const int steps = static_cast<int>(std::ceil(dots)) + 1;
   for (int i = 0; i <= steps; ++i) {
-    const double way = static_cast<double>(i) / steps;
-    dot(x0 + (x1 - x0) * way, y0 + (y1 - y0) * way);
+    const double fraction = static_cast<double>(i) / steps;
+    dot(x0 + (x1 - x0) * fraction, y0 + (y1 - y0) * fraction);
   }
 }
 

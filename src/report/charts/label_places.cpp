@@ -35,8 +35,8 @@ bool is_parted_by_an_edge_of(const Quad& one, const Quad& other) {
 
 }  // namespace
 
-Quad standing_on(Point foot, Size size, double turned) {
-  const double angle = turned * std::numbers::pi / 180;
+Quad standing_on(Point foot, Size size, double rotation) {
+  const double angle = rotation * std::numbers::pi / 180;
   const auto corner = [&](double right, double up) -> Point {
     return {foot.x + right * std::cos(angle) - up * std::sin(angle),
             foot.y - right * std::sin(angle) - up * std::cos(angle)};

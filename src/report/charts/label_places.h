@@ -12,7 +12,7 @@ namespace assay::report {
 using Quad = std::array<Point, 4>;
 
 // `foot` is the middle of its lower edge; it is rotated counterclockwise around it.
-Quad standing_on(Point foot, Size size, double turned = 0);
+Quad standing_on(Point foot, Size size, double rotation = 0);
 Quad around(Point centre, double radius);
 Quad along(Point from, Point to, double thickness);
 bool overlap(const Quad& one, const Quad& other);

@@ -39,7 +39,7 @@ double text_width(std::string_view text, const TextStyle& style) {
 }
 
 std::string fitted(std::string_view text, double width, const TextStyle& style) {
-  const std::string whole = shortened(drawable(text), kLongestMeasured);
+  std::string whole = shortened(drawable(text), kLongestMeasured);
   if (text_width(whole, style) <= width) return whole;
   std::size_t fits = 0;
   std::size_t too_long = display_width(whole);

@@ -61,7 +61,7 @@ class PngCanvas : public Canvas {
   void text(Point baseline, std::string_view text, const TextStyle& style) override {
     cairo_save(context_.get());
     cairo_translate(context_.get(), baseline.x, baseline.y);
-    cairo_rotate(context_.get(), -style.turned * std::numbers::pi / 180);
+    cairo_rotate(context_.get(), -style.rotation * std::numbers::pi / 180);
     cairo_move_to(context_.get(), start_of(style.anchor, text_width(text, style)), 0);
     set_font(context_.get(), style);
     set_colour(style.colour);

@@ -155,7 +155,7 @@ void RooflinePicture::draw_gflops_axis() {
     canvas_.text({kPlot.x - 8, y + 3}, tick.text, anchored(kTickText, Anchor::End));
   }
   TextStyle upright = kAxisText;
-  upright.turned = 90;
+  upright.rotation = 90;
   canvas_.text({kRooflineMargin + 8, kPlot.y + kPlotSize.height / 2}, "GFLOP/s", upright);
 }
 
@@ -241,14 +241,14 @@ bool RooflinePicture::label_roof(const Roof& roof) {
   const Point from = start(roof);
   const Point to = end(roof);
   TextStyle style = kRoofText;
-  style.turned = std::atan2(from.y - to.y, to.x - from.x) * 180 / std::numbers::pi;
-  const double angle = style.turned * std::numbers::pi / 180;
+  style.rotation = std::atan2(from.y - to.y, to.x - from.x) * 180 / std::numbers::pi;
+  const double angle = style.rotation * std::numbers::pi / 180;
   for (const double up : {1.2, -size.height - 1.2}) {  // nothing may come between it and its line
     for (int step = 2; step < 200; ++step) {
-      const double way = roof.is_bandwidth ? step / 200.0 : 1 - step / 200.0;
-      const Point foot{from.x + (to.x - from.x) * way - up * std::sin(angle),
-                       from.y + (to.y - from.y) * way - up * std::cos(angle)};
-      const Quad quad = standing_on(foot, size, style.turned);
+      const double fraction = roof.is_bandwidth ? step / 200.0 : 1 - step / 200.0;
+      const Point foot{from.x + (to.x - from.x) * fraction - up * std::sin(angle),
+                       from.y + (to.y - from.y) * fraction - up * std::cos(angle)};
+      const Quad quad = standing_on(foot, size, style.rotation);
       if (!places_.is_free(quad)) continue;
       places_.occupy(quad);
       canvas_.text({foot.x - lift * std::sin(angle), foot.y - lift * std::cos(angle)}, text, style);

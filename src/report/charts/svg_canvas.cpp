@@ -95,8 +95,8 @@ class SvgCanvas : public Canvas {
       text_ += fmt::format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", number(width));
     }
     if (style.is_bold) text_ += " font-weight=\"bold\"";
-    if (style.turned != 0) {
-      text_ += fmt::format(" transform=\"rotate({} {} {})\"", number(-style.turned),
+    if (style.rotation != 0) {
+      text_ += fmt::format(" transform=\"rotate({} {} {})\"", number(-style.rotation),
                            number(baseline.x), number(baseline.y));
     }
     text_ += painted("fill", style.colour) + ">" + escaped(text) + "</text>\n";

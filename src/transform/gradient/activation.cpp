@@ -139,7 +139,7 @@ void gelu(GradientContext& context) {
 
 // Softmax over one axis; before opset 13 over all axes from it on.
 Dims softmax_view(const GradientContext& context) {
-  const Dims dims = context.output_dims();
+  Dims dims = context.output_dims();
   if (context.opset() >= 13) return dims;
   const std::size_t axis = context.axis(context.node().int_or("axis", 1), dims.size());
   const auto split = dims.begin() + static_cast<std::ptrdiff_t>(axis);

@@ -71,27 +71,27 @@ void matrix_product(GradientContext& context) {
 }
 
 // first'·second', scaled as the node's own product.
-ValueId scaled_product(GradientContext& context, ValueId first, bool first_turned, ValueId second,
-                       bool second_turned) {
+ValueId scaled_product(GradientContext& context, ValueId first, bool first_transposed,
+                       ValueId second, bool second_transposed) {
   return context.node("Gemm", {first, second},
                       {{"alpha", context.node().float_or("alpha", 1.0f)},
-                       {"transA", std::int64_t{first_turned ? 1 : 0}},
-                       {"transB", std::int64_t{second_turned ? 1 : 0}}});
+                       {"transA", std::int64_t{first_transposed ? 1 : 0}},
+                       {"transB", std::int64_t{second_transposed ? 1 : 0}}});
 }
 
 void gemm(GradientContext& context) {
   const ValueId gradient = context.gradient();
-  const bool a_turned = context.node().int_or("transA", 0) != 0;
-  const bool b_turned = context.node().int_or("transB", 0) != 0;
+  const bool a_transposed = context.node().int_or("transA", 0) != 0;
+  const bool b_transposed = context.node().int_or("transB", 0) != 0;
   const ValueId a = context.in(0);
   const ValueId b = context.in(1);
   if (context.wants(0)) {
-    context.give(0, a_turned ? scaled_product(context, b, b_turned, gradient, true)
-                             : scaled_product(context, gradient, false, b, !b_turned));
+    context.give(0, a_transposed ? scaled_product(context, b, b_transposed, gradient, true)
+                                 : scaled_product(context, gradient, false, b, !b_transposed));
   }
   if (context.wants(1)) {
-    context.give(1, b_turned ? scaled_product(context, gradient, true, a, a_turned)
-                             : scaled_product(context, a, !a_turned, gradient, false));
+    context.give(1, b_transposed ? scaled_product(context, gradient, true, a, a_transposed)
+                                 : scaled_product(context, a, !a_transposed, gradient, false));
   }
   if (context.wants(2)) {
     const double beta = static_cast<double>(context.node().float_or("beta", 1.0f));

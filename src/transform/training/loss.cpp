@@ -20,9 +20,9 @@ ValueId add_node(Graph& graph, std::string op, std::vector<ValueId> inputs,
   return output;
 }
 
-ValueId add_target(Graph& graph, std::string name, DataType type, Shape shape) {
+ValueId add_target(Graph& graph, const std::string& name, DataType type, Shape shape) {
   const ValueId target =
-      graph.add_value(unused_name(graph, std::move(name)), tensor_type(type, std::move(shape)));
+      graph.add_value(unused_name(graph, name), tensor_type(type, std::move(shape)));
   graph.add_input(target);
   return target;
 }

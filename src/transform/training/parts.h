@@ -7,7 +7,7 @@
 namespace assay::transform {
 
 // `name`, or `name` with a number appended where a value has that name already.
-std::string unused_name(const Graph& graph, std::string name);
+std::string unused_name(const Graph& graph, const std::string& name);
 
 // The same model in the forms of opset 11; values and nodes keep their numbers.
 Inferred in_modern_forms(const Inferred& model);

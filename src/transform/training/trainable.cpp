@@ -100,7 +100,7 @@ class TrainableMaker {
 
 }  // namespace
 
-std::string unused_name(const Graph& graph, std::string name) {
+std::string unused_name(const Graph& graph, const std::string& name) {
   std::string candidate = name;
   for (int i = 2; graph.find_value(candidate); ++i) candidate = name + "." + std::to_string(i);
   return candidate;

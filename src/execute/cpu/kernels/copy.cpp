@@ -91,7 +91,7 @@ CopyPlan simplified(CopyPlan plan) {
     if (plan.dims[axis] == 1) drop_axis(plan, axis);
   }
   sort_axes(plan);
-  for (std::size_t axis = plan.dims.size() > 0 ? plan.dims.size() - 1 : 0; axis-- > 0;) {
+  for (std::size_t axis = plan.dims.empty() ? 0 : plan.dims.size() - 1; axis-- > 0;) {
     if (!can_merge(plan, axis)) continue;
     plan.dims[axis + 1] *= plan.dims[axis];
     drop_axis(plan, axis);

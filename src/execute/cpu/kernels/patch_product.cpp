@@ -66,7 +66,9 @@ void PatchProduct::pack_weights(const float* weights, float* packed) const {
 }
 
 void PatchProduct::copy_patch(const float* source, std::size_t row, float* patches) const {
-  const auto& [deep, down, across] = grid_.axes;
+  const WindowAxis& deep = grid_.axes[0];
+  const WindowAxis& down = grid_.axes[1];
+  const WindowAxis& across = grid_.axes[2];
   const auto windows = static_cast<std::size_t>(grid_.output_elements());
   const auto window = static_cast<std::int64_t>(row % windows);
   const std::int64_t x = window % across.output;

@@ -83,8 +83,8 @@ std::vector<Taps> reversed_taps(const std::vector<Taps>& taps, std::int64_t inpu
 
 namespace {
 
-// What shrinks goes first, what grows last, so that little is in between; among equals, what
-// shrinks goes by whole rows and what grows the other way round.
+// Axes that shrink come first and those that grow last, so that what lies between two passes is
+// small. Axes that change alike: outer ones first if the tensor shrinks, inner ones if it grows.
 std::vector<std::size_t> order_of_axes(const Dims& from,
                                        const std::vector<std::vector<Taps>>& taps) {
   std::vector<std::size_t> axes;

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "execute/cpu/lowering.h"
 #include "execute/cpu/onednn/sgemm.h"
+#include "execute/cpu/steps.h"
 #include "execute/threads.h"
 #include "kernels/shape_math.h"
 
@@ -76,13 +77,13 @@ std::vector<std::int64_t> batch_offsets(const Placement& placement, const Dims& 
 }
 
 // A Transpose that alone reads the result is written at once, its order as strides of the result.
-struct ResultPlace {
+struct ResultPlacement {
   Placement placement;  // with the product's own axes in order
   ValueId value;
   std::vector<NodeId> nodes;
 };
 
-ResultPlace result_placement(Lowering& lowering, NodeId id, std::size_t rank) {
+ResultPlacement result_placement(Lowering& lowering, NodeId id, std::size_t rank) {
   const ValueId value = lowering.node(id).outputs[0];
   const NodeId reader = lowering.only_reader(value);
   if (reader.is_valid() && lowering.node(reader).is("Transpose") && !lowering.is_covered(reader) &&
@@ -97,7 +98,7 @@ ResultPlace result_placement(Lowering& lowering, NodeId id, std::size_t rank) {
       lowering.cover(reader);
       Placement seen = whole;
       for (std::size_t i = 0; i < rank; ++i) {
-        const auto axis = static_cast<std::size_t>(order[i]);
+        const std::size_t axis = *axis_of(order[i], rank);  // inference checked the order
         seen.dims[axis] = whole.dims[i];
         seen.strides[axis] = whole.strides[i];
       }
@@ -200,7 +201,7 @@ bool lower_batched_product(Lowering& lowering, NodeId id) {
               .k = left.dims.back(),
               .alpha = node.float_or("alpha", 1.0f)};
   if (!batch || sizes.k == 0 || right.dims[right.dims.size() - 2] != sizes.k) return false;
-  ResultPlace result = result_placement(lowering, id, batch->size() + 2);
+  ResultPlacement result = result_placement(lowering, id, batch->size() + 2);
   Placement written = result.placement;
   if (written.dims.size() != batch->size() + 2) {
     written.dims = *batch;

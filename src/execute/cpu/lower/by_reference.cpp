@@ -1,4 +1,4 @@
-// The plain kernel as a step: for ops nobody taught this engine, for bodies that run as often as
+// The plain kernel as a step: for ops without a fast form, for bodies that run as often as
 // the data says, and for values whose shape only the data knows.
 #include <cstring>
 #include <map>

@@ -13,7 +13,7 @@ namespace {
 // A value that a step's copies are gathered in: several copies, one step.
 void add_copies(Lowering& lowering, NodeId id,
                 const std::vector<std::pair<Placement, Placement>>& copies, const Placement& result,
-                Binder before = {}) {
+                const Binder& before = {}) {
   std::vector<Binder> binders;
   StepDraft draft{.nodes = {id}, .algorithm = "copy", .reads = {}, .writes = {result}};
   for (const auto& [from, to] : copies) {

@@ -116,10 +116,9 @@ RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer
   const auto hidden = given_placement(lowering, node, 5);
   const auto cell = sizes.is_lstm() ? given_placement(lowering, node, 6) : std::nullopt;
   const RunWeights weights = run_weights(lowering, node, sizes, index);
-  const RecurrentTrace trace = {
-      workspace_floats(lowering, sizes.rows() * sizes.gate_row()),
-      workspace_floats(lowering, sizes.hidden_places() * sizes.state_floats()),
-      workspace_floats(lowering, sizes.cell_places() * sizes.state_floats())};
+  RecurrentTrace trace = {workspace_floats(lowering, sizes.rows() * sizes.gate_row()),
+                          workspace_floats(lowering, sizes.hidden_places() * sizes.state_floats()),
+                          workspace_floats(lowering, sizes.cell_places() * sizes.state_floats())};
   StepDraft draft = draft_of(id, sizes, source, weights, trace);
   for (const auto& placement : {hidden, cell}) {
     if (placement) draft.reads.push_back(*placement);

@@ -146,7 +146,8 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
                       float* workspace = at.floats(between);
                       float* to = at.floats(result);
                       const auto results = static_cast<std::size_t>(result.elements());
-                      const auto share = static_cast<float>(source.elements() / result.elements());
+                      const std::int64_t each = source.elements() / result.elements();
+                      const auto share = static_cast<float>(each);
                       return [=] {
                         run_passes(passes, threads, from, workspace, to);
                         if (is_mean) simd().binary_number(BinaryOp::Div, to, share, to, results);

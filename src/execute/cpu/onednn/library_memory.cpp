@@ -26,6 +26,7 @@ int give_back_code_of(dl_phdr_info* library, std::size_t /*size*/, void* /*unuse
     if (!is_code(segment)) continue;
     const ElfW(Addr) begin = rounded_up(library->dlpi_addr + segment.p_vaddr, page);
     const ElfW(Addr) end = (library->dlpi_addr + segment.p_vaddr + segment.p_memsz) / page * page;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as numbers
     if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 0;

@@ -272,7 +272,7 @@ struct SimdKernels {
   void (*norm_gradient)(const NormRows& rows, const NormGradient& norm, const float* in,
                         const float* gradients, float* out);
   void (*lstm_backward)(const LstmUnitsBackward& units, std::size_t n);
-  // Without `recurrent` this leaves out the reset gate, whose gradient comes by way of that of the
+  // Without `recurrent` this leaves out the reset gate, whose gradient follows from that of the
   // state it acts on: gru_reset_backward adds what passes it to the hidden gradient.
   void (*gru_backward)(const GruUnitsBackward& units, std::size_t n);
   void (*gru_reset_backward)(const GruUnitsBackward& units, const float* reset_state_gradient,

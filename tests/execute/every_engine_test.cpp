@@ -1,4 +1,4 @@
-// What every registered engine promises, whatever it runs on: each is put through the same tests.
+// Tests that every registered engine has to pass, whatever it runs on.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -11,18 +11,10 @@
 #include "assay/program.h"
 #include "assay/zoo.h"
 #include "execute/compare_engines.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 // sum ← sum + x, and y = 2·sum of before.
 Graph running_sum() {
@@ -37,7 +29,7 @@ Graph running_sum() {
   return graph;
 }
 
-class EngineContract : public testing::TestWithParam<std::string> {
+class EveryEngine : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const auto all = engines();
@@ -59,11 +51,11 @@ class EngineContract : public testing::TestWithParam<std::string> {
   EngineInfo info_;
 };
 
-TEST_P(EngineContract, TellsItsName) {
+TEST_P(EveryEngine, TellsItsName) {
   EXPECT_EQ(compiled(zoo_model("mlp"))->engine(), GetParam());
 }
 
-TEST_P(EngineContract, GivesWhatThePlainKernelsGive) {
+TEST_P(EveryEngine, GivesWhatThePlainKernelsGive) {
   for (const char* zoo : {"mlp", "small_cnn_gap"}) {
     const auto program = with_inputs(zoo);
     program->run();
@@ -76,7 +68,7 @@ TEST_P(EngineContract, GivesWhatThePlainKernelsGive) {
   }
 }
 
-TEST_P(EngineContract, RunsAgainWithOtherInputs) {
+TEST_P(EveryEngine, RunsAgainWithOtherInputs) {
   const auto program = with_inputs("mlp");
   program->run();
   const auto first = program->results();
@@ -88,27 +80,29 @@ TEST_P(EngineContract, RunsAgainWithOtherInputs) {
   EXPECT_EQ(compare_results(program->results(), first).largest, 0);
 }
 
-TEST_P(EngineContract, RefusesInputsThatDoNotFitAndNamesThem) {
+TEST_P(EveryEngine, RefusesInputsThatDoNotFitAndNamesThem) {
   const auto program = compiled(zoo_model("mlp"));
   const std::string name = program->inputs()[0].name;
-  const std::string message = message_of([&] {
+  const std::string message = error_message([&] {
     program->set_inputs(std::vector{Tensor::of_float({1, 3}, {1, 2, 3})});
   });
   EXPECT_NE(message.find("input '" + name + "'"), std::string::npos) << message;
-  EXPECT_NE(message_of([&] { program->set_inputs({}); }).find("takes 1 inputs"), std::string::npos);
+  EXPECT_NE(error_message([&] { program->set_inputs({}); }).find("takes 1 inputs"),
+            std::string::npos);
 }
 
-TEST_P(EngineContract, WantsInputsAndStateBeforeARunAndARunBeforeResults) {
+TEST_P(EveryEngine, WantsInputsAndStateBeforeARunAndARunBeforeResults) {
   const auto program = compiled(running_sum());
-  EXPECT_NE(message_of([&] { program->run(); }).find("set the inputs"), std::string::npos);
+  EXPECT_NE(error_message([&] { program->run(); }).find("set the inputs"), std::string::npos);
   program->set_inputs(std::vector{Tensor::of_float({3}, {1, 2, 3})});
-  EXPECT_NE(message_of([&] { program->run(); }).find("set the state"), std::string::npos);
-  EXPECT_NE(message_of([&] { program->state_values(); }).find("set the state"), std::string::npos);
+  EXPECT_NE(error_message([&] { program->run(); }).find("set the state"), std::string::npos);
+  EXPECT_NE(error_message([&] { program->state_values(); }).find("set the state"),
+            std::string::npos);
   program->set_state(std::vector{Tensor::of_float({3}, {0, 0, 10})});
-  EXPECT_NE(message_of([&] { program->results(); }).find("run the program"), std::string::npos);
+  EXPECT_NE(error_message([&] { program->results(); }).find("run the program"), std::string::npos);
 }
 
-TEST_P(EngineContract, CarriesStateFromRunToRun) {
+TEST_P(EveryEngine, CarriesStateFromRunToRun) {
   const auto program = compiled(running_sum());
   ASSERT_EQ(program->inputs().size(), 1u);
   ASSERT_EQ(program->state().size(), 1u);
@@ -121,7 +115,7 @@ TEST_P(EngineContract, CarriesStateFromRunToRun) {
   EXPECT_EQ(program->state_values()[0].to_vector<float>(), (std::vector<float>{2, 4, 16}));
 }
 
-TEST_P(EngineContract, TimesStepsOnlyWhenAskedAndNeverLongerThanTheRun) {
+TEST_P(EveryEngine, TimesStepsOnlyWhenAskedAndNeverLongerThanTheRun) {
   const auto program = with_inputs("small_cnn");
   program->run();
   EXPECT_EQ(program->run_nanoseconds(), 0);
@@ -138,7 +132,7 @@ TEST_P(EngineContract, TimesStepsOnlyWhenAskedAndNeverLongerThanTheRun) {
       std::ranges::all_of(program->step_nanoseconds(), [](auto time) { return time == 0; }));
 }
 
-TEST_P(EngineContract, CallsTheListenerAfterEachStepInOrder) {
+TEST_P(EveryEngine, CallsTheListenerAfterEachStepInOrder) {
   const auto program = with_inputs("mlp");
   std::vector<std::size_t> seen;
   program->on_step([&](std::size_t step) { seen.push_back(step); });
@@ -151,7 +145,7 @@ TEST_P(EngineContract, CallsTheListenerAfterEachStepInOrder) {
   EXPECT_EQ(seen, all);
 }
 
-TEST_P(EngineContract, EveryStepTellsPrecisionAndDevice) {
+TEST_P(EveryEngine, EveryStepTellsPrecisionAndDevice) {
   const auto program = compiled(zoo_model("small_cnn"));
   for (const StepInfo& step : program->steps()) {
     EXPECT_EQ(step.precision, "fp32") << step.name;
@@ -172,7 +166,7 @@ Graph declared_larger_than_it_is() {
   return graph;
 }
 
-TEST_P(EngineContract, ReadsNoMoreThanThereIsWhateverAFileDeclares) {
+TEST_P(EveryEngine, ReadsNoMoreThanThereIsWhateverAFileDeclares) {
   const auto program = compiled(declared_larger_than_it_is());
   program->set_inputs(std::vector{Tensor::of_int64({3}, {2, 2, 2})});
   try {
@@ -183,6 +177,54 @@ TEST_P(EngineContract, ReadsNoMoreThanThereIsWhateverAFileDeclares) {
   EXPECT_EQ(program->results()[0].dims(), (Dims{2, 2, 2}));
 }
 
+// A batched product whose result is transposed.
+Graph transposed_product(std::vector<std::int64_t> order) {
+  GraphBuilder builder("product");
+  const ValueId a = builder.input("a", DataType::Float32, Shape{2, 3, 4, 5});
+  const ValueId b = builder.input("b", DataType::Float32, Shape{2, 3, 5, 6});
+  const ValueId product = builder.node("MatMul", "product", {a, b});
+  builder.output(builder.node("Transpose", "transpose", {product}, {{"perm", std::move(order)}}),
+                 "y");
+  return builder.finish();
+}
+
+TEST_P(EveryEngine, CountsNegativeAxesOfATransposeFromTheEnd) {
+  const auto result = [&](std::vector<std::int64_t> order) {
+    const auto program = compiled(transposed_product(std::move(order)));
+    program->set_inputs(random_inputs(program->inputs(), 1));
+    program->run();
+    return program->results()[0];
+  };
+  const Tensor expected = result({0, 2, 1, 3});
+  EXPECT_EQ(expected.dims(), (Dims{2, 4, 3, 6}));
+  for (const auto& order : {Dims{-4, -2, -3, -1}, Dims{-4, -2, -3, 3}, Dims{0, -2, 1, 3}}) {
+    const Tensor seen = result(order);
+    EXPECT_EQ(seen.dims(), expected.dims());
+    EXPECT_EQ(seen.to_vector<float>(), expected.to_vector<float>());
+  }
+}
+
+Graph over_four_spatial_axes(const std::string& op) {
+  GraphBuilder builder("windows");
+  std::vector<ValueId> operands = {builder.input("x", DataType::Float32, Shape{1, 2, 3, 3, 3, 3})};
+  if (op != "MaxPool" && op != "AveragePool") {
+    operands.push_back(builder.filled("weight", {2, 2, 2, 2, 2, 2}, 1.0f));
+  }
+  builder.output(builder.node(op, op, operands, {{"kernel_shape", Dims{2, 2, 2, 2}}}), "y");
+  return builder.finish();
+}
+
+TEST_P(EveryEngine, RefusesWindowsOverMoreThanThreeSpatialAxes) {
+  for (const char* op : {"Conv", "ConvTranspose", "MaxPool", "AveragePool"}) {
+    const std::string message = error_message([&] {
+      const auto program = compiled(over_four_spatial_axes(op));
+      program->set_inputs(random_inputs(program->inputs(), 1));
+      program->run();
+    });
+    EXPECT_NE(message.find("spatial axes"), std::string::npos) << op << ": " << message;
+  }
+}
+
 cpu_set_t processors_of_this_thread() {
   cpu_set_t processors;
   CPU_ZERO(&processors);
@@ -190,7 +232,7 @@ cpu_set_t processors_of_this_thread() {
   return processors;
 }
 
-TEST_P(EngineContract, LeavesTheCallersProcessorsAloneUnlessAsked) {
+TEST_P(EveryEngine, LeavesTheCallersProcessorsAloneUnlessAsked) {
   const cpu_set_t before = processors_of_this_thread();
   const auto program = with_inputs("mlp");
   const cpu_set_t compiled = processors_of_this_thread();
@@ -200,7 +242,7 @@ TEST_P(EngineContract, LeavesTheCallersProcessorsAloneUnlessAsked) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, EngineContract, testing::ValuesIn(engine_names()),
+INSTANTIATE_TEST_SUITE_P(Registered, EveryEngine, testing::ValuesIn(engine_names()),
                          [](const auto& one) { return one.param; });
 
 }  // namespace
