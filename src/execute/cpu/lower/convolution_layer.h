@@ -16,6 +16,7 @@ struct ConvolutionLayer {
   bool is_transposed = false;
   kernels::WindowGrid grid;
   bool has_bias = false;
+  DataType type = DataType::Float32;  // of images and results, and of weights while it runs
   // Null where they change from run to run.
   const Tensor* weight = nullptr;
   const Tensor* bias = nullptr;
@@ -43,6 +44,7 @@ bool is_slow_convolution(const Choice& choice);
 // As oneDNN describes weights: [groups,] outputs, inputs, kernel…
 Dims described_weights(const ConvolutionLayer& layer);
 Desc stored_weights(const ConvolutionLayer& layer);
+
 
 // Multiplications, those with padding left out.
 std::int64_t effective_macs(const ConvolutionLayer& layer);

@@ -11,4 +11,7 @@ void forbid_unsafe_instructions();
 // of products in 16 bits, which may not hold them.
 bool has_exact_8_bit_products();
 
+// Whether oneDNN has kernels for bfloat16, by instructions of the processor or by widening.
+bool has_bfloat16();
+
 }  // namespace assay::cpu

@@ -227,6 +227,9 @@ struct ScaledSums {
   const float* bias = nullptr;  // may be null
 };
 
+// Floating numbers of 16 bits.
+enum class HalfFormat : std::uint8_t { Bfloat16, Float16 };
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -313,6 +316,14 @@ struct SimdKernels {
   // out[i] = table[in[i]], 256 entries; signed numbers index by their bytes.
   void (*look_up)(const std::uint8_t* table, const std::uint8_t* in, std::uint8_t* out,
                   std::size_t n);
+  // Numbers of 16 bits. Overflow becomes infinity.
+  std::size_t half_panel_width = 0;  // numbers
+  void (*widen)(HalfFormat format, const std::uint16_t* in, float* out, std::size_t n);
+  void (*narrow)(HalfFormat format, const float* in, std::uint16_t* out, std::size_t n);
+  // As panel_product, with a panel of half_panel_width columns of 16-bit weights.
+  void (*half_panel_product)(HalfFormat format, const float* rows, std::size_t count,
+                             std::size_t stride, const std::uint16_t* panel, std::size_t depth,
+                             float* products, std::size_t products_stride);
 };
 
 const SimdKernels& simd();
