@@ -25,15 +25,16 @@ void check_precision(const Graph& graph, DataType type) {
         "`precision` int8 needs a model that is quantised already, and this one has no quantised "
         "layer: quantise it first, or choose fp32, bf16 or fp16");
   }
-  const bool is_float = type == DataType::Float32 || type == DataType::BFloat16 ||
-                        type == DataType::Float16;
+  const bool is_float =
+      type == DataType::Float32 || type == DataType::BFloat16 || type == DataType::Float16;
   if (!is_float)
     fail_usage("`precision` {}: no engine runs it; choose fp32, bf16, fp16 or int8",
                execute::precision_name(type));
   if (!graph.carried().empty() && type != DataType::Float32)
-    fail_usage("`precision` {}: a graph that carries state from run to run, such as a step of "
-               "training, runs in fp32 only",
-               execute::precision_name(type));
+    fail_usage(
+        "`precision` {}: a graph that carries state from run to run, such as a step of "
+        "training, runs in fp32 only",
+        execute::precision_name(type));
 }
 
 }  // namespace

@@ -92,30 +92,48 @@ using Names = std::set<std::string, std::less<>>;
 
 // Ops whose result in 16 bits is the exact one, rounded: engines compute them in float32 at least.
 const Names& half_ops() {
-  static const Names kOps = {
-      "Conv",      "MatMul",      "Gemm",      "MaxPool",   "AveragePool", "GlobalAveragePool",
-      "Relu",      "LeakyRelu",   "Clip",      "Sigmoid",   "Tanh",        "HardSwish",
-      "Elu",       "HardSigmoid", "Gelu",      "Softplus",  "Softsign",    "GlobalMaxPool",
-      "Softmax",   "LogSoftmax",  "Gather",    "PRelu",     "LayerNormalization"};
+  static const Names kOps = {"Conv",
+                             "MatMul",
+                             "Gemm",
+                             "MaxPool",
+                             "AveragePool",
+                             "GlobalAveragePool",
+                             "Relu",
+                             "LeakyRelu",
+                             "Clip",
+                             "Sigmoid",
+                             "Tanh",
+                             "HardSwish",
+                             "Elu",
+                             "HardSigmoid",
+                             "Gelu",
+                             "Softplus",
+                             "Softsign",
+                             "GlobalMaxPool",
+                             "Softmax",
+                             "LogSoftmax",
+                             "Gather",
+                             "PRelu",
+                             "LayerNormalization"};
   return kOps;
 }
 
 // Likewise; with an operand that is float32 already they stay in it.
 const Names& following_ops() {
-  static const Names kOps = {"Add",     "Sub",    "Mul",       "Div",      "Max",       "Min",
-                             "Sum",     "Neg",    "Abs",       "Floor",    "Ceil",      "Erf",
-                             "Where",   "Concat", "Reshape",   "Flatten",  "Squeeze",   "Unsqueeze",
-                             "Slice",   "Split",  "Transpose", "Identity", "Expand",    "Pad"};
+  static const Names kOps = {"Add",   "Sub",    "Mul",       "Div",      "Max",     "Min",
+                             "Sum",   "Neg",    "Abs",       "Floor",    "Ceil",    "Erf",
+                             "Where", "Concat", "Reshape",   "Flatten",  "Squeeze", "Unsqueeze",
+                             "Slice", "Split",  "Transpose", "Identity", "Expand",  "Pad"};
   return kOps;
 }
 
 // Ops that name the types of their results in an attribute, or convert: as the graph declares them.
 const Names& declared_ops() {
-  static const Names kOps = {"Cast",          "CastLike",          "ConstantOfShape",
-                             "EyeLike",       "RandomNormal",      "RandomNormalLike",
-                             "RandomUniform", "RandomUniformLike", "Bernoulli",
-                             "Multinomial",   "SequenceEmpty",     "HannWindow",
-                             "HammingWindow", "BlackmanWindow",    "MelWeightMatrix",
+  static const Names kOps = {"Cast",           "CastLike",          "ConstantOfShape",
+                             "EyeLike",        "RandomNormal",      "RandomNormalLike",
+                             "RandomUniform",  "RandomUniformLike", "Bernoulli",
+                             "Multinomial",    "SequenceEmpty",     "HannWindow",
+                             "HammingWindow",  "BlackmanWindow",    "MelWeightMatrix",
                              "QuantizeLinear", "DequantizeLinear"};
   return kOps;
 }
@@ -173,9 +191,7 @@ class Caster {
     return source_.model.known_value(id);
   }
 
-  bool is_float(ValueId id) const {
-    return id.is_valid() && is_plain_float(types_[id.number]);
-  }
+  bool is_float(ValueId id) const { return id.is_valid() && is_plain_float(types_[id.number]); }
   // The type of 16 bits that the value has where it has one.
   DataType half_type(ValueId id) const {
     const DataType own = types_[id.number];
@@ -290,7 +306,8 @@ class Caster {
       return (half_type(id) == DataType::Float16 ? plan_.in_float16 : plan_.in_bfloat16) ==
              PrecisionPlan::Stored::Weights;
     };
-    return std::ranges::any_of(node.inputs, is_alone) || std::ranges::any_of(node.outputs, is_alone);
+    return std::ranges::any_of(node.inputs, is_alone) ||
+           std::ranges::any_of(node.outputs, is_alone);
   }
 
   bool all_may_be_half(const Node& node) const {
@@ -324,8 +341,8 @@ class Caster {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       ValueId& input = node.inputs[i];
       if (!input.is_valid()) continue;
-      const bool reads_half_weight = stores_weights_alone(given) && is_weight_of(node, i) && may_be_half(input) &&
-                                     constant(input) != nullptr;
+      const bool reads_half_weight = stores_weights_alone(given) && is_weight_of(node, i) &&
+                                     may_be_half(input) && constant(input) != nullptr;
       if (is_float(input)) {
         input = as(input, reads_half_weight ? half_type(input) : wanted(input), id);
       } else {
@@ -333,7 +350,8 @@ class Caster {
       }
     }
     keep_captures(id, node);
-    std::vector<std::pair<ValueId, ValueId>> casts;  // to outputs of the graph, which keep their type
+    std::vector<std::pair<ValueId, ValueId>>
+        casts;  // to outputs of the graph, which keep their type
     for (ValueId& output : node.outputs) {
       if (!is_float(output)) continue;
       const DataType type = wanted(output);
@@ -383,9 +401,9 @@ class Caster {
   Graph graph_;
   std::vector<Tensor> known_;
   std::vector<std::vector<NodeId>> origins_;
-  std::vector<DataType> types_;     // by value, as given
-  std::vector<ValueId> in_half_;    // by value: where it is in 16 bits
-  std::vector<ValueId> in_float_;   // and in float32
+  std::vector<DataType> types_;    // by value, as given
+  std::vector<ValueId> in_half_;   // by value: where it is in 16 bits
+  std::vector<ValueId> in_float_;  // and in float32
   std::set<ValueId> stays_;
   std::set<ValueId> captured_;  // by bodies of nodes
 };
@@ -414,7 +432,7 @@ DataType float_precision(std::string_view name) {
   if (name == "fp16") return DataType::Float16;
   if (name == "bf16") return DataType::BFloat16;
   if (name == "int8") return DataType::Int8;
-  fail_usage("there is no precision '{}': choose from fp32, bf16, fp16, int8",
+  fail_usage("there is no precision '{}': choose from fp32, fp16, bf16, int8",
              without_control_characters(name));
 }
 

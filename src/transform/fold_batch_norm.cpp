@@ -95,8 +95,8 @@ void fold_into_convolution(GraphEdit& edit, NodeId norm_id) {
   const std::string name = norm.name.empty() ? conv.name : norm.name;
   const ValueId folded_weight =
       edit.add_constant(name + ".folded_weight", folded_weight_of(*weight, shared));
-  const ValueId folded_bias = edit.add_constant(
-      name + ".folded_bias", converted(shifted_bias(bias, *shared), type));
+  const ValueId folded_bias =
+      edit.add_constant(name + ".folded_bias", converted(shifted_bias(bias, *shared), type));
   conv.inputs = {conv.inputs[0], folded_weight, folded_bias};
   conv.outputs = {norm.outputs[0]};
   edit.absorb(conv_id, norm_id);

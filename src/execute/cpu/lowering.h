@@ -74,9 +74,9 @@ class Lowering {
   // Where values live; a change of layout becomes a step of its own, once. A floating value may
   // have been left in another floating type than its own; whoever asks for strides or rows gets its
   // own type, unless he takes any.
-  Placement native(ValueId id);     // as it was left
-  Placement strided(ValueId id);    // any strides, never blocked
-  Placement row_major(ValueId id);  // contiguous
+  Placement native(ValueId id);                       // as it was left
+  Placement strided(ValueId id);                      // any strides, never blocked
+  Placement row_major(ValueId id);                    // contiguous
   Placement row_major_as(ValueId id, DataType type);  // contiguous, in this floating type
   Placement strided_in_any_type(ValueId id);
   Placement row_major_in_any_type(ValueId id);

@@ -145,15 +145,14 @@ void ReferenceProgram::run_steps() {
 }  // namespace
 
 execute::Engine engine() {
-  return {
-      .info = {.name = kEngine, .device = kDevice, .is_reference = true},
-      .compile = [](Inferred model, const ProgramOptions& options,
-                    Progress*) -> std::unique_ptr<Program> {
-        if (!options.precision) return std::make_unique<ReferenceProgram>(std::move(model));
-        transform::Rewritten cast = transform::with_precision(
-            transform::simplify(std::move(model)), {.type = *options.precision});
-        return std::make_unique<ReferenceProgram>(std::move(cast.model), cast.origins);
-      }};
+  return {.info = {.name = kEngine, .device = kDevice, .is_reference = true},
+          .compile = [](Inferred model, const ProgramOptions& options,
+                        Progress*) -> std::unique_ptr<Program> {
+            if (!options.precision) return std::make_unique<ReferenceProgram>(std::move(model));
+            transform::Rewritten cast = transform::with_precision(
+                transform::simplify(std::move(model)), {.type = *options.precision});
+            return std::make_unique<ReferenceProgram>(std::move(cast.model), cast.origins);
+          }};
 }
 
 }  // namespace assay::reference

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "execute/cpu/steps.h"
 #include "execute/cpu/onednn/sgemm.h"
+#include "execute/cpu/steps.h"
 #include "execute/precision.h"
 #include "execute/threads.h"
 #include "kernels/shape_math.h"
@@ -201,8 +201,11 @@ std::optional<Choice> primitive_for(const Placement& left, const Placement& righ
     placement.strides.insert(placement.strides.begin(), lead, placement.elements());
     return desc_of(placement);
   };
-  Product what{.source = aligned(left), .weights = aligned(right), .bias = {},
-               .result = desc_of(result), .post_ops = {}};
+  Product what{.source = aligned(left),
+               .weights = aligned(right),
+               .bias = {},
+               .result = desc_of(result),
+               .post_ops = {}};
   if (alpha != 1.0f) what.requantization = Requantization{.scales = {alpha}};
   for (Choice& choice : matrix_products(what, 3)) {
     if (!choice.implementation.starts_with("ref")) return std::move(choice);

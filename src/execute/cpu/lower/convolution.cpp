@@ -10,6 +10,8 @@
 #include "execute/cpu/steps.h"
 #include "execute/cpu/tensor_floats.h"
 #include "execute/precision.h"
+#include "execute/threads.h"
+#include "transform/cast_precision.h"
 
 namespace assay::cpu {
 
@@ -68,8 +70,7 @@ Placement weight_placement(Lowering& lowering, const ConvolutionLayer& layer,
       own->pack_weights(values, reinterpret_cast<float*>(packed));
     });
   };
-  return lowering.weights().prepared(weight, choice.implementation, bytes_of(choice.weights),
-                                     pack);
+  return lowering.weights().prepared(weight, choice.implementation, bytes_of(choice.weights), pack);
 }
 
 Placement bias_placement(Lowering& lowering, const ConvolutionLayer& layer, const Choice& choice) {
@@ -78,15 +79,75 @@ Placement bias_placement(Lowering& lowering, const ConvolutionLayer& layer, cons
   return lowering.weights().reordered(bias, plain_desc(bias.dims()), choice.bias);
 }
 
+// Weights of 16 bits that float32 kernels read: where memory counts they stay so, and are widened
+// into the arena in every run.
+bool widens_in_every_run(const Lowering& lowering, const ConvolutionLayer& layer,
+                         const Choice& choice) {
+  return !layer.weights_change() && half_format(layer.weight->type()) && choice.own == nullptr &&
+         element_of(choice.weights) == DataType::Float32 &&
+         lowering.options().program.optimize_for == OptimizeFor::Memory;
+}
+
+struct WidenedWeights {
+  Placement stored;
+  Placement widened;
+  Binder bind;
+};
+
+WidenedWeights widened_weights(Lowering& lowering, const ConvolutionLayer& layer,
+                               const Choice& choice) {
+  const HalfFormat format = *half_format(layer.weight->type());
+  const auto floats = static_cast<std::int64_t>(bytes_of(choice.weights) / sizeof(float));
+  const auto pack = [format, floats, to = choice.weights, from = stored_weights(layer)](
+                        const Tensor& weights, std::byte* packed) {
+    std::vector<float> reordered(static_cast<std::size_t>(floats));
+    with_floats(transform::converted(weights, DataType::Float32), [&](const float* values) {
+      reorder(from, const_cast<float*>(values), to, reordered.data());
+    });
+    simd().narrow(format, reordered.data(), reinterpret_cast<std::uint16_t*>(packed),
+                  reordered.size());
+  };
+  WidenedWeights made;
+  made.stored = lowering.weights().prepared(*layer.weight, "half " + layout_key(choice.weights),
+                                            static_cast<std::size_t>(floats) * 2, pack);
+  made.stored = row_major_placement(made.stored.buffer, layer.weight->type(), {floats});
+  made.widened = row_major_placement(lowering.new_buffer(4 * floats), DataType::Float32, {floats});
+  made.bind = [=, threads = lowering.threads(), stored = made.stored,
+               widened = made.widened](const Addresses& at) -> Runner {
+    const auto* halves = reinterpret_cast<const std::uint16_t*>(at.bytes(stored));
+    float* to = at.floats(widened);
+    return [=] {
+      execute::in_parallel(threads, floats, [&](std::int64_t first, std::int64_t last) {
+        simd().widen(format, halves + first, to + first, static_cast<std::size_t>(last - first));
+      });
+    };
+  };
+  return made;
+}
+
+Binder in_turn(Binder first, Binder second) {
+  return [=](const Addresses& at) -> Runner {
+    return [one = first(at), other = second(at)] {
+      one();
+      other();
+    };
+  };
+}
+
 void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, const FusedOps& fused,
                           const Choice& choice) {
   const Placement source = lowering.in_layout(lowering.node(layer.id).inputs[0], choice.source);
-  const Placement weights = weight_placement(lowering, layer, choice);
+  std::optional<WidenedWeights> widened;
+  if (widens_in_every_run(lowering, layer, choice))
+    widened = widened_weights(lowering, layer, choice);
+  const Placement weights = widened ? widened->widened : weight_placement(lowering, layer, choice);
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
   StepDraft draft{.nodes = {layer.id},
+                  .algorithm = choice.implementation,
                   .precision = execute::precision_name(element_of(choice.source)),
-                  .reads = {source, weights}};
+                  .reads = {source, widened ? widened->stored : weights}};
+  if (widened) draft.workspace.push_back(weights.buffer);
   if (layer.has_bias) {
     const Placement bias = bias_placement(lowering, layer, choice);
     arguments.push_back({argument::kBias, choice.bias, bias});
@@ -104,11 +165,13 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, con
   draft.writes.push_back(result);
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), fused.nodes.begin(), fused.nodes.end());
-  draft.algorithm = choice.implementation;
+  if (widened)
+    draft.algorithm += " + " + execute::precision_name(layer.weight->type()) + " weights";
   draft.executed_flops = saturating_add(executed_flops(layer, choice), fused.flops);
-  lowering.add_step(draft, choice.own != nullptr
-                               ? own_binder(choice, arguments, addend)
-                               : primitive_binder(choice.primitive, std::move(arguments)));
+  Binder bind = choice.own != nullptr ? own_binder(choice, arguments, addend)
+                                      : primitive_binder(choice.primitive, std::move(arguments));
+  if (widened) bind = in_turn(widened->bind, std::move(bind));
+  lowering.add_step(draft, std::move(bind));
   lowering.set_placement(fused.result, result);
 }
 
@@ -201,9 +264,8 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   // Asked before neighbours are fused: a layer nobody can run fast leaves them alone.
   const ValueId value = lowering.node(id).outputs[0];
   FusedOps fused = no_fused_ops(value);
-  const Convolution bare =
-      described(*layer, fused, any_desc(layer->input, layer->type),
-                any_desc(layer->output, layer->type));
+  const Convolution bare = described(*layer, fused, any_desc(layer->input, layer->type),
+                                     any_desc(layer->output, layer->type));
   if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
   fused = find_fused_ops(lowering, id, value,
                          layer->is_transposed ? Additions::NotTaken : Additions::Taken);

@@ -45,7 +45,6 @@ bool is_slow_convolution(const Choice& choice);
 Dims described_weights(const ConvolutionLayer& layer);
 Desc stored_weights(const ConvolutionLayer& layer);
 
-
 // Multiplications, those with padding left out.
 std::int64_t effective_macs(const ConvolutionLayer& layer);
 // What an implementation really does for the layer, or for one of its gradients.

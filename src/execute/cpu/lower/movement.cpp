@@ -47,8 +47,7 @@ bool lower_blocked_concat(Lowering& lowering, NodeId id) {
     const Placement result = lowering.new_placement(image_desc(whole, block, type), whole);
     const std::int64_t pixels = whole[2] * whole[3];
     const auto as_rows = [&](const Placement& placement, std::int64_t channels) {
-      Placement rows =
-          row_major_placement(placement.buffer, type, {whole[0], channels * pixels});
+      Placement rows = row_major_placement(placement.buffer, type, {whole[0], channels * pixels});
       rows.offset = placement.offset;
       return rows;
     };

@@ -135,17 +135,15 @@ std::vector<Choice> small_inner_products(const Linear& linear, Product what) {
 }
 
 std::optional<ProductFinish> finish_of(const PostOp& op) {
-  static const std::map<Algorithm, UnaryOp> kPlain = {{Algorithm::eltwise_logistic, UnaryOp::Sigmoid},
-                                                      {Algorithm::eltwise_tanh, UnaryOp::Tanh},
-                                                      {Algorithm::eltwise_clip, UnaryOp::Clip},
-                                                      {Algorithm::eltwise_elu, UnaryOp::Elu},
-                                                      {Algorithm::eltwise_relu, UnaryOp::LeakyRelu},
-                                                      {Algorithm::eltwise_hardswish,
-                                                       UnaryOp::HardSwish},
-                                                      {Algorithm::eltwise_gelu_tanh,
-                                                       UnaryOp::GeluTanh},
-                                                      {Algorithm::eltwise_gelu_erf,
-                                                       UnaryOp::GeluErf}};
+  static const std::map<Algorithm, UnaryOp> kPlain = {
+      {Algorithm::eltwise_logistic, UnaryOp::Sigmoid},
+      {Algorithm::eltwise_tanh, UnaryOp::Tanh},
+      {Algorithm::eltwise_clip, UnaryOp::Clip},
+      {Algorithm::eltwise_elu, UnaryOp::Elu},
+      {Algorithm::eltwise_relu, UnaryOp::LeakyRelu},
+      {Algorithm::eltwise_hardswish, UnaryOp::HardSwish},
+      {Algorithm::eltwise_gelu_tanh, UnaryOp::GeluTanh},
+      {Algorithm::eltwise_gelu_erf, UnaryOp::GeluErf}};
   if (op.kind != PostOp::Kind::Eltwise) return ProductFinish{.kind = ProductFinish::Kind::Add};
   const auto found = kPlain.find(op.algorithm);
   if (found == kPlain.end()) return {};
@@ -166,14 +164,14 @@ std::optional<Choice> half_choice(const Lowering& lowering, const Linear& linear
     if (!one) return {};
     finish.push_back(*one);
   }
-  const auto own = std::make_shared<HalfProduct>(
-      HalfProductShape{.rows = static_cast<std::size_t>(linear.m),
-                       .depth = static_cast<std::size_t>(linear.k),
-                       .columns = static_cast<std::size_t>(linear.n),
-                       .weights = *half_format(linear.weight->type()),
-                       .source = half_format(linear.type),
-                       .result = half_format(linear.type)},
-      std::move(finish), lowering.threads());
+  const auto own =
+      std::make_shared<HalfProduct>(HalfProductShape{.rows = static_cast<std::size_t>(linear.m),
+                                                     .depth = static_cast<std::size_t>(linear.k),
+                                                     .columns = static_cast<std::size_t>(linear.n),
+                                                     .weights = *half_format(linear.weight->type()),
+                                                     .source = half_format(linear.type),
+                                                     .result = half_format(linear.type)},
+                                    std::move(finish), lowering.threads());
   const auto floats = [](std::size_t count) {
     return plain_desc({static_cast<std::int64_t>(count)});
   };
@@ -244,12 +242,12 @@ void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& 
                       const Choice& choice, bool as_matrix, const Placement& source,
                       std::vector<NodeId> nodes) {
   const Placement weights = weight_placement(lowering, linear, choice, as_matrix);
-  StepDraft draft{.nodes = std::move(nodes),
-                  .algorithm = choice.implementation,
-                  .precision = execute::precision_name(
-                      choice.own != nullptr ? DataType::Float32 : linear.type),
-                  .reads = {source, weights},
-                  .writes = {}};
+  StepDraft draft{
+      .nodes = std::move(nodes),
+      .algorithm = choice.implementation,
+      .precision = execute::precision_name(choice.own != nullptr ? DataType::Float32 : linear.type),
+      .reads = {source, weights},
+      .writes = {}};
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
   if (linear.bias) {

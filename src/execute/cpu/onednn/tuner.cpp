@@ -230,9 +230,7 @@ std::string Tuner::question_of(const std::string& key, const std::vector<Choice>
 
 std::size_t Tuner::fastest(const std::string& key, const std::vector<Choice>& choices,
                            const std::vector<Reorders>& reorders) {
-  if (choices.size() < 2 || !options_.measures ||
-      is_too_large_to_try(choices.front()))
-    return 0;
+  if (choices.size() < 2 || !options_.measures || is_too_large_to_try(choices.front())) return 0;
   const std::string question = question_of(key, choices, reorders);
   const auto is_answer = [](std::size_t i, const Choice& choice, const std::string& answer) {
     return answer == fmt::format("{} {}", i, choice.implementation);
