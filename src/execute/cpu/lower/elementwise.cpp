@@ -8,6 +8,7 @@
 #include "execute/cpu/kernels/chain.h"
 #include "execute/cpu/lower/dropout_link.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "execute/threads.h"
 #include "graph/node_kinds.h"
 #include "kernels/shape_math.h"
@@ -363,6 +364,7 @@ void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangem
   const int threads = blocks >= kBlocksWorthSharing ? lowering.threads() : 1;
   StepDraft step{.nodes = draft.nodes,
                  .algorithm = "element-wise",
+                 .precision = execute::precision_name(DataType::Float32),
                  .executed_flops = saturating_multiply(
                      result.elements(), static_cast<std::int64_t>(draft.links.size())),
                  .reads = arrangement.operands,

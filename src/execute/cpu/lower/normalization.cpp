@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "execute/cpu/simd/simd.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "execute/threads.h"
 
 namespace assay::cpu {
@@ -39,6 +40,7 @@ void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t 
   const int threads = threads_for(lowering, rows);
   StepDraft draft{.nodes = {id},
                   .algorithm = "row by row",
+                  .precision = execute::precision_name(DataType::Float32),
                   .executed_flops = saturating_multiply(elements, flops_per_element),
                   .reads = {source},
                   .writes = {result}};
