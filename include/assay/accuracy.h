@@ -40,7 +40,8 @@ struct Evaluation {
 Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOptions& options = {},
                     Progress* progress = nullptr);
 
-// correct / total. Device `cpu`, precision `fp32`; others are refused by name.
+// correct / total. Device `cpu`; precision `fp32` (the model as it is), `bf16` or `fp16`; `int8` is
+// for quantised models.
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device = "cpu",
                          std::string_view precision = "fp32");
 

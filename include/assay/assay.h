@@ -45,6 +45,7 @@
 #include "assay/npy.h"
 #include "assay/npz.h"
 #include "assay/onnx.h"
+#include "assay/precision.h"
 #include "assay/precision_tradeoff.h"
 #include "assay/profile.h"
 #include "assay/profile_report.h"

@@ -1,6 +1,7 @@
 // The memory of a model's stored tensors, and which budgets it exceeds.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,8 +11,9 @@
 
 namespace assay {
 
-// Σ elements × own type's size over all stored tensors, in units of 1024².
-double model_memory_mb(const Graph& model);
+// Σ elements × own type's size over all stored tensors, in units of 1024²; floating tensors as if
+// stored in `stored_as`, where given.
+double model_memory_mb(const Graph& model, std::optional<DataType> stored_as = {});
 
 // "violates_{budget}mb" → memory > budget, in the order given. Budgets print in the shortest form
 // with at least one decimal: violates_1.0mb, violates_0.25mb.

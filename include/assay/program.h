@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ struct ProgramOptions {
   // Algorithms that were chosen by measurement are kept in this file and taken from it next time;
   // empty: they are measured once a process.
   std::string tuning_file = "";
+  // Weights and activations are stored in this floating type (assay/precision.h); nothing: as the
+  // model stores them. int8 asks that the model be quantised already.
+  std::optional<DataType> precision = {};
 };
 
 struct StepInfo {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "assay/precision.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "cli/model_argument.h"
@@ -39,6 +40,12 @@ std::string engine_help() {
   return join(words, " or ");
 }
 
+void add_precision_option(Command& command, EngineArguments& arguments) {
+  command.add_option("--precision", arguments.precision,
+                     "store weights and activations as fp32, bf16 or fp16; default: as the model "
+                     "has them. int8 needs a quantised model");
+}
+
 void add_engine_options(Command& command, EngineArguments& arguments) {
   command.add_option("--threads", arguments.threads,
                      "run on N threads; default: one per processor");
@@ -65,6 +72,7 @@ void append_words(const EngineArguments& arguments, std::vector<std::string>& wo
   append("--optimize-for", arguments.optimize_for);
   append("--seed", arguments.seed);
   append("--tuning", arguments.tuning);
+  append("--precision", arguments.precision);
   if (arguments.no_pin) words.emplace_back("--no-pin");
 }
 
@@ -82,6 +90,8 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
   }
   options.program.tuning_file = arguments.tuning;
   options.program.cpu.pin_threads = !arguments.no_pin;
+  if (!arguments.precision.empty())
+    options.program.precision = float_precision(arguments.precision);
   if (!arguments.seed.empty()) {
     options.seed = static_cast<std::uint64_t>(parse_count("--seed", arguments.seed, 0));
   }

@@ -13,12 +13,16 @@ struct EngineArguments {
   std::string optimize_for = {};
   std::string threads = {};
   std::string seed = {};
+  std::string precision = {};
   std::string tuning = {};
   bool no_pin = false;
 };
 
 // "cpu (default) or reference"
 std::string engine_help();
+
+// --precision.
+void add_precision_option(Command& command, EngineArguments& arguments);
 
 // --engine, --optimize-for, --threads, --no-pin, --tuning and --seed.
 void add_engine_options(Command& command, EngineArguments& arguments);

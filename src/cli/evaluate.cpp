@@ -134,7 +134,8 @@ Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
 void add_metric_options(Command& command, EvaluateArguments& arguments) {
   command.add_option("--batch", arguments.batch, "samples in a run; default 64");
   command.add_option("--device", arguments.device, "cpu (default)");
-  command.add_option("--precision", arguments.precision, "fp32 (default)");
+  command.add_option("--precision", arguments.precision,
+                     "fp32 (default), bf16, fp16, or int8 for a quantised model");
   command.add_option("--power-watts", arguments.power_watts,
                      "energy_proxy_j is this power × latency; default 5");
   command.add_option("--latency-multiplier", arguments.latency_multiplier,

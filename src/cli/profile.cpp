@@ -403,6 +403,7 @@ void add_profile(CommandLine& program) {
       "profile", "Run a model: latency, time of every layer, memory, start-up");
   add_model_options(*profile, arguments->model);
   add_engine_options(*profile, arguments->engine);
+  add_precision_option(*profile, arguments->engine);
   add_timing_options(*profile, *arguments);
   add_report_options(*profile, *arguments);
   add_training_options(*profile, arguments->training);

@@ -128,6 +128,7 @@ void add_run(CommandLine& program) {
       program.app.add_subcommand("run", "Run a model once; show, write and check its outputs");
   add_model_options(*run, arguments->model);
   add_engine_options(*run, arguments->engine);
+  add_precision_option(*run, arguments->engine);
   run->add_option("-o,--output", arguments->folder, "write each output as FOLDER/NAME.npy");
   run->add_option("--check", arguments->expected,
                   "compare with FOLDER/NAME.npy or FOLDER/output_N.pb");

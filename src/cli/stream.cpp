@@ -230,6 +230,7 @@ void add_stream(CommandLine& program) {
   stream->add_option("--interval-ms", arguments->interval_ms, "time between arrivals")->required();
   add_shape_options(*stream, arguments->model);
   add_engine_options(*stream, arguments->engine);
+  add_precision_option(*stream, arguments->engine);
   add_measuring_options(*stream, *arguments);
   stream->add_option("--out", arguments->folder,
                      "write operator_profile.csv, hardware_totals.csv and stream.json there");

@@ -78,14 +78,19 @@ void check_inputs(const std::vector<Value>& wanted, std::span<const Tensor> give
   }
 }
 
-std::int64_t stored_bytes(const Graph& graph) {
+std::int64_t stored_bytes(const Graph& graph, std::optional<DataType> precision) {
   std::int64_t total = 0;
   for (const Initializer& stored : graph.initializers()) {
-    total = saturating_add(total, static_cast<std::int64_t>(stored.tensor.byte_size()));
+    const Tensor& tensor = stored.tensor;
+    const auto bytes = precision && is_floating(tensor.type())
+                           ? byte_size(*precision, tensor.elements()).value_or(0)
+                           : static_cast<std::int64_t>(tensor.byte_size());
+    total = saturating_add(total, bytes);
   }
   for (const Node& node : graph.nodes()) {
-    for_each_subgraph(
-        node, [&](const Graph& body) { total = saturating_add(total, stored_bytes(body)); });
+    for_each_subgraph(node, [&](const Graph& body) {
+      total = saturating_add(total, stored_bytes(body, precision));
+    });
   }
   return total;
 }

@@ -1,6 +1,7 @@
 // What both engines ask of a model's inputs and outputs.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ void check_is_runnable(const Graph& graph);
 void check_inputs(const std::vector<Value>& wanted, std::span<const Tensor> given,
                   std::string_view what = "input");
 
-// Bytes of all stored tensors, those inside subgraphs too.
-std::int64_t stored_bytes(const Graph& graph);
+// Bytes of all stored tensors, those inside subgraphs too; floating ones as if in `precision`.
+std::int64_t stored_bytes(const Graph& graph, std::optional<DataType> precision = {});
 
 }  // namespace assay::execute

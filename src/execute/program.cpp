@@ -1,8 +1,43 @@
 #include "assay/program.h"
 
+#include <algorithm>
+
+#include "base/fail.h"
 #include "execute/engine.h"
+#include "execute/precision.h"
 
 namespace assay {
+
+namespace {
+
+bool is_quantised(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return node.op.starts_with("QLinear") || node.op.ends_with("QuantizeLinear") ||
+           node.op == "DequantizeLinear" || node.op.find("Integer") != std::string::npos ||
+           node.op == "QGemm" || node.op == "MatMulNBits";
+  });
+}
+
+void check_precision(const Graph& graph, DataType type) {
+  if (type == DataType::Int8) {
+    if (is_quantised(graph)) return;
+    fail_usage(
+        "`precision` int8 needs a model that is quantised already, and this one has no quantised "
+        "layer: quantise it first, or choose fp32, bf16 or fp16");
+  }
+  const bool is_float =
+      type == DataType::Float32 || type == DataType::BFloat16 || type == DataType::Float16;
+  if (!is_float)
+    fail_usage("`precision` {}: no engine runs it; choose fp32, bf16, fp16 or int8",
+               execute::precision_name(type));
+  if (!graph.carried().empty() && type != DataType::Float32)
+    fail_usage(
+        "`precision` {}: a graph that carries state from run to run, such as a step of "
+        "training, runs in fp32 only",
+        execute::precision_name(type));
+}
+
+}  // namespace
 
 std::string_view name(OptimizeFor goal) {
   return goal == OptimizeFor::Latency ? "latency" : "memory";
@@ -10,7 +45,10 @@ std::string_view name(OptimizeFor goal) {
 
 std::unique_ptr<Program> compile(Inferred model, const ProgramOptions& options,
                                  Progress* progress) {
-  return execute::usable_engine(options.engine).compile(std::move(model), options, progress);
+  ProgramOptions checked = options;
+  if (options.precision) check_precision(model.graph, *options.precision);
+  if (options.precision == DataType::Int8) checked.precision.reset();  // it is what it is
+  return execute::usable_engine(options.engine).compile(std::move(model), checked, progress);
 }
 
 }  // namespace assay

@@ -66,7 +66,9 @@ PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::strin
                             double latency_multiplier, std::size_t benchmark_repeats,
                             const MetricsOptions& options, Progress* progress) {
   train::check_device(device);
-  train::check_precision(precision);
+  const ProgramOptions program = train::in_precision(options.program, precision);
+  std::optional<DataType> stored_as = program.precision;
+  if (stored_as == DataType::Int8) stored_as.reset();  // it is stored so already
   check_positive("power in watts", power_watts);
   check_positive("latency multiplier", latency_multiplier);
   const Batch batch = loader.batch(0);
@@ -74,13 +76,14 @@ PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::strin
   const train::BoundModel bound = train::bind_to_data(model, loader.dataset(), batch_size);
   const Tensor samples = train::fitted_samples(batch.samples, bound);
   PerfMetrics metrics;
-  add_accuracy(evaluate(model, loader, {.program = options.program}, progress).accuracy, metrics);
+  add_accuracy(evaluate(model, loader, {.program = program}, progress).accuracy, metrics);
   add_latency(measure_latency_distribution(model, samples, benchmark_repeats, options.num_runs,
-                                           options.warmup, options.program, progress),
+                                           options.warmup, program, progress),
               latency_multiplier, batch_size, metrics);
-  metrics.memory_mb = model_memory_mb(model);
-  metrics.runtime_memory_mb = metrics.memory_mb + in_mb(plan_memory(bound.model).arena_bytes);
-  add_energy(metered(model, samples, options.program), power_watts, latency_multiplier, metrics);
+  metrics.memory_mb = model_memory_mb(model, stored_as);
+  metrics.runtime_memory_mb =
+      metrics.memory_mb + in_mb(plan_memory(bound.model, {.stored_as = stored_as}).arena_bytes);
+  add_energy(metered(model, samples, program), power_watts, latency_multiplier, metrics);
   return metrics;
 }
 

@@ -9,13 +9,16 @@ namespace assay {
 
 namespace {
 
-double stored_bytes(const Graph& graph) {
+double stored_bytes(const Graph& graph, std::optional<DataType> stored_as) {
   double bytes = 0;
   for (const auto& initializer : graph.initializers()) {
-    bytes += static_cast<double>(initializer.tensor.byte_size());
+    const Tensor& tensor = initializer.tensor;
+    const bool is_stored_otherwise = stored_as && is_floating(tensor.type());
+    bytes += is_stored_otherwise ? static_cast<double>(tensor.elements()) * bits(*stored_as) / 8
+                                 : static_cast<double>(tensor.byte_size());
   }
   for (const Node& node : graph.nodes()) {
-    for_each_subgraph(node, [&](const Graph& body) { bytes += stored_bytes(body); });
+    for_each_subgraph(node, [&](const Graph& body) { bytes += stored_bytes(body, stored_as); });
   }
   return bytes;
 }
@@ -28,8 +31,8 @@ std::string shortest_with_decimal(double number) {
 
 }  // namespace
 
-double model_memory_mb(const Graph& model) {
-  return stored_bytes(model) / kMegabyte;
+double model_memory_mb(const Graph& model, std::optional<DataType> stored_as) {
+  return stored_bytes(model, stored_as) / kMegabyte;
 }
 
 std::vector<std::pair<std::string, bool>> memory_violations(double memory_mb,

@@ -1,5 +1,6 @@
 #include "profile/compiled_model.h"
 
+#include "assay/precision.h"
 #include "base/fail.h"
 
 namespace assay::profile {
@@ -26,7 +27,14 @@ Prepared prepare_to_run(Graph graph, std::string name, const RunOptions& options
   CountOptions count;
   count.bindings = with_content_shapes(options.bindings, options.inputs);
   count.input_values = options.known_values;
-  return prepare_model(std::move(graph), std::move(name), count);
+  std::vector<std::string> warnings;
+  if (const auto precision = options.program.precision; precision && is_floating(*precision)) {
+    count.stored_as = precision;
+    warnings = precision_warnings(graph, *precision);
+  }
+  Prepared prepared = prepare_model(std::move(graph), std::move(name), count);
+  prepared.warnings.insert(prepared.warnings.end(), warnings.begin(), warnings.end());
+  return prepared;
 }
 
 std::vector<Tensor> inputs_for(const Program& program, const RunOptions& options) {

@@ -10,12 +10,14 @@ namespace assay {
 using namespace assay::report;
 
 Json report::options_json(const Profile& profile) {
-  return {{"engine", profile.program.engine},
-          {"threads", profile.program.cpu.threads},
-          {"pinned", profile.program.cpu.pin_threads},
-          {"optimize_for", name(profile.program.optimize_for)},
-          {"batch", profile.batch},
-          {"seed", profile.seed}};
+  Json options = {{"engine", profile.program.engine},
+                  {"threads", profile.program.cpu.threads},
+                  {"pinned", profile.program.cpu.pin_threads},
+                  {"optimize_for", name(profile.program.optimize_for)},
+                  {"batch", profile.batch},
+                  {"seed", profile.seed}};
+  if (profile.program.precision) options["precision"] = name(*profile.program.precision);
+  return options;
 }
 
 Json report::start_up_json(const StartUp& start_up) {

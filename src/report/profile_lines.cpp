@@ -29,11 +29,12 @@ std::string sample_text(const Measurement& measured) {
 }  // namespace
 
 std::string setting_text(const Profile& profile) {
-  return fmt::format("batch {}, {} {}{}, {} engine for {}", profile.batch,
-                     profile.program.cpu.threads,
-                     profile.program.cpu.threads == 1 ? "thread" : "threads",
-                     profile.program.cpu.pin_threads ? "" : " not pinned", profile.program.engine,
-                     name(profile.program.optimize_for));
+  const auto& precision = profile.program.precision;
+  return fmt::format(
+      "batch {}, {} {}{}, {} engine for {}{}", profile.batch, profile.program.cpu.threads,
+      profile.program.cpu.threads == 1 ? "thread" : "threads",
+      profile.program.cpu.pin_threads ? "" : " not pinned", profile.program.engine,
+      name(profile.program.optimize_for), precision ? fmt::format(", {}", name(*precision)) : "");
 }
 
 std::string latency_text(const Measurement& measured) {

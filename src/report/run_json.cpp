@@ -51,9 +51,11 @@ std::string run_json(const RunReport& report) {
   json.field("schema", "assay.run/1");
   json.field("provenance", "measured");
   json.field("model", model_json(result.model));
-  json.field("options", {{"engine", result.program.engine},
-                         {"threads", result.program.cpu.threads},
-                         {"seed", result.seed}});
+  Json options = {{"engine", result.program.engine},
+                  {"threads", result.program.cpu.threads},
+                  {"seed", result.seed}};
+  if (result.program.precision) options["precision"] = name(*result.program.precision);
+  json.field("options", options);
   json.field("compile_ms", result.compile_ms);
   json.field("run_ms", result.run_ms);
   json.begin_list("outputs");

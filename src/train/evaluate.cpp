@@ -93,8 +93,8 @@ Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOpti
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device,
                          std::string_view precision) {
   check_device(device);
-  check_precision(precision);
-  return evaluate(model, loader).accuracy.value;
+  const EvaluateOptions options{.program = in_precision({}, precision)};
+  return evaluate(model, loader, options).accuracy.value;
 }
 
 std::vector<std::vector<std::int64_t>> confusion_matrix(const Graph& model, const Loader& loader,

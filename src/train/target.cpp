@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/precision.h"
 #include "base/fail.h"
 #include "base/text.h"
 
@@ -29,8 +30,10 @@ void check_device(std::string_view device) {
   check_name("device", device, std::array<std::string, 2>{"cpu", "cuda"});
 }
 
-void check_precision(std::string_view precision) {
-  check_name("precision", precision, std::array<std::string, 4>{"fp32", "fp16", "bf16", "int8"});
+ProgramOptions in_precision(ProgramOptions options, std::string_view precision) {
+  const DataType type = float_precision(precision);
+  if (type != DataType::Float32) options.precision = type;
+  return options;
 }
 
 }  // namespace assay::train

@@ -3,11 +3,15 @@
 
 #include <string_view>
 
+#include "assay/program.h"
+
 namespace assay::train {
 
 // Refuses unknown names, and those that are not implemented yet.
 void check_device(std::string_view device);  // "cpu"; "cuda" is not implemented
-void check_precision(
-    std::string_view precision);  // "fp32"; "fp16", "bf16", "int8" are not implemented
+
+// The options with the precision of this name: "bf16", "fp16", "fp32" (the model as it is); or
+// "int8", which only a quantised model runs in.
+ProgramOptions in_precision(ProgramOptions options, std::string_view precision);
 
 }  // namespace assay::train

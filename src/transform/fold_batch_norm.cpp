@@ -5,16 +5,21 @@
 #include <memory>
 
 #include "transform/batch_norm.h"
+#include "transform/cast_precision.h"
 #include "transform/simplify.h"
 
 namespace assay::transform {
 
 namespace {
 
+bool has_foldable_type(const Tensor& tensor) {
+  return tensor.type() == DataType::Float32 || is_half(tensor.type());
+}
+
 std::vector<double> numbers_of(const Node& node, std::size_t input,
                                const std::function<const Tensor*(ValueId)>& constant) {
   const Tensor* tensor = node.has_input(input) ? constant(node.inputs[input]) : nullptr;
-  if (tensor == nullptr || tensor->type() != DataType::Float32) return {};
+  if (tensor == nullptr || !has_foldable_type(*tensor)) return {};
   return tensor->to_double();
 }
 
@@ -57,6 +62,12 @@ Tensor scaled_weight(const Tensor& weight, const std::shared_ptr<const ChannelAf
   return Tensor(DataType::Float32, weight.dims(), generated_storage(weight.byte_size(), fill));
 }
 
+// In the type of the weight given; rounded once.
+Tensor folded_weight_of(const Tensor& weight, std::shared_ptr<const ChannelAffine> affine) {
+  return converted(scaled_weight(converted(weight, DataType::Float32), std::move(affine)),
+                   weight.type());
+}
+
 Tensor shifted_bias(const std::vector<double>& bias, const ChannelAffine& affine) {
   std::vector<float> values = affine.shift;
   for (std::size_t c = 0; c < values.size() && !bias.empty(); ++c) {
@@ -72,18 +83,20 @@ void fold_into_convolution(GraphEdit& edit, NodeId norm_id) {
   if (edit.only_reader(norm.inputs[0]) != norm_id) return;
   Node conv = edit.node(conv_id);
   const Tensor* weight = conv.has_input(1) ? edit.constant(conv.inputs[1]) : nullptr;
-  if (weight == nullptr || weight->type() != DataType::Float32 || weight->dims().empty()) return;
+  if (weight == nullptr || !has_foldable_type(*weight) || weight->dims().empty()) return;
   const auto constant = [&](ValueId value) { return edit.constant(value); };
   const auto affine = batch_norm_affine(norm, constant);
   if (!affine || static_cast<std::int64_t>(affine->scale.size()) != weight->dims()[0]) return;
   const auto bias = numbers_of(conv, 2, constant);
   if (conv.has_input(2) && bias.size() != affine->scale.size()) return;
 
+  const DataType type = weight->type();  // adding constants moves the tensors
   const auto shared = std::make_shared<const ChannelAffine>(*affine);
   const std::string name = norm.name.empty() ? conv.name : norm.name;
   const ValueId folded_weight =
-      edit.add_constant(name + ".folded_weight", scaled_weight(*weight, shared));
-  const ValueId folded_bias = edit.add_constant(name + ".folded_bias", shifted_bias(bias, *shared));
+      edit.add_constant(name + ".folded_weight", folded_weight_of(*weight, shared));
+  const ValueId folded_bias =
+      edit.add_constant(name + ".folded_bias", converted(shifted_bias(bias, *shared), type));
   conv.inputs = {conv.inputs[0], folded_weight, folded_bias};
   conv.outputs = {norm.outputs[0]};
   edit.absorb(conv_id, norm_id);

@@ -62,7 +62,8 @@ std::string refused(const char* device, double watts, const char* precision, dou
 
 TEST(Metrics, ArgumentsAreCheckedFirst) {
   EXPECT_THAT(refused("cuda", 5, "fp32", 1), HasSubstr("'cuda' is not implemented yet"));
-  EXPECT_THAT(refused("cpu", 5, "bf16", 1), HasSubstr("'bf16' is not implemented yet"));
+  EXPECT_THAT(refused("cpu", 5, "int8", 1), HasSubstr("needs a model that is quantised already"));
+  EXPECT_THAT(refused("cpu", 5, "fp8", 1), HasSubstr("there is no precision 'fp8'"));
   EXPECT_THAT(refused("cpu", 0, "fp32", 1), HasSubstr("power in watts is 0"));
   EXPECT_THAT(refused("cpu", 5, "fp32", -2), HasSubstr("latency multiplier is -2"));
 }

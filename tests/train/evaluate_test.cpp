@@ -123,7 +123,7 @@ TEST(Accuracy, DevicesAndPrecisionsThatAreNotImplementedAreRefused) {
   };
   EXPECT_THAT(refused("cuda", "fp32"), HasSubstr("device 'cuda' is not implemented yet"));
   EXPECT_THAT(refused("tpu", "fp32"), HasSubstr("there is no device 'tpu'"));
-  EXPECT_THAT(refused("cpu", "int8"), HasSubstr("precision 'int8' is not implemented yet"));
+  EXPECT_THAT(refused("cpu", "int8"), HasSubstr("needs a model that is quantised already"));
   EXPECT_THAT(refused("cpu", "fp31"), HasSubstr("choose from fp32, fp16, bf16, int8"));
 }
 

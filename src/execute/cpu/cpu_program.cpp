@@ -4,18 +4,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "execute/cpu/executable.h"
 #include "execute/cpu/names.h"
 #include "execute/cpu/tensor_floats.h"
 #include "execute/program_base.h"
 #include "execute/threads.h"
+#include "transform/cast_precision.h"
 
 namespace assay::cpu {
 
 namespace {
 
+// All bits of the exponent are set.
+bool holds_non_finite_halves(const Tensor& tensor) {
+  const std::uint16_t exponent = tensor.type() == DataType::Float16 ? 0x7c00 : 0x7f80;
+  for (std::size_t i = 0; i + 2 <= tensor.byte_size(); i += 2) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, tensor.bytes().data() + i, sizeof(bits));
+    if ((bits & exponent) == exponent) return true;
+  }
+  return false;
+}
+
 bool holds_non_finite(const Tensor& tensor) {
+  if (transform::is_half(tensor.type())) return holds_non_finite_halves(tensor);
   if (tensor.type() != DataType::Float32) return false;
   bool found = false;
   with_floats(tensor, [&](const float* values) {

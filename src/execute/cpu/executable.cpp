@@ -7,11 +7,13 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/free_memory.h"
+#include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/library_memory.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/tensor_floats.h"
 #include "execute/inputs.h"
 #include "memory/arena.h"
+#include "transform/cast_precision.h"
 #include "transform/simplify.h"
 
 namespace assay::cpu {
@@ -20,7 +22,9 @@ using memory::Block;
 using memory::bytes_by_step;
 using memory::pack;
 using memory::Packing;
+using transform::PrecisionPlan;
 using transform::simplify;
+using transform::with_precision;
 
 namespace {
 
@@ -78,13 +82,28 @@ std::int64_t most_workspace(const std::vector<ProgramBuffer>& buffers, std::size
 
 }  // namespace
 
+namespace {
+
+// Activations are of 16 bits where oneDNN computes on such; else weights alone, which is what a
+// layer that reads many of them gains from.
+PrecisionPlan precision_plan(const ProgramOptions& options) {
+  PrecisionPlan plan{.widens_constants = true};
+  if (options.precision) plan.type = *options.precision;
+  plan.in_float16 = PrecisionPlan::Stored::Weights;
+  if (!has_bfloat16()) plan.in_bfloat16 = PrecisionPlan::Stored::Weights;
+  return plan;
+}
+
+}  // namespace
+
 Executable::Executable(Inferred model, const LoweringOptions& options, Progress* progress)
     : weights_(options.program.optimize_for) {
-  memory_.planned_weight_bytes = execute::stored_bytes(model.graph);
-  memory_.planned_arena_bytes = plan_memory(model).arena_bytes;
+  memory_.planned_weight_bytes = execute::stored_bytes(model.graph, options.program.precision);
+  memory_.planned_arena_bytes =
+      plan_memory(model, {.stored_as = options.program.precision}).arena_bytes;
   check_memory_for(saturating_add(memory_.planned_weight_bytes, memory_.planned_arena_bytes),
                    std::string_view("running this model"));
-  rewritten_ = simplify(std::move(model));
+  rewritten_ = with_precision(simplify(std::move(model)), precision_plan(options.program));
   lower(options, progress);
 }
 

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "execute/cpu/names.h"
+#include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/inputs.h"
 #include "execute/precision.h"
 
@@ -41,6 +42,7 @@ LowerTable all_lowerings() {
   add_recurrent_lowering(table);
   add_recurrent_gradient_lowering(table);
   add_branch_lowering(table);
+  add_cast_lowering(table);
   return table;
 }
 
@@ -54,6 +56,11 @@ void check_cancelled(Progress* progress) {
   if (progress != nullptr && progress->cancelled()) {
     throw Error(ErrorKind::Cancelled, "compiling was interrupted");
   }
+}
+
+// oneDNN changes layout and type at once.
+bool converts_in_reorders(DataType from, DataType to) {
+  return from != DataType::Float16 && to != DataType::Float16 && has_bfloat16();
 }
 
 std::int64_t total_bytes(const std::vector<Placement>& placements) {
@@ -183,7 +190,17 @@ Placement Lowering::native(ValueId id) {
 
 Placement Lowering::strided(ValueId id) {
   const Placement placement = native(id);
+  return placement.blocked || placement.type != type(id) ? row_major(id) : placement;
+}
+
+Placement Lowering::strided_in_any_type(ValueId id) {
+  const Placement placement = native(id);
   return placement.blocked ? row_major(id) : placement;
+}
+
+Placement Lowering::row_major_in_any_type(ValueId id) {
+  const Placement placement = native(id);
+  return placement.is_row_major() ? placement : row_major(id);
 }
 
 // The value's buffer is recorded, so that no view of it is overwritten.
@@ -195,18 +212,33 @@ Placement Lowering::copied_to(ValueId id, const Placement& from, const Placement
 }
 
 Placement Lowering::row_major(ValueId id) {
-  Placement from = native(id);
-  if (from.is_row_major()) return from;
-  for (const Placement& other : placements(id).others) {
-    if (other.is_row_major()) return other;
+  return row_major_as(id, type(id));
+}
+
+Placement Lowering::row_major_as(ValueId id, DataType type) {
+  const Placement from = native(id);
+  Placement to = row_major_placement({}, type, dims(id));
+  if (const Placement* found = placement_like(id, to)) return *found;
+  if (const Tensor* tensor = constant(id)) {
+    to = weights_.stored(weights_.in_type(*tensor, type));
+    placements(id).others.push_back(to);
+    return to;
   }
-  return copied_to(id, from, new_row_major(id));
+  if (from.blocked && from.type != type && !converts_in_reorders(from.type, type)) {
+    return copied_to(id, row_major_as(id, from.type), with_buffer(to));
+  }
+  return copied_to(id, from, with_buffer(to));
+}
+
+Placement Lowering::with_buffer(Placement placement) {
+  placement.buffer = new_buffer(placement.bytes());
+  return placement;
 }
 
 const Placement* Lowering::placement_like(ValueId id, const Placement& wanted) {
   const auto fits = [&](const Placement& placement) {
     return wanted.blocked ? placement.blocked && *placement.blocked == *wanted.blocked
-                          : placement.is_row_major();
+                          : placement.is_row_major() && placement.type == wanted.type;
   };
   native(id);
   const ValuePlacements& all = placements(id);
@@ -236,9 +268,11 @@ Placement Lowering::in_layout(ValueId id, const Desc& desc) {
     set_placement(id, to);
   }
   if (const Placement* found = placement_like(id, to)) return *found;
-  if (!to.blocked) return row_major(id);
+  if (!to.blocked) return row_major_as(id, to.type);
   const bool is_seen_alike = desc.dims() == dims(id);
-  const Placement from = is_seen_alike || native(id).blocked ? native(id) : row_major(id);
+  Placement from = is_seen_alike || native(id).blocked ? native(id) : row_major(id);
+  if (from.type != to.type && !converts_in_reorders(from.type, to.type))
+    from = row_major_as(id, to.type);
   to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
   return copied_to(id, from, to);
 }

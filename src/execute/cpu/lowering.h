@@ -52,6 +52,8 @@ class Lowering {
   const Tensor* constant(ValueId id) const { return values_.constant(id); }
   std::optional<double> number(ValueId id) const { return values_.number(id); }
   bool is_float(ValueId id) const { return values_.is_float(id); }
+  bool is_real(ValueId id) const { return values_.is_real(id); }
+  DataType type(ValueId id) const { return values_.type(id); }
   bool is_dynamic(ValueId id) const { return values_.is_dynamic(id); }
   std::vector<std::int64_t> dims(ValueId id) const { return values_.dims(id); }
   bool is_state(ValueId id) const { return values_.is_state(id); }
@@ -69,10 +71,15 @@ class Lowering {
   // The same of state, which its new content may replace.
   bool may_replace(ValueId id, NodeId reader) const;
 
-  // Where values live; a change of layout becomes a step of its own, once.
-  Placement native(ValueId id);     // as it was left
-  Placement strided(ValueId id);    // any strides, never blocked
-  Placement row_major(ValueId id);  // contiguous
+  // Where values live; a change of layout becomes a step of its own, once. A floating value may
+  // have been left in another floating type than its own; whoever asks for strides or rows gets its
+  // own type, unless he takes any.
+  Placement native(ValueId id);                       // as it was left
+  Placement strided(ValueId id);                      // any strides, never blocked
+  Placement row_major(ValueId id);                    // contiguous
+  Placement row_major_as(ValueId id, DataType type);  // contiguous, in this floating type
+  Placement strided_in_any_type(ValueId id);
+  Placement row_major_in_any_type(ValueId id);
   Placement in_layout(ValueId id, const Desc& desc);
   bool has_layout(ValueId id, const Desc& desc);  // it has that layout already
   std::vector<Desc> layouts(ValueId id);          // all it has
@@ -84,6 +91,7 @@ class Lowering {
 
   void add_step(const StepDraft& draft, Binder bind);
   void add_reorder(ValueId value, const Placement& from, const Placement& to);
+  void add_conversion(ValueId value, const Placement& from, const Placement& to);
 
   // Values whose shape is known only at run time, by id; shared with the steps.
   const std::shared_ptr<std::vector<reference::RuntimeValue>>& dynamic_values() const {
@@ -114,6 +122,7 @@ class Lowering {
   // State that nobody has asked for yet: its first reader chooses the layout.
   bool is_open_state(ValueId id) const { return is_state(id) && !placements(id).native; }
   const Placement* placement_like(ValueId id, const Placement& wanted);
+  Placement with_buffer(Placement placement);  // a new one
   Placement copied_to(ValueId id, const Placement& from, const Placement& to);
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
   std::int64_t weight_bytes(std::vector<Placement> reads) const;
@@ -159,6 +168,7 @@ void add_reduction_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
 void add_recurrent_gradient_lowering(LowerTable& table);
 void add_branch_lowering(LowerTable& table);
+void add_cast_lowering(LowerTable& table);
 
 // The first half of a batch norm in training: a step that finds the statistics of its batch.
 std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id);

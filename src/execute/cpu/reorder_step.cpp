@@ -53,6 +53,7 @@ void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
 }
 
 void Lowering::add_reorder(ValueId value, const Placement& from, const Placement& to) {
+  if (from.type != to.type && !from.blocked && !to.blocked) return add_conversion(value, from, to);
   PlannedStep step;
   step.info.name = graph().value(value).name + " (reorder)";
   step.info.op = "Reorder";

@@ -1,6 +1,7 @@
 // Pieces that several lowering functions build their steps from.
 #pragma once
 
+#include "execute/cpu/kernels/chain.h"
 #include "execute/cpu/lowering.h"
 #include "execute/cpu/onednn/primitive_step.h"
 
@@ -12,6 +13,10 @@ Binder copy_binder(const Lowering& lowering, const Placement& from, const Placem
 // Gives the step the workspace that its primitive asks for.
 void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
                     std::vector<Argument>& arguments);
+
+// The format of a floating type of 16 bits; nothing for others.
+std::optional<HalfFormat> half_format(DataType type);
+ChainElements elements_at(const Addresses& at, const Placement& placement);
 
 // A stretch of the axis: `first`, `first + step`, … `count` times.
 Placement sliced(Placement placement, std::size_t axis, std::int64_t first, std::int64_t step,

@@ -1,6 +1,6 @@
 #include "execute/cpu/value_facts.h"
 
-#include "transform/edit.h"
+#include "transform/cast_precision.h"
 
 namespace assay::cpu {
 
@@ -36,10 +36,18 @@ bool ValueFacts::is_dynamic(ValueId id) const {
          (!type.is_tensor() || !type.has_known_shape() || bits(type.element) < 8);
 }
 
+DataType ValueFacts::type(ValueId id) const {
+  if (const Tensor* tensor = constant(id)) return tensor->type();
+  return graph().value(id).type.element;
+}
+
 bool ValueFacts::is_float(ValueId id) const {
-  if (!id.is_valid() || is_dynamic(id)) return false;
-  if (const Tensor* tensor = constant(id)) return tensor->type() == DataType::Float32;
-  return graph().value(id).type.element == DataType::Float32;
+  return id.is_valid() && !is_dynamic(id) && type(id) == DataType::Float32;
+}
+
+bool ValueFacts::is_real(ValueId id) const {
+  return id.is_valid() && !is_dynamic(id) &&
+         (type(id) == DataType::Float32 || transform::is_half(type(id)));
 }
 
 std::vector<std::int64_t> ValueFacts::dims(ValueId id) const {

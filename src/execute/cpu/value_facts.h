@@ -15,6 +15,8 @@ class ValueFacts {
   const Tensor* constant(ValueId id) const;        // null: it is computed
   std::optional<double> number(ValueId id) const;  // a constant of one element
   bool is_float(ValueId id) const;                 // a float32 tensor of known shape
+  bool is_real(ValueId id) const;                  // float32, bfloat16 or float16 of known shape
+  DataType type(ValueId id) const;                 // of the elements
   bool is_dynamic(ValueId id) const;               // its shape is known only at run time
   std::vector<std::int64_t> dims(ValueId id) const;
 

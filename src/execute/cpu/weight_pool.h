@@ -16,9 +16,9 @@ class WeightPool {
   explicit WeightPool(OptimizeFor what) : what_(what) {}
   // Aligned to a cache line.
   std::byte* allocate(std::size_t bytes);
-  std::int64_t bytes() const { return bytes_; }  // handed out
-  // Keeps the bytes of a tensor that steps read where it is stored.
+  // Steps may point into a tensor that is no part of the graph.
   void keep(const Tensor& tensor) { kept_.push_back(tensor); }
+  std::int64_t bytes() const { return bytes_; }  // handed out
 
  private:
   OptimizeFor what_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "execute/cpu/tensor_floats.h"
+#include "transform/cast_precision.h"
 
 namespace assay::cpu {
 
@@ -74,6 +75,17 @@ std::byte* Weights::copied(const Tensor& tensor) {
   copy_constant(tensor, address);
   if (!is_used_as_stored(tensor)) tensor.release();
   return address;
+}
+
+Tensor Weights::in_type(const Tensor& tensor, DataType type) {
+  if (tensor.type() == type) return tensor;
+  Tensor& known = by_type_[{tensor.identity(), type}];
+  const bool fits = known.has_value() && known.dims() == tensor.dims();
+  if (!fits) {
+    known = transform::converted(tensor, type);
+    pool_.keep(known);
+  }
+  return known;
 }
 
 Placement Weights::stored(const Tensor& tensor) {

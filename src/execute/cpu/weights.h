@@ -24,6 +24,9 @@ class Weights {
   Weights(WeightPool& pool, Buffers& buffers, OptimizeFor what)
       : pool_(pool), buffers_(buffers), what_(what) {}
 
+  // The tensor in another floating type, which stays as long as the program does; itself, if it is
+  // of that type.
+  Tensor in_type(const Tensor& tensor, DataType type);
   // Row-major, as the model stores it; its bytes are there at once.
   Placement stored(const Tensor& tensor);
   Placement constant_floats(const std::vector<float>& values, std::vector<std::int64_t> dims);
@@ -63,6 +66,7 @@ class Weights {
   std::map<Key, Placement> by_layout_;
   std::vector<Tensor>
       seen_;  // whose identity is in a key: none may be freed and its address reused
+  std::map<std::pair<std::pair<const Storage*, std::size_t>, DataType>, Tensor> by_type_;
   std::map<const Storage*, std::vector<Stretch>> used_as_stored_;  // steps point into these bytes
   std::vector<Unprepared> unprepared_;
 };

@@ -9,6 +9,8 @@
 #include "execute/precision.h"
 #include "execute/program_base.h"
 #include "execute/reference/interpreter.h"
+#include "transform/cast_precision.h"
+#include "transform/simplify.h"
 
 namespace assay::reference {
 
@@ -36,13 +38,14 @@ std::vector<ValueId> initializers_of(const Graph& graph, const Node& node) {
   return found;
 }
 
-std::vector<StepInfo> steps_of(const Graph& graph) {
+std::vector<StepInfo> steps_of(const Graph& graph,
+                               const std::vector<std::vector<NodeId>>& origins) {
   std::vector<StepInfo> steps;
   for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(NodeId{i});
     steps.push_back({.name = graph.display_name(NodeId{i}),
                      .op = node.op,
-                     .layers = {NodeId{i}},
+                     .layers = origins.empty() ? std::vector{NodeId{i}} : origins[i],
                      .algorithm = "reference",
                      .precision = execute::precision_of(graph, node),
                      .device = kDevice,
@@ -55,11 +58,12 @@ std::vector<StepInfo> steps_of(const Graph& graph) {
 
 class ReferenceProgram final : public execute::ProgramBase {
  public:
-  explicit ReferenceProgram(Inferred model)
+  // `origins`: by node, those of the model given that it stands for; empty: itself.
+  explicit ReferenceProgram(Inferred model, const std::vector<std::vector<NodeId>>& origins = {})
       : ProgramBase(kEngine, model.graph, 1),
         model_(std::move(model)),
         interpreter_(graph()),
-        steps_(steps_of(graph())) {
+        steps_(steps_of(graph(), origins)) {
     memory_.planned_weight_bytes = memory_.weight_bytes = execute::stored_bytes(graph());
     memory_.planned_arena_bytes = plan_memory(model_).arena_bytes;
     replace_steps(steps_.size());
@@ -141,11 +145,14 @@ void ReferenceProgram::run_steps() {
 }  // namespace
 
 execute::Engine engine() {
-  return {
-      .info = {.name = kEngine, .device = kDevice, .is_reference = true},
-      .compile = [](Inferred model, const ProgramOptions&, Progress*) -> std::unique_ptr<Program> {
-        return std::make_unique<ReferenceProgram>(std::move(model));
-      }};
+  return {.info = {.name = kEngine, .device = kDevice, .is_reference = true},
+          .compile = [](Inferred model, const ProgramOptions& options,
+                        Progress*) -> std::unique_ptr<Program> {
+            if (!options.precision) return std::make_unique<ReferenceProgram>(std::move(model));
+            transform::Rewritten cast = transform::with_precision(
+                transform::simplify(std::move(model)), {.type = *options.precision});
+            return std::make_unique<ReferenceProgram>(std::move(cast.model), cast.origins);
+          }};
 }
 
 }  // namespace assay::reference

@@ -50,8 +50,8 @@ std::int64_t blocks_per_row(const ChainGrid& grid) {
 }
 
 // `period` elements over and over, beginning with the one at `phase`.
-void repeat(const float* elements, std::size_t period, std::size_t phase, std::size_t count,
-            float* to) {
+template <typename T>
+void repeat(const T* elements, std::size_t period, std::size_t phase, std::size_t count, T* to) {
   const std::size_t head = std::min(period - phase, count);
   std::copy_n(elements + phase, head, to);
   std::size_t filled = std::min(period, count);
@@ -65,18 +65,35 @@ void repeat(const float* elements, std::size_t period, std::size_t phase, std::s
 
 // Where the operands of a block start.
 struct Position {
-  std::array<const float*, kMostOperands> operands = {};
+  std::array<ChainElements, kMostOperands> operands = {};
   const ChainGrid* grid = nullptr;
   std::size_t start = 0;      // in the row
   std::uint64_t element = 0;  // of the result
   std::size_t count = 0;
 
   bool is_number(std::size_t operand) const { return grid->strides[operand].back() == 0; }
+  float number(std::size_t operand) const {
+    const ChainElements& elements = operands[operand];
+    if (!elements.half) return *elements.floats();
+    float one = 0;
+    simd().widen(*elements.half, elements.halves(), &one, 1);
+    return one;
+  }
 
   // One operand's elements of the block: in place where they lie side by side, else gathered.
   const float* values(int which, float* workspace) const {
     const auto operand = static_cast<std::size_t>(which);
-    const float* first = operands[operand];
+    const ChainElements& elements = operands[operand];
+    if (!elements.half) return side_by_side(operand, elements.floats(), workspace);
+    std::uint16_t gathered[kBlock];
+    simd().widen(*elements.half, side_by_side(operand, elements.halves(), gathered), workspace,
+                 count);
+    return workspace;
+  }
+
+ private:
+  template <typename T>
+  const T* side_by_side(std::size_t operand, const T* first, T* workspace) const {
     const std::int64_t stride = grid->strides[operand].back();
     if (const auto period = static_cast<std::size_t>(grid->periods[operand]); period > 0) {
       repeat(first, period, start % period, count, workspace);
@@ -101,7 +118,7 @@ void run_binary(const Link& link, const Position& at, float* running, float* wor
   };
   if (link.operand < 0) return with_number(link.number);
   const auto operand = static_cast<std::size_t>(link.operand);
-  if (at.is_number(operand)) return with_number(*at.operands[operand]);
+  if (at.is_number(operand)) return with_number(at.number(operand));
   const float* values = at.values(link.operand, workspace);
   kernels.binary(link.binary, is_reversed ? values : running, is_reversed ? running : values,
                  running, at.count);
@@ -123,7 +140,7 @@ void run_select(const Link& link, const Position& at, float* running, float* wor
 
 // The rows that the numbers of a norm repeat in, if they are whole.
 std::optional<NormRows> norm_rows(const Position& at, std::size_t operand) {
-  if (at.grid->strides[operand].back() != 1) return {};
+  if (at.grid->strides[operand].back() != 1 || at.operands[operand].half) return {};
   const auto period = static_cast<std::size_t>(at.grid->periods[operand]);
   if (period == 0) return NormRows{1, at.count, at.count};
   if (at.start % period != 0 || at.count % period != 0) return {};
@@ -134,7 +151,8 @@ void run_normalise(const Link& link, const Position& at, const float* in, float*
                    float* workspace) {
   const auto first = static_cast<std::size_t>(link.operand);
   if (const auto rows = norm_rows(at, first)) {
-    const NormVectors norm{at.operands[first], at.operands[first + 1], at.operands[first + 2]};
+    const NormVectors norm{at.operands[first].floats(), at.operands[first + 1].floats(),
+                           at.operands[first + 2].floats()};
     return simd_for(rows->width).normalise(*rows, norm, in, running);
   }
   if (in != running) simd().unary(UnaryOp::Copy, 0, 0, in, running, at.count);
@@ -193,10 +211,11 @@ std::int64_t block_count(const ChainGrid& grid) {
 }
 
 void run_chain(std::span<const Link> links, const ChainGrid& grid,
-               std::span<const float* const> operands, float* result, std::int64_t first_block,
-               std::int64_t last_block) {
+               std::span<const ChainElements> operands, const ChainElements& result,
+               std::int64_t first_block, std::int64_t last_block) {
   float workspace[kBlock];
   float second[kBlock];
+  float unrounded[kBlock];
   const std::int64_t per_row = blocks_per_row(grid);
   const std::int64_t width = grid.dims.back();
   Position at{.grid = &grid};
@@ -212,10 +231,15 @@ void run_chain(std::span<const Link> links, const ChainGrid& grid,
         offset += rest % grid.dims[axis] * grid.strides[i][axis];
         rest /= grid.dims[axis];
       }
-      at.operands[i] = operands[i] + offset;
+      at.operands[i] = operands[i].from(offset);
     }
     at.element = static_cast<std::uint64_t>(row * width + start);
-    run_links(links, at, result + at.element, workspace, second);
+    const ChainElements to = result.from(row * width + start);
+    float* running = to.half ? unrounded : reinterpret_cast<float*>(to.first);
+    run_links(links, at, running, workspace, second);
+    if (to.half) {
+      simd().narrow(*to.half, running, reinterpret_cast<std::uint16_t*>(to.first), at.count);
+    }
   }
 }
 

@@ -2,7 +2,9 @@
 // it is in the cache nearest to the core.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,10 +44,23 @@ struct ChainGrid {
 // stays the same become one long row along which it repeats.
 ChainGrid merged(ChainGrid grid);
 
+// Elements in memory: floats, or numbers of 16 bits that are widened on the way in and rounded on
+// the way out.
+struct ChainElements {
+  std::byte* first = nullptr;
+  std::optional<HalfFormat> half = {};  // nothing: floats
+
+  const float* floats() const { return reinterpret_cast<const float*>(first); }
+  const std::uint16_t* halves() const { return reinterpret_cast<const std::uint16_t*>(first); }
+  ChainElements from(std::int64_t element) const {
+    return {first + element * (half ? 2 : 4), half};
+  }
+};
+
 // Blocks first..last; `result` is contiguous. Operand 0 is loaded first, and may be the result.
 void run_chain(std::span<const Link> links, const ChainGrid& grid,
-               std::span<const float* const> operands, float* result, std::int64_t first_block,
-               std::int64_t last_block);
+               std::span<const ChainElements> operands, const ChainElements& result,
+               std::int64_t first_block, std::int64_t last_block);
 // How many blocks there are to share out among threads.
 std::int64_t block_count(const ChainGrid& grid);
 

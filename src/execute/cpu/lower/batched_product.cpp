@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "execute/cpu/lowering.h"
 #include "execute/cpu/onednn/sgemm.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "execute/threads.h"
 #include "kernels/shape_math.h"
 
@@ -46,9 +46,11 @@ Placement as_matrix(Placement placement, bool is_left) {
   return placement;
 }
 
-Placement readable_matrix(Lowering& lowering, ValueId value, bool is_left, bool is_transposed) {
-  Placement placement = as_matrix(lowering.strided(value), is_left);
-  if (!matrix_view(placement)) placement = as_matrix(lowering.row_major(value), is_left);
+Placement readable_matrix(Lowering& lowering, ValueId value, DataType type, bool is_left,
+                          bool is_transposed) {
+  Placement placement = as_matrix(lowering.strided_in_any_type(value), is_left);
+  if (!matrix_view(placement) || placement.type != type)
+    placement = as_matrix(lowering.row_major_as(value, type), is_left);
   if (is_transposed) {
     std::swap(placement.dims[placement.dims.size() - 1], placement.dims[placement.dims.size() - 2]);
     std::swap(placement.strides[placement.dims.size() - 1],
@@ -83,7 +85,8 @@ struct ResultPlacement {
   std::vector<NodeId> nodes;
 };
 
-ResultPlacement result_placement(Lowering& lowering, NodeId id, std::size_t rank) {
+// Its buffer is still open.
+ResultPlacement result_placement(Lowering& lowering, NodeId id, std::size_t rank, DataType type) {
   const ValueId value = lowering.node(id).outputs[0];
   const NodeId reader = lowering.only_reader(value);
   if (reader.is_valid() && lowering.node(reader).is("Transpose") && !lowering.is_covered(reader) &&
@@ -93,9 +96,7 @@ ResultPlacement result_placement(Lowering& lowering, NodeId id, std::size_t rank
         order.size() == rank && order.back() == static_cast<std::int64_t>(rank) - 1;
     if (keeps_rows_whole) {
       const ValueId transposed = lowering.node(reader).outputs[0];
-      const Placement whole = lowering.new_row_major(transposed);
-      lowering.set_placement(transposed, whole);
-      lowering.cover(reader);
+      const Placement whole = row_major_placement({}, type, lowering.dims(transposed));
       Placement seen = whole;
       for (std::size_t i = 0; i < rank; ++i) {
         const std::size_t axis = *axis_of(order[i], rank);  // inference checked the order
@@ -105,9 +106,15 @@ ResultPlacement result_placement(Lowering& lowering, NodeId id, std::size_t rank
       return {seen, transposed, {id, reader}};
     }
   }
-  const Placement placement = lowering.new_row_major(value);
-  lowering.set_placement(value, placement);
-  return {placement, value, {id}};
+  return {row_major_placement({}, type, lowering.dims(value)), value, {id}};
+}
+
+void settle(Lowering& lowering, ResultPlacement& result) {
+  result.placement.buffer = lowering.new_buffer(result.placement.bytes());
+  lowering.set_placement(result.value,
+                         row_major_placement(result.placement.buffer, result.placement.type,
+                                             lowering.dims(result.value)));
+  if (result.nodes.size() > 1) lowering.cover(result.nodes.back());
 }
 
 struct Sizes {
@@ -182,41 +189,97 @@ void add_batched_step(Lowering& lowering, const StepDraft& draft, const Sizes& s
 
 }  // namespace
 
-bool lower_batched_product(Lowering& lowering, NodeId id) {
+namespace {
+
+// The whole batch by one primitive, for operands of 16 bits.
+std::optional<Choice> primitive_for(const Placement& left, const Placement& right,
+                                    const Placement& result, float alpha) {
+  const std::size_t rank = result.dims.size();
+  const auto aligned = [&](Placement placement) {
+    const std::size_t lead = rank - placement.dims.size();
+    placement.dims.insert(placement.dims.begin(), lead, 1);
+    placement.strides.insert(placement.strides.begin(), lead, placement.elements());
+    return desc_of(placement);
+  };
+  Product what{.source = aligned(left),
+               .weights = aligned(right),
+               .bias = {},
+               .result = desc_of(result),
+               .post_ops = {}};
+  if (alpha != 1.0f) what.requantization = Requantization{.scales = {alpha}};
+  for (Choice& choice : matrix_products(what, 3)) {
+    if (!choice.implementation.starts_with("ref")) return std::move(choice);
+  }
+  return {};
+}
+
+void add_primitive_step(Lowering& lowering, const Choice& choice, StepDraft draft,
+                        const Placement& left, const Placement& right, const Placement& result) {
+  std::vector<Argument> arguments = {{argument::kSource, choice.source, left},
+                                     {argument::kWeights, choice.weights, right},
+                                     {argument::kResult, choice.result, result}};
+  draft.algorithm = choice.implementation;
+  add_scratchpad(lowering, choice.scratchpad, draft, arguments);
+  lowering.add_step(draft, primitive_binder(choice.primitive, std::move(arguments)));
+}
+
+// In this type; false: not in this form.
+bool lower_batched_as(Lowering& lowering, NodeId id, DataType type) {
   const Node& node = lowering.node(id);
-  if (node.op == "Gemm" && node.has_input(2)) return false;
-  if (!lowering.is_float(node.inputs[0]) || !lowering.is_float(node.inputs[1])) return false;
-  if (node.int_or("transBatchA", 0) != 0 || node.int_or("transBatchB", 0) != 0) return false;
   const auto elements = checked_product(lowering.dims(node.outputs[0])).value_or(0);
-  if (elements == 0 || lowering.dims(node.inputs[0]).empty() ||
-      lowering.dims(node.inputs[1]).empty())
-    return false;
   const Placement left =
-      readable_matrix(lowering, node.inputs[0], true, node.int_or("transA", 0) != 0);
+      readable_matrix(lowering, node.inputs[0], type, true, node.int_or("transA", 0) != 0);
   const Placement right =
-      readable_matrix(lowering, node.inputs[1], false, node.int_or("transB", 0) != 0);
+      readable_matrix(lowering, node.inputs[1], type, false, node.int_or("transB", 0) != 0);
   const auto batch = broadcast_dims(batch_of(left.dims), batch_of(right.dims));
   Sizes sizes{.m = left.dims[left.dims.size() - 2],
               .n = right.dims.back(),
               .k = left.dims.back(),
               .alpha = node.float_or("alpha", 1.0f)};
   if (!batch || sizes.k == 0 || right.dims[right.dims.size() - 2] != sizes.k) return false;
-  ResultPlacement result = result_placement(lowering, id, batch->size() + 2);
+  ResultPlacement result = result_placement(lowering, id, batch->size() + 2, type);
   Placement written = result.placement;
   if (written.dims.size() != batch->size() + 2) {
     written.dims = *batch;
     written.dims.insert(written.dims.end(), {sizes.m, sizes.n});
     written.strides = row_major_strides(written.dims);
   }
+  std::optional<Choice> choice;
+  if (type != DataType::Float32) {
+    choice = primitive_for(left, right, written, sizes.alpha);
+    if (!choice) return false;
+  }
+  settle(lowering, result);
+  written.buffer = result.placement.buffer;
   const std::int64_t macs = saturating_multiply(elements, sizes.k);
-  add_batched_step(lowering,
-                   {.nodes = result.nodes,
-                    .algorithm = "gemm by matrix",
-                    .executed_flops = saturating_multiply(2, macs),
-                    .reads = {left, right},
-                    .writes = {result.placement}},
-                   sizes, left, right, written, *batch);
+  const StepDraft draft{.nodes = result.nodes,
+                        .algorithm = "gemm by matrix",
+                        .precision = execute::precision_name(type),
+                        .executed_flops = saturating_multiply(2, macs),
+                        .reads = {left, right},
+                        .writes = {result.placement}};
+  if (choice) {
+    add_primitive_step(lowering, *choice, draft, left, right, written);
+  } else {
+    add_batched_step(lowering, draft, sizes, left, right, written, *batch);
+  }
   return true;
+}
+
+}  // namespace
+
+bool lower_batched_product(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (node.op == "Gemm" && node.has_input(2)) return false;
+  if (!lowering.is_real(node.inputs[0]) || !lowering.is_real(node.inputs[1])) return false;
+  if (node.int_or("transBatchA", 0) != 0 || node.int_or("transBatchB", 0) != 0) return false;
+  const auto elements = checked_product(lowering.dims(node.outputs[0])).value_or(0);
+  if (elements == 0 || lowering.dims(node.inputs[0]).empty() ||
+      lowering.dims(node.inputs[1]).empty())
+    return false;
+  const bool is_half = lowering.type(node.outputs[0]) == DataType::BFloat16;
+  if (is_half && lower_batched_as(lowering, id, DataType::BFloat16)) return true;
+  return lower_batched_as(lowering, id, DataType::Float32);
 }
 
 }  // namespace assay::cpu

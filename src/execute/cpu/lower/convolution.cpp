@@ -9,6 +9,9 @@
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
 #include "execute/cpu/tensor_floats.h"
+#include "execute/precision.h"
+#include "execute/threads.h"
+#include "transform/cast_precision.h"
 
 namespace assay::cpu {
 
@@ -40,10 +43,11 @@ Convolution described(const ConvolutionLayer& layer, const FusedOps& fused, cons
 // or could be brought into.
 std::vector<Desc> result_layouts(Lowering& lowering, const ConvolutionLayer& layer,
                                  const FusedOps& fused) {
-  if (!fused.addend) return {any_desc(layer.output)};
+  if (!fused.addend) return {any_desc(layer.output, layer.type)};
   std::vector<Desc> layouts = lowering.layouts(*fused.addend);
+  for (Desc& layout : layouts) layout = with_type(layout, layer.type);
   if (layer.output.size() != 4) return layouts;
-  const Desc blocks = image_desc(layer.output, 16);
+  const Desc blocks = image_desc(layer.output, 16, layer.type);
   if (std::ranges::find(layouts, blocks) == layouts.end()) layouts.push_back(blocks);
   return layouts;
 }
@@ -55,30 +59,95 @@ Placement weight_placement(Lowering& lowering, const ConvolutionLayer& layer,
     return layer.is_transposed ? lowering.row_major(value)
                                : lowering.in_layout(value, choice.weights);
   }
+  ConvolutionLayer typed = layer;
+  typed.type = choice.own == nullptr ? element_of(choice.weights) : DataType::Float32;
+  const Tensor weight = lowering.weights().in_type(*layer.weight, typed.type);
   if (choice.own == nullptr) {
-    return lowering.weights().reordered(*layer.weight, stored_weights(layer), choice.weights);
+    return lowering.weights().reordered(weight, stored_weights(typed), choice.weights);
   }
   const auto pack = [own = choice.own](const Tensor& weights, std::byte* packed) {
     with_floats(weights, [&](const float* values) {
       own->pack_weights(values, reinterpret_cast<float*>(packed));
     });
   };
-  return lowering.weights().prepared(*layer.weight, choice.implementation, bytes_of(choice.weights),
-                                     pack);
+  return lowering.weights().prepared(weight, choice.implementation, bytes_of(choice.weights), pack);
 }
 
 Placement bias_placement(Lowering& lowering, const ConvolutionLayer& layer, const Choice& choice) {
   if (layer.bias == nullptr) return lowering.row_major(lowering.node(layer.id).inputs[2]);
-  return lowering.weights().reordered(*layer.bias, plain_desc(layer.bias->dims()), choice.bias);
+  const Tensor bias = lowering.weights().in_type(*layer.bias, DataType::Float32);
+  return lowering.weights().reordered(bias, plain_desc(bias.dims()), choice.bias);
+}
+
+// Weights of 16 bits that float32 kernels read: where memory counts they stay so, and are widened
+// into the arena in every run.
+bool widens_in_every_run(const Lowering& lowering, const ConvolutionLayer& layer,
+                         const Choice& choice) {
+  return !layer.weights_change() && half_format(layer.weight->type()) && choice.own == nullptr &&
+         element_of(choice.weights) == DataType::Float32 &&
+         lowering.options().program.optimize_for == OptimizeFor::Memory;
+}
+
+struct WidenedWeights {
+  Placement stored;
+  Placement widened;
+  Binder bind;
+};
+
+WidenedWeights widened_weights(Lowering& lowering, const ConvolutionLayer& layer,
+                               const Choice& choice) {
+  const HalfFormat format = *half_format(layer.weight->type());
+  const auto floats = static_cast<std::int64_t>(bytes_of(choice.weights) / sizeof(float));
+  const auto pack = [format, floats, to = choice.weights, from = stored_weights(layer)](
+                        const Tensor& weights, std::byte* packed) {
+    std::vector<float> reordered(static_cast<std::size_t>(floats));
+    with_floats(transform::converted(weights, DataType::Float32), [&](const float* values) {
+      reorder(from, const_cast<float*>(values), to, reordered.data());
+    });
+    simd().narrow(format, reordered.data(), reinterpret_cast<std::uint16_t*>(packed),
+                  reordered.size());
+  };
+  WidenedWeights made;
+  made.stored = lowering.weights().prepared(*layer.weight, "half " + layout_key(choice.weights),
+                                            static_cast<std::size_t>(floats) * 2, pack);
+  made.stored = row_major_placement(made.stored.buffer, layer.weight->type(), {floats});
+  made.widened = row_major_placement(lowering.new_buffer(4 * floats), DataType::Float32, {floats});
+  made.bind = [=, threads = lowering.threads(), stored = made.stored,
+               widened = made.widened](const Addresses& at) -> Runner {
+    const auto* halves = reinterpret_cast<const std::uint16_t*>(at.bytes(stored));
+    float* to = at.floats(widened);
+    return [=] {
+      execute::in_parallel(threads, floats, [&](std::int64_t first, std::int64_t last) {
+        simd().widen(format, halves + first, to + first, static_cast<std::size_t>(last - first));
+      });
+    };
+  };
+  return made;
+}
+
+Binder in_turn(Binder first, Binder second) {
+  return [=](const Addresses& at) -> Runner {
+    return [one = first(at), other = second(at)] {
+      one();
+      other();
+    };
+  };
 }
 
 void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, const FusedOps& fused,
                           const Choice& choice) {
   const Placement source = lowering.in_layout(lowering.node(layer.id).inputs[0], choice.source);
-  const Placement weights = weight_placement(lowering, layer, choice);
+  std::optional<WidenedWeights> widened;
+  if (widens_in_every_run(lowering, layer, choice))
+    widened = widened_weights(lowering, layer, choice);
+  const Placement weights = widened ? widened->widened : weight_placement(lowering, layer, choice);
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
-  StepDraft draft{.nodes = {layer.id}, .reads = {source, weights}};
+  StepDraft draft{.nodes = {layer.id},
+                  .algorithm = choice.implementation,
+                  .precision = execute::precision_name(element_of(choice.source)),
+                  .reads = {source, widened ? widened->stored : weights}};
+  if (widened) draft.workspace.push_back(weights.buffer);
   if (layer.has_bias) {
     const Placement bias = bias_placement(lowering, layer, choice);
     arguments.push_back({argument::kBias, choice.bias, bias});
@@ -96,11 +165,13 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, con
   draft.writes.push_back(result);
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), fused.nodes.begin(), fused.nodes.end());
-  draft.algorithm = choice.implementation;
+  if (widened)
+    draft.algorithm += " + " + execute::precision_name(layer.weight->type()) + " weights";
   draft.executed_flops = saturating_add(executed_flops(layer, choice), fused.flops);
-  lowering.add_step(draft, choice.own != nullptr
-                               ? own_binder(choice, arguments, addend)
-                               : primitive_binder(choice.primitive, std::move(arguments)));
+  Binder bind = choice.own != nullptr ? own_binder(choice, arguments, addend)
+                                      : primitive_binder(choice.primitive, std::move(arguments));
+  if (widened) bind = in_turn(widened->bind, std::move(bind));
+  lowering.add_step(draft, std::move(bind));
   lowering.set_placement(fused.result, result);
 }
 
@@ -115,6 +186,9 @@ Reorders reorders_for(Lowering& lowering, const ConvolutionLayer& layer, const F
   };
   ask(lowering.node(layer.id).inputs[0], choice.source);
   if (fused.addend) ask(*fused.addend, choice.result);
+  // Whoever reads the result most likely wants the layer's own type.
+  if (element_of(choice.result) != layer.type)
+    reorders.emplace_back(choice.result, with_type(choice.result, layer.type));
   return reorders;
 }
 
@@ -122,7 +196,8 @@ Reorders reorders_for(Lowering& lowering, const ConvolutionLayer& layer, const F
 std::optional<Desc> result_like(const Desc& source, const ConvolutionLayer& layer) {
   if (layer.input.size() != 4) return {};
   for (const std::int64_t block : {16, 8}) {
-    if (source == image_desc(layer.input, block)) return image_desc(layer.output, block);
+    if (source == image_desc(layer.input, block, layer.type))
+      return image_desc(layer.output, block, layer.type);
   }
   return {};
 }
@@ -139,21 +214,42 @@ std::vector<Choice> choices_of_onednn(Lowering& lowering, const ConvolutionLayer
     }
   };
   for (const Desc& layout : result_layouts(lowering, layer, fused)) {
-    add_for(any_desc(layer.input), layout);
+    add_for(any_desc(layer.input, layer.type), layout);
   }
   const ValueId images = lowering.node(layer.id).inputs[0];
   const auto takes_them = [&](const Choice& choice) {
     return lowering.has_layout(images, choice.source);
   };
   if (std::ranges::any_of(all, takes_them)) return all;
-  const Desc source = desc_of(lowering.native(images));
+  const Desc source = with_type(desc_of(lowering.native(images)), layer.type);
   if (const auto result = result_like(source, layer)) add_for(source, *result);
   return all;
+}
+
+// A layer of bfloat16 in float32, with all that has to be converted for that: a Winograd or a
+// depthwise convolution may still be faster so.
+std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer,
+                                  const FusedOps& fused) {
+  layer.type = DataType::Float32;
+  const bool is_depthwise = layer.groups > 1;
+  std::vector<Choice> onednn;
+  if (is_depthwise) onednn = choices_of_onednn(lowering, layer, fused);
+  auto own = own_choices(lowering, layer, fused, onednn);
+  std::ranges::move(own, std::back_inserter(onednn));
+  return onednn;
 }
 
 std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
                                 const FusedOps& fused) {
   std::vector<Choice> all = choices_of_onednn(lowering, layer, fused);
+  if (layer.type == DataType::BFloat16) {
+    std::erase_if(all, is_slow_convolution);
+    if (all.empty() || lowering.options().program.optimize_for == OptimizeFor::Latency) {
+      auto others = float_choices(lowering, layer, fused);
+      std::ranges::move(others, std::back_inserter(all));
+    }
+    return all;
+  }
   auto own = layer.weights_change() ? trained_choices(lowering, layer, &fused, kind_of(layer), all)
                                     : own_choices(lowering, layer, fused, all);
   std::ranges::move(own, std::back_inserter(all));
@@ -168,8 +264,8 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   // Asked before neighbours are fused: a layer nobody can run fast leaves them alone.
   const ValueId value = lowering.node(id).outputs[0];
   FusedOps fused = no_fused_ops(value);
-  const Convolution bare =
-      described(*layer, fused, any_desc(layer->input), any_desc(layer->output));
+  const Convolution bare = described(*layer, fused, any_desc(layer->input, layer->type),
+                                     any_desc(layer->output, layer->type));
   if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
   fused = find_fused_ops(lowering, id, value,
                          layer->is_transposed ? Additions::NotTaken : Additions::Taken);

@@ -46,15 +46,20 @@ bool complete(const Lowering& lowering, ConvolutionLayer& layer) {
 
 std::optional<ConvolutionLayer> convolution_layer_of(const Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (node.inputs.size() < 2 || !lowering.is_float(node.inputs[0])) return {};
+  if (node.inputs.size() < 2 || !lowering.is_real(node.inputs[0])) return {};
   ConvolutionLayer layer;
   layer.id = id;
+  layer.type = lowering.type(node.outputs[0]);
   layer.is_transposed = node.op == "ConvTranspose";
   layer.has_bias = node.has_input(2);
   layer.weight = lowering.constant(node.inputs[1]);
   layer.bias = layer.has_bias ? lowering.constant(node.inputs[2]) : nullptr;
-  if (!lowering.is_float(node.inputs[1])) return {};
+  if (!lowering.is_real(node.inputs[1])) return {};
   const bool bias_changes = layer.has_bias && layer.bias == nullptr;
+  const bool changes_in_half = layer.weights_change() || bias_changes;
+  if (layer.type == DataType::Float16 || (layer.type == DataType::BFloat16 && changes_in_half))
+    return {};
+  if (layer.weights_change() && !lowering.is_float(node.inputs[1])) return {};
   if (bias_changes && !layer.weights_change()) return {};
   layer.input = lowering.dims(node.inputs[0]);
   layer.output = lowering.dims(node.outputs[0]);
@@ -98,7 +103,7 @@ std::optional<ConvolutionLayer> layer_of_gradient(const Lowering& lowering, Node
 Convolution described(const ConvolutionLayer& layer, const Desc& source, const Desc& result) {
   Convolution what;
   what.source = source;
-  what.weights = any_desc(described_weights(layer));
+  what.weights = any_desc(described_weights(layer), layer.type);
   if (layer.is_transposed && layer.weights_change()) what.weights = stored_weights(layer);
   if (layer.has_bias) what.bias = plain_desc({layer.output[1]});
   what.result = result;
@@ -121,6 +126,7 @@ std::string key_of(const ConvolutionLayer& layer, const Convolution& what) {
                            &what.dilations, &what.pads_begin, &what.pads_end}) {
     key += " " + join_dims(*dims);
   }
+  if (layer.type == DataType::BFloat16) key += " bf16";
   return key + " g" + std::to_string(layer.groups);
 }
 
@@ -143,13 +149,13 @@ Dims described_weights(const ConvolutionLayer& layer) {
 // A transposed one is stored inputs first.
 Desc stored_weights(const ConvolutionLayer& layer) {
   const Dims dims = described_weights(layer);
-  if (!layer.is_transposed) return plain_desc(dims);
+  if (!layer.is_transposed) return plain_desc(dims, layer.type);
   const std::size_t outputs = layer.groups > 1 ? 1 : 0;
   Dims transposed = dims;
   std::swap(transposed[outputs], transposed[outputs + 1]);
   Dims strides = row_major_strides(transposed);
   std::swap(strides[outputs], strides[outputs + 1]);
-  return strided_desc(dims, strides);
+  return strided_desc(dims, strides, layer.type);
 }
 
 std::int64_t effective_macs(const ConvolutionLayer& layer) {

@@ -16,6 +16,7 @@ struct ConvolutionLayer {
   bool is_transposed = false;
   kernels::WindowGrid grid;
   bool has_bias = false;
+  DataType type = DataType::Float32;  // of images and results, and of weights while it runs
   // Null where they change from run to run.
   const Tensor* weight = nullptr;
   const Tensor* bias = nullptr;

@@ -7,7 +7,8 @@
 #include "base/checked.h"
 #include "execute/cpu/kernels/chain.h"
 #include "execute/cpu/lower/dropout_link.h"
-#include "execute/cpu/lowering.h"
+#include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "execute/threads.h"
 #include "graph/node_kinds.h"
 #include "kernels/shape_math.h"
@@ -86,6 +87,7 @@ std::optional<Link> unary_link(const Lowering& lowering, const Node& node) {
   }
   if (node.op == "Clip") return clip_link(lowering, node);
   if (node.op == "Pow") return power_link(lowering, node);
+  if (node.op == "Cast") return unary(UnaryOp::Copy);  // between floats: all is computed in float32
   return {};
 }
 
@@ -112,7 +114,7 @@ int add_operand(const Lowering& lowering, Draft& draft, ValueId value, float& nu
 }
 
 bool is_usable(const Lowering& lowering, ValueId value) {
-  return lowering.is_float(value) && lowering.is_available(value);
+  return lowering.is_real(value) && lowering.is_available(value);
 }
 
 bool add_binary(const Lowering& lowering, Draft& draft, const Node& node, ValueId running) {
@@ -181,7 +183,7 @@ ValueId first_operand(const Lowering& lowering, const Node& node) {
 bool gives_floats(const Lowering& lowering, const Node& node) {
   const auto others =
       std::span(node.outputs).subspan(std::min<std::size_t>(1, node.outputs.size()));
-  return node.has_output(0) && lowering.is_float(node.outputs[0]) &&
+  return node.has_output(0) && lowering.is_real(node.outputs[0]) &&
          std::ranges::none_of(others,
                               [&](ValueId id) { return id.is_valid() && lowering.is_read(id); });
 }
@@ -227,7 +229,7 @@ std::optional<std::vector<std::int64_t>> blocked_strides(const Placement& placem
                                                          const Placement& like,
                                                          const BlockShape& shape) {
   if (placement.blocked) {
-    if (*placement.blocked != *like.blocked) return {};
+    if (with_type(*placement.blocked, like.type) != *like.blocked) return {};
     return std::vector<std::int64_t>{shape.channel_blocks * shape.pixels * shape.block,
                                      shape.pixels * shape.block, shape.block, 1};
   }
@@ -299,6 +301,8 @@ std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& 
     arrangement.operands.push_back(placement);
   }
   arrangement.result = like;
+  arrangement.result.type = lowering.type(draft.result);
+  arrangement.result.blocked = with_type(*like.blocked, arrangement.result.type);
   return arrangement;
 }
 
@@ -317,7 +321,7 @@ Arrangement plain_arrangement(Lowering& lowering, const Draft& draft) {
     const Placement placement = !operand.is_valid() ? draft.vectors.at(i)
                                 : is_mask(lowering, operand)
                                     ? mask_as_floats(lowering, *lowering.constant(operand))
-                                    : lowering.strided(operand);
+                                    : lowering.strided_in_any_type(operand);
     std::vector<std::int64_t> strides(arrangement.grid.dims.size(), 0);
     const std::size_t lead = strides.size() - placement.dims.size();
     for (std::size_t axis = 0; axis < placement.dims.size(); ++axis) {
@@ -326,7 +330,7 @@ Arrangement plain_arrangement(Lowering& lowering, const Draft& draft) {
     arrangement.grid.strides.push_back(std::move(strides));
     arrangement.operands.push_back(placement);
   }
-  arrangement.result = row_major_placement({}, DataType::Float32, dims);
+  arrangement.result = row_major_placement({}, lowering.type(draft.result), dims);
   return arrangement;
 }
 
@@ -335,7 +339,7 @@ bool can_reuse_first(const Lowering& lowering, const Draft& draft, const Arrange
   const bool lies_alike = arrangement.result.blocked ? first.blocked.has_value()
                                                      : first.is_row_major() && first.offset == 0 &&
                                                            first.dims == arrangement.result.dims;
-  if (!lies_alike) return false;
+  if (!lies_alike || first.type != arrangement.result.type) return false;
   for (std::size_t i = 1; i < arrangement.operands.size(); ++i) {
     if (arrangement.operands[i].buffer == first.buffer) return false;
   }
@@ -360,6 +364,7 @@ void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangem
   const int threads = blocks >= kBlocksWorthSharing ? lowering.threads() : 1;
   StepDraft step{.nodes = draft.nodes,
                  .algorithm = "element-wise",
+                 .precision = execute::precision_name(DataType::Float32),
                  .executed_flops = saturating_multiply(
                      result.elements(), static_cast<std::int64_t>(draft.links.size())),
                  .reads = arrangement.operands,
@@ -370,9 +375,9 @@ void add_chain_step(Lowering& lowering, const Draft& draft, Arrangement arrangem
     if (one.step) step.reads.push_back(*one.step);
   }
   lowering.add_step(step, [=, links = draft.links](const Addresses& at) -> Runner {
-    std::vector<const float*> sources;
-    for (const Placement& operand : operands) sources.push_back(at.floats(operand));
-    float* to = at.floats(result);
+    std::vector<ChainElements> sources;
+    for (const Placement& operand : operands) sources.push_back(elements_at(at, operand));
+    const ChainElements to = elements_at(at, result);
     const auto links_of_run = std::make_shared<RunLinks>(links, dropouts, at);
     return [=] {
       const std::span<const Link> drawn = links_of_run->of_this_run();

@@ -50,7 +50,7 @@ namespace {
 std::optional<ValueId> addend_of(const Lowering& lowering, const Node& node, ValueId value) {
   if (!node.is("Add") || node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return {};
   const ValueId other = node.inputs[node.inputs[0] == value ? 1 : 0];
-  if (!lowering.is_float(other) || lowering.constant(other) != nullptr) return {};
+  if (!lowering.is_real(other) || lowering.constant(other) != nullptr) return {};
   if (!lowering.is_available(other) || lowering.dims(other) != lowering.dims(value)) return {};
   return other;
 }
@@ -88,7 +88,8 @@ FusedOps find_fused_ops(Lowering& lowering, NodeId id, ValueId value, Additions 
     const NodeId reader = lowering.only_reader(fused.result);
     if (!reader.is_valid() || lowering.is_covered(reader) || reader <= id) break;
     const Node& node = lowering.node(reader);
-    if (node.outputs.size() != 1 || !lowering.is_float(node.outputs[0])) break;
+    if (node.outputs.size() != 1 || !lowering.is_real(node.outputs[0])) break;
+    if (lowering.type(node.outputs[0]) != lowering.type(value)) break;
     if (lowering.dims(node.outputs[0]) != lowering.dims(value)) break;
     if (const auto activation = activation_of(lowering, node);
         activation && node.inputs[0] == fused.result && !has_one_like(fused, *activation)) {

@@ -34,20 +34,20 @@ void add_copies(Lowering& lowering, NodeId id,
 bool lower_blocked_concat(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Dims whole = lowering.dims(node.outputs[0]);
-  if (whole.size() != 4 || !lowering.is_float(node.outputs[0])) return false;
+  if (whole.size() != 4 || !lowering.is_real(node.outputs[0])) return false;
+  const DataType type = lowering.type(node.outputs[0]);
   for (const std::int64_t block : {16, 8}) {
     const auto fits = [&](ValueId input) {
       const Dims dims = lowering.dims(input);
       const Placement placement = lowering.native(input);
       return placement.blocked && dims[1] % block == 0 &&
-             *placement.blocked == image_desc(dims, block);
+             *placement.blocked == image_desc(dims, block, type);
     };
     if (!std::ranges::all_of(node.inputs, fits)) continue;
-    const Placement result = lowering.new_placement(image_desc(whole, block), whole);
+    const Placement result = lowering.new_placement(image_desc(whole, block, type), whole);
     const std::int64_t pixels = whole[2] * whole[3];
     const auto as_rows = [&](const Placement& placement, std::int64_t channels) {
-      Placement rows =
-          row_major_placement(placement.buffer, DataType::Float32, {whole[0], channels * pixels});
+      Placement rows = row_major_placement(placement.buffer, type, {whole[0], channels * pixels});
       rows.offset = placement.offset;
       return rows;
     };
@@ -90,15 +90,19 @@ bool lower_concat(Lowering& lowering, NodeId id) {
 
 Binder fill_binder(const Placement& placement, float number) {
   return [=](const Addresses& at) -> Runner {
-    float* to = at.floats(placement);
+    std::byte* to = at.bytes(placement);
     const auto count = static_cast<std::size_t>(placement.elements());
-    return [=] { std::fill_n(to, count, number); };
+    const auto half = half_format(placement.type);
+    if (!half) return [=] { std::fill_n(reinterpret_cast<float*>(to), count, number); };
+    std::uint16_t rounded = 0;
+    simd().narrow(*half, &number, &rounded, 1);
+    return [=] { std::fill_n(reinterpret_cast<std::uint16_t*>(to), count, rounded); };
   };
 }
 
 bool lower_pad(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (node.string_or("mode", "constant") != "constant" || !lowering.is_float(node.inputs[0]))
+  if (node.string_or("mode", "constant") != "constant" || !lowering.is_real(node.inputs[0]))
     return false;
   const auto pads = ints_of(lowering, node, "pads", 1);
   const Dims dims = lowering.dims(node.inputs[0]);

@@ -2,37 +2,57 @@
 #include "base/checked.h"
 #include "execute/cpu/simd/simd.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "execute/threads.h"
 
 namespace assay::cpu {
 
 namespace {
 
+// A row of 16-bit numbers is widened first and rounded afterwards, in memory of the thread.
+template <typename OneRow>
+void run_row(const OneRow& one_row, const ChainElements& from, const ChainElements& to,
+             std::size_t width) {
+  thread_local std::vector<float> widened;
+  if ((from.half || to.half) && widened.size() < width) widened.resize(width);
+  const float* in = from.floats();
+  if (from.half) {
+    simd().widen(*from.half, from.halves(), widened.data(), width);
+    in = widened.data();
+  }
+  float* out = to.half ? widened.data() : reinterpret_cast<float*>(to.first);
+  one_row(in, out, width);
+  if (to.half) simd().narrow(*to.half, out, reinterpret_cast<std::uint16_t*>(to.first), width);
+}
+
 template <typename RowFunction>
 void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t flops_per_element,
                   const std::vector<Placement>& more_reads, RowFunction function) {
   const Node& node = lowering.node(id);
-  const Placement source = lowering.row_major(node.inputs[0]);
+  const Placement source = lowering.row_major_in_any_type(node.inputs[0]);
+  const DataType type = lowering.type(node.outputs[0]);
   const bool in_place = lowering.may_overwrite(node.inputs[0], id) && source.offset == 0 &&
-                        source.buffer == lowering.native(node.inputs[0]).buffer;
-  Placement result = row_major_placement(source.buffer, DataType::Float32, source.dims);
+                        source.buffer == lowering.native(node.inputs[0]).buffer &&
+                        source.type == type;
+  Placement result = row_major_placement(source.buffer, type, source.dims);
   if (!in_place) result = lowering.new_row_major(node.outputs[0]);
   const std::int64_t elements = rows.count * rows.width;
   const int threads = threads_for(lowering, rows);
   StepDraft draft{.nodes = {id},
                   .algorithm = "row by row",
+                  .precision = execute::precision_name(DataType::Float32),
                   .executed_flops = saturating_multiply(elements, flops_per_element),
                   .reads = {source},
                   .writes = {result}};
   draft.reads.insert(draft.reads.end(), more_reads.begin(), more_reads.end());
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
-    const float* from = at.floats(source);
-    float* to = at.floats(result);
+    const ChainElements from = elements_at(at, source);
+    const ChainElements to = elements_at(at, result);
     const auto one_row = function(at);
     return [=] {
       execute::in_parallel(threads, rows.count, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = first; row < last; ++row) {
-          one_row(from + row * rows.width, to + row * rows.width,
+          run_row(one_row, from.from(row * rows.width), to.from(row * rows.width),
                   static_cast<std::size_t>(rows.width));
         }
       });
@@ -42,7 +62,7 @@ void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t 
 }
 
 bool is_row_op(const Lowering& lowering, const Node& node) {
-  return lowering.is_float(node.inputs[0]) && lowering.is_float(node.outputs[0]) &&
+  return lowering.is_real(node.inputs[0]) && lowering.is_real(node.outputs[0]) &&
          checked_product(lowering.dims(node.inputs[0])).value_or(0) > 0;
 }
 
@@ -51,15 +71,16 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
   if (!is_row_op(lowering, node) || node.has_output(1) || node.has_output(2)) return false;
   const Dims dims = lowering.dims(node.inputs[0]);
   const auto axis = axis_of(node.int_or("axis", -1), dims.size());
-  if (!axis || !node.has_input(1) || !lowering.is_float(node.inputs[1])) return false;
+  if (!axis || !node.has_input(1) || !lowering.is_real(node.inputs[1])) return false;
   const Rows rows = rows_from(dims, *axis);
   const auto fits = [&](std::size_t input) {
-    return lowering.is_float(node.inputs[input]) &&
+    return lowering.is_real(node.inputs[input]) &&
            checked_product(lowering.dims(node.inputs[input])).value_or(0) == rows.width;
   };
   if (!fits(1) || (node.has_input(2) && !fits(2))) return false;
-  std::vector<Placement> vectors = {lowering.row_major(node.inputs[1])};
-  if (node.has_input(2)) vectors.push_back(lowering.row_major(node.inputs[2]));
+  constexpr DataType kFloat = DataType::Float32;
+  std::vector<Placement> vectors = {lowering.row_major_as(node.inputs[1], kFloat)};
+  if (node.has_input(2)) vectors.push_back(lowering.row_major_as(node.inputs[2], kFloat));
   const float epsilon = node.float_or("epsilon", 1e-5f);
   add_row_step(lowering, id, rows, 7, vectors, [=](const Addresses& at) {
     const LayerNormArguments norm{at.floats(vectors[0]),

@@ -74,7 +74,7 @@ std::optional<Choice> choose(const Desc& native, const Dims& input, Pooling what
   auto choice = pooling(what);
   if (choice && !is_slow_pool(*choice)) return choice;
   const DataType type = element_of(native);
-  what.source = image_desc(input, type == DataType::Float32 ? 16 : 0, type);
+  what.source = image_desc(input, is_8_bit(type) ? 0 : 16, type);
   auto blocked = pooling(what);
   return blocked && !is_slow_pool(*blocked) ? blocked : choice;
 }
@@ -95,7 +95,7 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const bool is_maximum = node.op.ends_with("MaxPool");
   const bool has_form =
-      lowering.is_float(node.inputs[0]) || (is_maximum && is_8_bit(lowering, node.inputs[0]));
+      lowering.is_real(node.inputs[0]) || (is_maximum && is_8_bit(lowering, node.inputs[0]));
   if (!has_form || node.has_output(1)) return false;
   const Dims input = lowering.dims(node.inputs[0]);
   const Dims output = lowering.dims(node.outputs[0]);

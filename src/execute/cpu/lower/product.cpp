@@ -2,13 +2,17 @@
 // residual fused; two activations become one small product for each matrix of the batch, read and
 // written through strides so that no operand has to be transposed first.
 #include <algorithm>
+#include <map>
 
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "execute/cpu/kernels/half_product.h"
 #include "execute/cpu/lower/fused_ops.h"
+#include "execute/cpu/lower/own_choices.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "execute/threads.h"
 #include "kernels/shape_math.h"
 
@@ -27,23 +31,28 @@ struct Linear {
   std::int64_t k = 0;
   std::int64_t n = 0;
   std::optional<ValueId> bias = {};
+  DataType type = DataType::Float32;  // of source and result
 };
 
 // A vector that is added to every row, and known before the model runs.
 bool is_bias(const Lowering& lowering, ValueId value, std::int64_t width) {
   if (lowering.constant(value) == nullptr && !lowering.is_state(value)) return false;
   const Dims dims = lowering.dims(value);
-  return lowering.is_float(value) && !dims.empty() && dims.back() == width &&
+  return lowering.is_real(value) && !dims.empty() && dims.back() == width &&
          checked_product(dims).value_or(0) == width;
 }
 
 std::optional<Linear> linear_of(const Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (node.inputs.size() < 2 || !lowering.is_float(node.inputs[0])) return {};
+  if (node.inputs.size() < 2 || !lowering.is_real(node.inputs[0])) return {};
   Linear linear{.id = id, .source = node.inputs[0], .weight = lowering.constant(node.inputs[1])};
   if (linear.weight == nullptr && !lowering.is_state(node.inputs[1])) return {};
   const Dims weight = lowering.dims(node.inputs[1]);
-  if (weight.size() != 2 || !lowering.is_float(node.inputs[1])) return {};
+  if (weight.size() != 2 || !lowering.is_real(node.inputs[1])) return {};
+  linear.type = lowering.type(node.outputs[0]);
+  if (linear.type == DataType::Float16) return {};
+  const DataType stored = lowering.type(node.inputs[1]);
+  if (linear.weight == nullptr && stored != DataType::Float32) return {};
   linear.is_transposed = node.int_or("transB", 0) != 0;
   linear.is_shared = linear.weight == nullptr ||
                      (linear.is_transposed && !lowering.only_reader(node.inputs[1]).is_valid());
@@ -57,6 +66,8 @@ std::optional<Linear> linear_of(const Lowering& lowering, NodeId id) {
   const bool is_large = linear.weight != nullptr && linear.weight->byte_size() > kLargeWeight;
   if (linear.is_transposed && is_large && linear.m <= kFewRows) linear.is_shared = true;
   if (linear.m == 0) return {};
+  // Numbers of 16 bits are packed in pairs, as no weight is stored.
+  if (stored != DataType::Float32) linear.is_shared = false;
   if (node.op == "Gemm") {
     if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1.0f) return {};
     if (node.has_input(2)) {
@@ -89,17 +100,18 @@ Desc stored_weights(const Linear& linear, bool as_matrix) {
   const std::int64_t k = linear.k;
   const std::int64_t n = linear.n;
   const Dims strides = linear.is_transposed ? Dims{k, 1} : Dims{1, n};  // of n and of k
-  if (as_matrix) return strided_desc({k, n}, {strides[1], strides[0]});
-  return strided_desc({n, k}, strides);
+  if (as_matrix) return strided_desc({k, n}, {strides[1], strides[0]}, linear.type);
+  return strided_desc({n, k}, strides, linear.type);
 }
 
 Product described(const Linear& linear, const FusedOps& fused) {
   Product what;
-  what.source = plain_desc({linear.m, linear.k});
+  what.source = plain_desc({linear.m, linear.k}, linear.type);
   // A weight that others read as it is stored is not stored a second time.
-  what.weights = linear.is_shared ? stored_weights(linear, false) : any_desc({linear.n, linear.k});
+  what.weights = linear.is_shared ? stored_weights(linear, false)
+                                  : any_desc({linear.n, linear.k}, linear.type);
   if (linear.bias) what.bias = plain_desc({linear.n});
-  what.result = plain_desc({linear.m, linear.n});
+  what.result = plain_desc({linear.m, linear.n}, linear.type);
   what.post_ops = post_ops_for(fused, what.result);
   return what;
 }
@@ -122,6 +134,74 @@ std::vector<Choice> small_inner_products(const Linear& linear, Product what) {
   return choices;
 }
 
+std::optional<ProductFinish> finish_of(const PostOp& op) {
+  static const std::map<Algorithm, UnaryOp> kPlain = {
+      {Algorithm::eltwise_logistic, UnaryOp::Sigmoid},
+      {Algorithm::eltwise_tanh, UnaryOp::Tanh},
+      {Algorithm::eltwise_clip, UnaryOp::Clip},
+      {Algorithm::eltwise_elu, UnaryOp::Elu},
+      {Algorithm::eltwise_relu, UnaryOp::LeakyRelu},
+      {Algorithm::eltwise_hardswish, UnaryOp::HardSwish},
+      {Algorithm::eltwise_gelu_tanh, UnaryOp::GeluTanh},
+      {Algorithm::eltwise_gelu_erf, UnaryOp::GeluErf}};
+  if (op.kind != PostOp::Kind::Eltwise) return ProductFinish{.kind = ProductFinish::Kind::Add};
+  const auto found = kPlain.find(op.algorithm);
+  if (found == kPlain.end()) return {};
+  return ProductFinish{.op = found->second, .alpha = op.alpha, .beta = op.beta};
+}
+
+// Our own product, for weights of 16 bits: nothing for others. oneDNN's take more than a few rows
+// better, unless that takes wider weights and memory counts.
+std::optional<Choice> half_choice(const Lowering& lowering, const Linear& linear,
+                                  const FusedOps& fused) {
+  constexpr std::int64_t kMostRows = 64;
+  if (linear.weight == nullptr || !half_format(linear.weight->type())) return {};
+  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  if (linear.m > kMostRows && !(has_to_fit && linear.type == DataType::Float32)) return {};
+  std::vector<ProductFinish> finish;
+  for (const PostOp& op : fused.post_ops) {
+    const auto one = finish_of(op);
+    if (!one) return {};
+    finish.push_back(*one);
+  }
+  const auto own =
+      std::make_shared<HalfProduct>(HalfProductShape{.rows = static_cast<std::size_t>(linear.m),
+                                                     .depth = static_cast<std::size_t>(linear.k),
+                                                     .columns = static_cast<std::size_t>(linear.n),
+                                                     .weights = *half_format(linear.weight->type()),
+                                                     .source = half_format(linear.type),
+                                                     .result = half_format(linear.type)},
+                                    std::move(finish), lowering.threads());
+  const auto floats = [](std::size_t count) {
+    return plain_desc({static_cast<std::int64_t>(count)});
+  };
+  Choice choice;
+  choice.implementation =
+      linear.weight->type() == DataType::Float16 ? "fp16 weights" : "bf16 weights";
+  choice.source = plain_desc({linear.m, linear.k}, linear.type);
+  choice.result = plain_desc({linear.m, linear.n}, linear.type);
+  choice.weights = floats(own->weight_floats());
+  if (own->workspace_floats() > 0) choice.scratchpad = floats(own->workspace_floats());
+  if (linear.bias) choice.bias = plain_desc({linear.n});
+  choice.own = own;
+  return choice;
+}
+
+// A product of few rows is bound by reading weights, and those too large to try are read only so.
+constexpr std::int64_t kFewProductRows = 8;
+
+// A weight packed for our own product.
+Placement packed_halves(Lowering& lowering, const Linear& linear, const Choice& choice) {
+  const auto own = std::static_pointer_cast<const HalfProduct>(choice.own);
+  const auto pack = [own, is_transposed = linear.is_transposed](const Tensor& weights,
+                                                                std::byte* packed) {
+    const auto halves = weights.to_vector<std::uint16_t>();
+    own->pack_halves(halves.data(), is_transposed, reinterpret_cast<std::uint16_t*>(packed));
+  };
+  const std::string layout = choice.implementation + (linear.is_transposed ? " of rows" : "");
+  return lowering.weights().prepared(*linear.weight, layout, bytes_of(choice.weights), pack);
+}
+
 ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFor goal) {
   ProductChoices all;
   const bool is_small = goal == OptimizeFor::Memory;
@@ -131,7 +211,7 @@ ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFo
   if (is_small && !all.choices.empty()) return all;
   if (linear.is_shared) return all;
   Product as_matrix = what;
-  as_matrix.weights = any_desc({linear.k, linear.n});
+  as_matrix.weights = any_desc({linear.k, linear.n}, linear.type);
   if (as_matrix.bias) as_matrix.bias = plain_desc({1, linear.n});
   for (Choice& choice : matrix_products(as_matrix, 2)) {
     if (!is_slow_product(choice)) all.choices.push_back(std::move(choice));
@@ -141,7 +221,8 @@ ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFo
 
 std::string key_of(const Linear& linear, const FusedOps& fused) {
   std::string key = "product " + std::to_string(linear.m) + " " + std::to_string(linear.k) + " " +
-                    std::to_string(linear.n) + (linear.bias ? " b" : "");
+                    std::to_string(linear.n) + (linear.bias ? " b" : "") +
+                    (linear.type == DataType::BFloat16 ? " bf16" : "");
   for (const PostOp& op : fused.post_ops) {
     key += " " + std::to_string(static_cast<int>(op.kind)) + "." +
            std::to_string(static_cast<int>(op.algorithm));
@@ -149,27 +230,34 @@ std::string key_of(const Linear& linear, const FusedOps& fused) {
   return key;
 }
 
+Placement weight_placement(Lowering& lowering, const Linear& linear, const Choice& choice,
+                           bool as_matrix) {
+  if (choice.own != nullptr) return packed_halves(lowering, linear, choice);
+  if (linear.is_shared) return lowering.row_major(lowering.node(linear.id).inputs[1]);
+  return lowering.weights().reordered(lowering.weights().in_type(*linear.weight, linear.type),
+                                      stored_weights(linear, as_matrix), choice.weights);
+}
+
 void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& fused,
                       const Choice& choice, bool as_matrix, const Placement& source,
                       std::vector<NodeId> nodes) {
-  const Placement weights =
-      linear.is_shared ? lowering.row_major(lowering.node(linear.id).inputs[1])
-                       : lowering.weights().reordered(
-                             *linear.weight, stored_weights(linear, as_matrix), choice.weights);
-  StepDraft draft{.nodes = std::move(nodes),
-                  .algorithm = choice.implementation,
-                  .reads = {source, weights},
-                  .writes = {}};
+  const Placement weights = weight_placement(lowering, linear, choice, as_matrix);
+  StepDraft draft{
+      .nodes = std::move(nodes),
+      .algorithm = choice.implementation,
+      .precision = execute::precision_name(choice.own != nullptr ? DataType::Float32 : linear.type),
+      .reads = {source, weights},
+      .writes = {}};
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
   if (linear.bias) {
-    const Placement bias = lowering.row_major(*linear.bias);
+    const Placement bias = lowering.row_major_as(*linear.bias, DataType::Float32);
     arguments.push_back({argument::kBias, choice.bias, bias});
     draft.reads.push_back(bias);
   }
   std::optional<Placement> addend;
   if (fused.addend) {
-    addend = lowering.row_major(*fused.addend);
+    addend = lowering.row_major_as(*fused.addend, linear.type);
     draft.reads.push_back(*addend);
     add_addend_argument(fused, choice.result, *addend, arguments);
   }
@@ -182,8 +270,24 @@ void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& 
       saturating_add(saturating_multiply(
                          2, saturating_multiply(linear.m, saturating_multiply(linear.k, linear.n))),
                      fused.flops);
-  lowering.add_step(draft, primitive_binder(choice.primitive, std::move(arguments)));
+  lowering.add_step(draft, choice.own != nullptr
+                               ? own_binder(choice, arguments, addend)
+                               : primitive_binder(choice.primitive, std::move(arguments)));
   lowering.set_placement(fused.result, result);
+}
+
+void add_half_choice(const Lowering& lowering, const Linear& linear, const FusedOps& fused,
+                     ProductChoices& all) {
+  auto own = half_choice(lowering, linear, fused);
+  if (!own) return;
+  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  const bool widens = linear.type == DataType::Float32;
+  if ((has_to_fit && widens) || (linear.m <= kFewProductRows && is_too_large_to_try(*own))) {
+    all.choices = {std::move(*own)};
+    all.inner = 1;
+  } else {
+    all.choices.push_back(std::move(*own));
+  }
 }
 
 bool lower_linear(Lowering& lowering, const Linear& given) {
@@ -200,7 +304,7 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
       nodes.push_back(add);
     }
   }
-  const Placement source = lowering.row_major(linear.source);
+  const Placement source = lowering.row_major_as(linear.source, linear.type);
   const OptimizeFor goal = lowering.options().program.optimize_for;
   FusedOps fused = find_fused_ops(lowering, linear.id, value, Additions::Taken);
   ProductChoices all = choices_for(linear, described(linear, fused), goal);
@@ -210,6 +314,7 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
   }
   if (all.choices.empty())
     fail_running("MatMul '{}': oneDNN refuses what it offered", lowering.node(linear.id).name);
+  add_half_choice(lowering, linear, fused, all);
   for (const NodeId node : fused.nodes) lowering.cover(node);
   const std::size_t chosen = lowering.tuner().fastest(key_of(linear, fused), all.choices);
   add_product_step(lowering, linear, fused, all.choices[chosen], chosen >= all.inner, source,

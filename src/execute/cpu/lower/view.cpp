@@ -83,12 +83,12 @@ std::optional<Dims> reshaped_strides(const Placement& placement, const Dims& wan
 bool lower_reshape(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Dims wanted = lowering.dims(node.outputs[0]);
-  Placement placement = lowering.strided(node.inputs[0]);
+  Placement placement = lowering.strided_in_any_type(node.inputs[0]);
   if (placement.elements() == 0) return false;
   if (checked_product(wanted) != placement.elements()) return false;  // only declared so
   auto strides = reshaped_strides(placement, wanted);
   if (!strides) {
-    placement = lowering.row_major(node.inputs[0]);
+    placement = lowering.row_major_in_any_type(node.inputs[0]);
     strides = row_major_strides(wanted);
   }
   placement.dims = wanted;
@@ -99,7 +99,7 @@ bool lower_reshape(Lowering& lowering, NodeId id) {
 
 bool lower_transpose(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  const Placement from = lowering.strided(node.inputs[0]);
+  const Placement from = lowering.strided_in_any_type(node.inputs[0]);
   const std::size_t rank = from.dims.size();
   Dims order = node.ints_or("perm", {});
   if (order.empty()) {
@@ -133,7 +133,7 @@ bool lower_slice(Lowering& lowering, NodeId id) {
       (!steps && node.has_input(4))) {
     return false;
   }
-  Placement placement = lowering.strided(node.inputs[0]);
+  Placement placement = lowering.strided_in_any_type(node.inputs[0]);
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const auto axis = axis_of((*axes)[i], placement.dims.size());
     const std::int64_t step = steps ? (*steps)[i] : 1;
@@ -148,7 +148,7 @@ bool lower_slice(Lowering& lowering, NodeId id) {
 
 bool lower_split(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  Placement whole = lowering.strided(node.inputs[0]);
+  Placement whole = lowering.strided_in_any_type(node.inputs[0]);
   const auto axis = axis_of(node.int_or("axis", 0), whole.dims.size());
   if (!axis || whole.elements() == 0) return false;
   std::vector<Placement> parts;
@@ -169,7 +169,7 @@ bool lower_split(Lowering& lowering, NodeId id) {
 
 bool lower_expand(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  Placement placement = lowering.strided(node.inputs[0]);
+  Placement placement = lowering.strided_in_any_type(node.inputs[0]);
   const Dims wanted = lowering.dims(node.outputs[0]);
   if (placement.elements() == 0 || wanted.size() < placement.dims.size()) return false;
   Dims strides(wanted.size(), 0);

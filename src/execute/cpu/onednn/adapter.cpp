@@ -19,6 +19,8 @@ dnnl::memory::data_type library_type(DataType type) {
       return Library::s32;
     case DataType::BFloat16:
       return Library::bf16;
+    case DataType::Float16:
+      return Library::f16;
     case DataType::Undefined:
       return Library::undef;
     default:
@@ -240,7 +242,7 @@ Desc strided_desc(const Dims& dims, const Dims& strides, DataType type) {
 
 DataType element_of(const Desc& desc) {
   constexpr DataType kTypes[] = {DataType::Int8, DataType::UInt8, DataType::Int32,
-                                 DataType::BFloat16};
+                                 DataType::BFloat16, DataType::Float16};
   for (const DataType type : kTypes) {
     if (desc.data_type() == library_type(type)) return type;
   }
@@ -260,6 +262,11 @@ Desc image_desc(const Dims& dims, std::int64_t block, DataType type) {
 Desc blocked_weights_desc(const Dims& dims, std::int64_t block) {
   using tag = dnnl::memory::format_tag;
   return Desc(dims, dnnl::memory::data_type::f32, block == 16 ? tag::OIhw16i16o : tag::OIhw8i8o);
+}
+
+Desc with_type(Desc desc, DataType type) {
+  desc.data.data_type = dnnl::memory::convert_to_c(library_type(type));
+  return desc;
 }
 
 std::size_t bytes_of(const Desc& desc) {

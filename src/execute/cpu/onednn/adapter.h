@@ -39,6 +39,8 @@ Desc plain_desc(const Dims& dims, DataType type = DataType::Float32);
 Desc any_desc(const Dims& dims, DataType type = DataType::Float32);
 Desc strided_desc(const Dims& dims, const Dims& strides, DataType type = DataType::Float32);
 DataType element_of(const Desc& desc);
+// The same layout of another type.
+Desc with_type(Desc desc, DataType type);
 // Images of 1 to 3 spatial axes with `block` channels side by side at every pixel: 4, 8 or 16;
 // 0: all of them (channels last).
 Desc image_desc(const Dims& dims, std::int64_t block, DataType type = DataType::Float32);

@@ -46,4 +46,17 @@ bool has_exact_8_bit_products(const std::string& implementation) {
          !implementation.ends_with(":avx") && !implementation.ends_with(":avx512_core");
 }
 
+bool has_bfloat16() {
+  using dnnl::cpu_isa;
+  switch (dnnl::get_effective_cpu_isa()) {
+    case cpu_isa::avx512_core:
+    case cpu_isa::avx512_core_vnni:
+    case cpu_isa::avx512_core_bf16:
+    case cpu_isa::avx512_core_amx:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace assay::cpu

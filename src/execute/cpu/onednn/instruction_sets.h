@@ -15,4 +15,7 @@ bool has_exact_8_bit_products();
 // The same of one of its implementations, by name: it offers those for older processors, too.
 bool has_exact_8_bit_products(const std::string& implementation);
 
+// Whether oneDNN has kernels for bfloat16, by instructions of the processor or by widening.
+bool has_bfloat16();
+
 }  // namespace assay::cpu

@@ -16,7 +16,6 @@ namespace {
 // Larger than the cache of one core that is still fast.
 constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
 constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
-// Copies of weights this large would cost more memory than a better choice is worth.
 constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
 constexpr int kFewestRuns = 2;
 constexpr int kMostRuns = 100;
@@ -132,6 +131,10 @@ void flush_from_caches(const MemoryBlock& block) {
 
 }  // namespace
 
+bool is_too_large_to_try(const Choice& choice) {
+  return bytes_of(choice.weights) > kTooLargeToTry;
+}
+
 Tuner::Tuner(const TunerOptions& options) : options_(options), known_(options.file) {
   if (options.model_bytes <= kCoreCache || !options.measures) return;
   weights_come_from_ = options.model_bytes > last_cache_bytes() ? WeightsComeFrom::Memory
@@ -227,9 +230,7 @@ std::string Tuner::question_of(const std::string& key, const std::vector<Choice>
 
 std::size_t Tuner::fastest(const std::string& key, const std::vector<Choice>& choices,
                            const std::vector<Reorders>& reorders) {
-  if (choices.size() < 2 || !options_.measures ||
-      bytes_of(choices.front().weights) > kTooLargeToTry)
-    return 0;
+  if (choices.size() < 2 || !options_.measures || is_too_large_to_try(choices.front())) return 0;
   const std::string question = question_of(key, choices, reorders);
   const auto is_answer = [](std::size_t i, const Choice& choice, const std::string& answer) {
     return answer == fmt::format("{} {}", i, choice.implementation);

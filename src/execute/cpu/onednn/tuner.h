@@ -25,6 +25,9 @@ struct TunerOptions {
   std::filesystem::path file = {};
 };
 
+// Copies of weights this large would cost more memory than a better choice is worth.
+bool is_too_large_to_try(const Choice& choice);
+
 class Tuner {
  public:
   explicit Tuner(const TunerOptions& options);

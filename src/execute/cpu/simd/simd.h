@@ -227,6 +227,9 @@ struct ScaledSums {
   const float* bias = nullptr;  // may be null
 };
 
+// Floating numbers of 16 bits.
+enum class HalfFormat : std::uint8_t { Bfloat16, Float16 };
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -310,6 +313,14 @@ struct SimdKernels {
   void (*requantize)(const std::int32_t* sums, float factor, std::int32_t shift, const Scale8& to,
                      void* out, std::size_t n);
   void (*scale_sums)(const ScaledSums& how, const std::int32_t* sums, float* out, std::size_t n);
+  // Numbers of 16 bits. Overflow becomes infinity.
+  std::size_t half_panel_width = 0;  // numbers
+  void (*widen)(HalfFormat format, const std::uint16_t* in, float* out, std::size_t n);
+  void (*narrow)(HalfFormat format, const float* in, std::uint16_t* out, std::size_t n);
+  // As panel_product, with a panel of half_panel_width columns of 16-bit weights.
+  void (*half_panel_product)(HalfFormat format, const float* rows, std::size_t count,
+                             std::size_t stride, const std::uint16_t* panel, std::size_t depth,
+                             float* products, std::size_t products_stride);
 };
 
 const SimdKernels& simd();

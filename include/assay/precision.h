@@ -1,0 +1,35 @@
+// The same model with weights and activations in another floating type.
+//
+// Inputs and outputs keep their types: there is a Cast behind each input and before each output.
+// Ops that lose too much in 16 bits (exponentials, powers, sums over axes, recurrent layers,
+// resizing, statistics of norms; docs/precision.md lists them) compute in float32, with a Cast on
+// either side.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/graph.h"
+
+namespace assay {
+
+// "fp32", "bf16" or "fp16" as a type; throws an Error for another name, and one of its own for
+// "int8", which no float model can simply be cast to.
+DataType float_precision(std::string_view name);
+
+struct CastModel {
+  Graph graph;
+  // Of weights that float16 cannot hold: they become the largest it has, 65504 or -65504.
+  std::vector<std::string> warnings;
+};
+
+// `type` is float32, bfloat16 or float16. Batch norms are folded into convolutions first. The graph
+// needs known shapes, and must not carry state from run to run (a step of training).
+CastModel cast_precision(const Graph& graph, DataType type);
+
+// What `cast_precision` would warn of. Reads the weights; nothing to read for other types than
+// float16.
+std::vector<std::string> precision_warnings(const Graph& graph, DataType type);
+
+}  // namespace assay

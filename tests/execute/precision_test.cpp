@@ -1,0 +1,169 @@
+// Models in 16 bits: both engines agree, bytes are half, nothing falls back. Tolerances are of the
+// largest output: bfloat16 has 8 bits and float16 11, and the plain kernels round after every op
+// where the fast engine may not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "assay/bind.h"
+#include "assay/onnx.h"
+#include "assay/precision.h"
+#include "assay/text_form.h"
+#include "assay/zoo.h"
+#include "execute/compare_engines.h"
+#include "execute/cpu/onednn/instruction_sets.h"
+#include "execute/random_graph.h"
+
+namespace assay {
+namespace {
+
+constexpr DataType kHalves[] = {DataType::BFloat16, DataType::Float16};
+
+double tolerance_of(DataType type) {
+  return type == DataType::BFloat16 ? 0.06 : 0.01;
+}
+
+Graph bound_model(const std::string& spec) {
+  return bind_inputs(zoo_model(spec), {}).graph;
+}
+
+class Precisions : public testing::TestWithParam<const char*> {};
+
+TEST_P(Precisions, GiveTheSameOutputsOnBothEngines) {
+  for (const DataType type : kHalves) {
+    for (const OptimizeFor goal : {OptimizeFor::Latency, OptimizeFor::Memory}) {
+      ProgramOptions options{.optimize_for = goal, .precision = type};
+      options.cpu.threads = goal == OptimizeFor::Latency ? 1 : 2;
+      const Difference difference = compare_engines(bound_model(GetParam()), options);
+      EXPECT_TRUE(difference.same_shapes);
+      EXPECT_TRUE(difference.same_non_finite);
+      EXPECT_LE(difference.largest, tolerance_of(type)) << name(type) << " " << difference.where;
+    }
+  }
+}
+
+TEST_P(Precisions, ComeNearFloat32) {
+  const Inferred model = infer_shapes(bound_model(GetParam()));
+  const auto exact = compile(model);
+  const auto inputs = random_inputs(exact->inputs());
+  exact->set_inputs(inputs);
+  exact->run();
+  for (const DataType type : kHalves) {
+    const auto program = compile(model, {.precision = type});
+    program->set_inputs(inputs);
+    program->run();
+    const Difference difference = compare_results(program->results(), exact->results());
+    EXPECT_TRUE(difference.same_shapes);
+    EXPECT_LE(difference.largest, tolerance_of(type)) << name(type);
+    EXPECT_GT(difference.largest, 0) << name(type) << ": nothing was rounded";
+  }
+}
+
+TEST_P(Precisions, NeedNoPlainKernel) {
+  for (const DataType type : kHalves) {
+    const auto program = compile(infer_shapes(bound_model(GetParam())), {.precision = type});
+    for (const StepInfo& step : program->steps()) {
+      EXPECT_EQ(step.fell_back, "") << name(type) << " " << step.name;
+    }
+  }
+}
+
+std::string spec_name(const testing::TestParamInfo<const char*>& tested) {
+  std::string text = tested.param;
+  std::ranges::replace_if(
+      text, [](unsigned char letter) { return !isalnum(letter); }, '_');
+  return text;
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTheZoo, Precisions,
+                         testing::Values("small_cnn", "lenet5", "mlp", "stream_mlp",
+                                         "encoder:layers=1,length=16", "lstm:length=4",
+                                         "gpt2_small:length=2,last_only=1"),
+                         spec_name);
+
+TEST(PrecisionOfRandomGraphs, GivesTheSameOutputsOnBothEngines) {
+  constexpr int kGraphs = 200;
+  for (int i = 0; i < kGraphs; ++i) {
+    const auto seed = static_cast<std::uint64_t>(i);
+    const Graph graph = random_graph(seed);
+    ProgramOptions options{.precision = kHalves[i % 2]};
+    options.cpu.threads = 1 + i % 2;
+    if (i % 5 == 0) options.optimize_for = OptimizeFor::Memory;
+    const Difference difference = compare_engines(graph, options, seed);
+    ASSERT_TRUE(difference.same_shapes && difference.same_non_finite) << "seed " << seed << "\n"
+                                                                      << to_text(graph);
+    ASSERT_LE(difference.largest, tolerance_of(*options.precision))
+        << "seed " << seed << " at " << difference.where << "\n"
+        << to_text(graph);
+  }
+}
+
+// What stays in float32 is counted out: vectors of biases and norms.
+TEST(PrecisionOfMemory, IsHalfInBfloat16) {
+  if (!cpu::has_bfloat16()) GTEST_SKIP() << "oneDNN has no bfloat16 on this processor";
+  const Inferred model = infer_shapes(bound_model("resnet18"));
+  const auto memory_in = [&](std::optional<DataType> type) {
+    return compile(model, {.optimize_for = OptimizeFor::Memory, .precision = type})->memory();
+  };
+  const ProgramMemory whole = memory_in({});
+  const ProgramMemory half = memory_in(DataType::BFloat16);
+  EXPECT_LE(half.weight_bytes, whole.weight_bytes * 52 / 100);
+  EXPECT_LE(half.arena_bytes, whole.arena_bytes * 60 / 100);
+  EXPECT_EQ(half.planned_weight_bytes * 2, whole.planned_weight_bytes);
+  EXPECT_NEAR(static_cast<double>(half.planned_arena_bytes) * 2,
+              static_cast<double>(whole.planned_arena_bytes), 4096);
+}
+
+TEST(PrecisionOfMemory, OfWeightsIsHalfInFloat16WhereMemoryCounts) {
+  for (const char* spec : {"resnet18", "encoder:layers=2"}) {
+    const Inferred model = infer_shapes(bound_model(spec));
+    const auto weights_in = [&](std::optional<DataType> type) {
+      return compile(model, {.optimize_for = OptimizeFor::Memory, .precision = type})
+          ->memory()
+          .weight_bytes;
+    };
+    EXPECT_LE(weights_in(DataType::Float16), weights_in({}) * 56 / 100) << spec;
+  }
+}
+
+TEST(PrecisionOfSteps, IsToldByEveryStep) {
+  if (!cpu::has_bfloat16()) GTEST_SKIP() << "oneDNN has no bfloat16 on this processor";
+  const auto program =
+      compile(infer_shapes(bound_model("mlp:batch=64")), {.precision = DataType::BFloat16});
+  std::size_t halves = 0;
+  for (const StepInfo& step : program->steps()) {
+    if (step.op == "Gemm" && step.precision == "bf16") ++halves;
+  }
+  EXPECT_GE(halves, 1u);
+}
+
+TEST(StoredIn16Bits, RunsOnBothEngines) {
+  for (const DataType type : kHalves) {
+    for (const char* spec : {"mlp", "small_cnn", "encoder:layers=1,length=8", "lstm:length=3"}) {
+      const auto path = std::filesystem::temp_directory_path() /
+                        ("assay_stored_" + std::string(name(type)) + ".onnx");
+      write_onnx(cast_precision(bound_model(spec), type).graph, path);
+      const Graph stored = read_onnx(path);
+      const bool holds_halves = std::ranges::any_of(
+          stored.initializers(), [&](const Initializer& one) { return one.tensor.type() == type; });
+      EXPECT_TRUE(holds_halves) << spec;
+      const Difference difference = compare_engines(stored);
+      EXPECT_TRUE(difference.same_shapes && difference.same_non_finite) << spec;
+      EXPECT_LE(difference.largest, tolerance_of(type)) << name(type) << " " << spec;
+      std::filesystem::remove(path);
+    }
+  }
+}
+
+TEST(PrecisionInt8, NeedsAQuantisedModel) {
+  try {
+    compile(infer_shapes(bound_model("mlp")), {.precision = DataType::Int8});
+    FAIL() << "a float model was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("quantised already"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace assay
