@@ -322,6 +322,7 @@ const SimdKernels& simd_for(std::size_t floats);
 // One for each file of this folder that is compiled for the present architecture.
 const SimdKernels& simd_baseline();
 const SimdKernels& simd_avx2();
-const SimdKernels& simd_avx512();
+const SimdKernels& simd_avx512();       // Skylake-X
+const SimdKernels& simd_avx512_vnni();  // Ice Lake, Zen 4: with VNNI and VBMI
 
 }  // namespace assay::cpu
