@@ -129,7 +129,8 @@ bool may_use(InstructionSet level) {
 }
 
 bool may_use_byte_permutations() {
-  return may_use(InstructionSet::Avx512Vnni) && has_byte_permutations();
+  return may_use(InstructionSet::Avx512) && has_byte_permutations() &&
+         highest_allowed_level() >= InstructionSet::Avx512Vnni;
 }
 
 bool processor_has_tiles() {

@@ -28,6 +28,13 @@ Work fused_gemm(const OpView& op) {
   return work;
 }
 
+Work quantised_gemm(const OpView& op) {
+  Work work = fused_matmul(op);
+  if (op.has_input(6)) work.bias_flops = op.output_elements();
+  if (op.has_input(7)) work.other_flops = saturating_multiply(2, op.output_elements());
+  return work;
+}
+
 template <std::size_t BiasInput>
 Work dense(const OpView& op) {
   return product_with_bias(op, BiasInput);
@@ -47,7 +54,7 @@ Work attention(const OpView& op) {
   const auto x = op.input_dims(0);
   const auto w = op.input_dims(1);
   if (x.size() != 3 || w.size() != 2) {
-    fail_bad_input("Attention '{}': input and weight have ranks {} and {}, expected 3 and 2",
+    fail_bad_input("{} '{}': input and weight have ranks {} and {}, expected 3 and 2", op.node().op,
                    op.graph().display_name(op.id()), x.size(), w.size());
   }
   const std::int64_t heads = std::max<std::int64_t>(1, op.node().int_or("num_heads", 1));
@@ -80,8 +87,9 @@ void add_fused_costs(CostTable& table) {
   table["com.microsoft:MatMulNBits"] = {dense<5>};
   table["com.microsoft:MatMulIntegerToFloat"] = {dense<6>};
   table["com.microsoft:DynamicQuantizeMatMul"] = {dense<4>};
-  table["com.microsoft:QGemm"] = {dense<6>};
+  table["com.microsoft:QGemm"] = {quantised_gemm};
   table["com.microsoft:Attention"] = {attention};
+  table["com.microsoft:QAttention"] = {attention};
   table["com.microsoft:MultiHeadAttention"] = {multi_head_attention};
   table["com.microsoft:EmbedLayerNormalization"] = {embed_layer_norm};
 }

@@ -41,7 +41,8 @@ void add_normalization_costs(CostTable& table) {
   table["MeanVarianceNormalization"] = {per_element<5>};
   table["LRN"] = {local_response_norm};
   table["LpNormalization"] = {per_element<3>};
-  table["Softmax"] = {per_element<5>};     // max, subtract, exp, sum, divide
+  table["Softmax"] = {per_element<5>};  // max, subtract, exp, sum, divide
+  table["com.microsoft:QLinearSoftmax"] = {per_element<5>};
   table["LogSoftmax"] = {per_element<5>};  // max, subtract, exp, sum, subtract the logarithm
   table["Hardmax"] = {per_element<1>};
   table["SoftmaxCrossEntropyLoss"] = {per_element<5>};

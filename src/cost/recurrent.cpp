@@ -1,4 +1,6 @@
 // RNN, LSTM and GRU over all time steps, directions and gates; and their gradients.
+#include <algorithm>
+
 #include "base/checked.h"
 #include "base/fail.h"
 #include "cost/table.h"
@@ -20,12 +22,12 @@ struct Sizes {
 
 Sizes sizes_of(const OpView& op) {
   const auto x = op.input_dims(0);  // [time, batch, inputs] or [batch, time, inputs]
-  const auto r = op.input_dims(2);  // [directions, gates·hidden, hidden]
+  const auto r = op.input_dims(2);  // [directions, gates·hidden, hidden], or the last two swapped
   if (x.size() != 3 || r.size() != 3) {
     fail_bad_input("{} '{}': X and R must have rank 3, they have {} and {}", op.node().op,
                    op.graph().display_name(op.id()), x.size(), r.size());
   }
-  return {saturating_multiply(saturating_multiply(x[0], x[1]), r[0]), x[2], r[2]};
+  return {saturating_multiply(saturating_multiply(x[0], x[1]), r[0]), x[2], std::min(r[1], r[2])};
 }
 
 Work recurrent(const OpView& op, Cell cell) {
@@ -80,6 +82,7 @@ void add_recurrent_costs(CostTable& table) {
   table["RNN"] = {rnn};
   table["LSTM"] = {lstm};
   table["GRU"] = {gru};
+  table["com.microsoft:DynamicQuantizeLSTM"] = {lstm};
   table["assay:RnnGradient"] = {gradient<rnn>};
   table["assay:LstmGradient"] = {gradient<lstm>};
   table["assay:GruGradient"] = {gradient<gru>};

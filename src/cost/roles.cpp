@@ -34,6 +34,10 @@ const SettingInputs& setting_inputs() {
       {"QLinearSigmoid", {1, 2, 3, 4}},
       {"QLinearLeakyRelu", {1, 2, 3, 4}},
       {"QLinearGlobalAveragePool", {1, 2, 3, 4}},
+      {"QLinearAveragePool", {1, 2, 3, 4}},
+      {"QLinearSoftmax", {1, 2, 3, 4}},
+      {"QAttention", {3, 4, 5, 6, 7}},
+      {"DynamicQuantizeLSTM", {4, 8, 9, 10, 11}},
       {"Resize", {1, 2, 3}},
       {"ResizeGradient", {1, 2, 3}},
       {"Upsample", {1}},
@@ -71,14 +75,18 @@ bool is_running_statistic(const Node& node, std::size_t input) {
 }
 
 bool takes_quantised_weights(const Node& node) {
-  static constexpr std::array<std::string_view, 10> kOps = {
-      "QLinearConv", "QLinearMatMul",        "MatMulInteger",         "ConvInteger", "QLinearAdd",
-      "QGemm",       "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "MatMulNBits", "QLinearMul"};
+  static constexpr std::array<std::string_view, 12> kOps = {
+      "QLinearConv", "QLinearMatMul",        "MatMulInteger",
+      "ConvInteger", "QLinearAdd",           "QLinearMul",
+      "QGemm",       "MatMulIntegerToFloat", "DynamicQuantizeMatMul",
+      "MatMulNBits", "QAttention",           "DynamicQuantizeLSTM"};
   return std::ranges::find(kOps, node.op) != kOps.end();
 }
 
 bool is_initial_state(const Node& node, std::size_t input) {
-  return (node.is("LSTM") || node.is("GRU") || node.is("RNN")) && (input == 5 || input == 6);
+  const bool is_recurrent =
+      node.is("LSTM") || node.is("GRU") || node.is("RNN") || node.op == "DynamicQuantizeLSTM";
+  return is_recurrent && (input == 5 || input == 6);
 }
 
 // True when the sum is a score: nothing but further sums and views between it and a softmax.

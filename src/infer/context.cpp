@@ -48,6 +48,15 @@ const Tensor* InferContext::known(std::size_t input) const {
   return content.has_value() ? &content : nullptr;
 }
 
+const Tensor* InferContext::stored(std::size_t input) const {
+  const Tensor* content = known(input);
+  return content != nullptr || !has(input) ? content : graph_.initializer(node_.inputs[input]);
+}
+
+const std::string& InferContext::input_name(std::size_t input) const {
+  return graph_.value(node_.inputs[input]).name;
+}
+
 std::optional<Dims> InferContext::ints(std::size_t input) const {
   const Tensor* content = known(input);
   if (content == nullptr || content->type() == DataType::String) return std::nullopt;

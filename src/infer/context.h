@@ -33,7 +33,10 @@ class InferContext {
   const Shape* shape_of_rank(std::size_t input, std::size_t rank) const;
   const Shape* shape_of_rank_at_least(std::size_t input, std::size_t rank) const;
 
-  const Tensor* known(std::size_t input) const;                  // null when absent or not known
+  const Tensor* known(std::size_t input) const;  // null when absent or not known
+  // As above, also where it is large: what the file stores for this input.
+  const Tensor* stored(std::size_t input) const;
+  const std::string& input_name(std::size_t input) const;
   std::optional<Dims> ints(std::size_t input) const;             // the content as integers
   std::optional<std::int64_t> integer(std::size_t input) const;  // fails unless it is one number
   std::optional<std::vector<double>> numbers(std::size_t input) const;

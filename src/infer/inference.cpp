@@ -137,6 +137,7 @@ GraphPtr Inference::finished(Inference& inference) {
 void Inference::visit(Node node) {
   InferContext context(result_, known_, node);
   check_operands(context);
+  check_quantization(context);
   if (const auto condition = known_condition(node)) return inline_branch(node, *condition);
   const Rule rule = find_rule(node);
   if (is_control_flow(node)) {

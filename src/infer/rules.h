@@ -43,6 +43,7 @@ void add_ml_rules(RuleTable& table);
 void add_training_rules(RuleTable& table);
 void add_optimizer_rules(RuleTable& table);
 void add_microsoft_rules(RuleTable& table);
+void add_quantized_microsoft_rules(RuleTable& table);
 
 // Rules that several families share.
 void same_as_input(InferContext& context);         // output 0 has the type of input 0
@@ -56,7 +57,9 @@ struct RecurrentShapes {
   Shape all;   // results of every step
   Shape last;  // of the last one
 };
-RecurrentShapes recurrent_shapes(const InferContext& context, std::int64_t gates);
+// `weights_are_transposed`: inputs 1 and 2 have their rows, the gates, on the last axis.
+RecurrentShapes recurrent_shapes(const InferContext& context, std::int64_t gates,
+                                 bool weights_are_transposed = false);
 Shape pooled_shape(const InferContext& context, const Shape& input);
 Shape gathered_shape(const InferContext& context, const Shape& data, const Shape& indices);
 std::optional<Shape> convolved_shape(const InferContext& context, const Shape* input,
@@ -66,5 +69,10 @@ Shape resized_shape(const InferContext& context, const Shape& input);
 // Of a loss of scores (N, C, d…) and targets (N, d…).
 std::optional<Shape> loss_shape(const InferContext& context);
 std::optional<Shape> matmul_shape(const InferContext& context, const Shape* a, const Shape* b);
+
+// With the last two axes swapped, where `flips`.
+std::optional<Shape> flipped(const Shape* shape, bool flips);
+// Input 0 (B, S, H) times a packed weight (H, Q + K + V): the result is (B, S, V).
+Shape attention_shape(const InferContext& context);
 
 }  // namespace assay::infer

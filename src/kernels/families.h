@@ -69,5 +69,9 @@ void add_recurrent_gradient_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
 void add_own_optimizer_kernels(KernelTable& table);
 void add_microsoft_kernels(KernelTable& table);
+void add_quantized_microsoft_kernels(KernelTable& table);
+void add_quantized_product_kernels(KernelTable& table);
+void add_quantized_recurrent_kernels(KernelTable& table);
+void add_quantized_attention_kernels(KernelTable& table);
 
 }  // namespace assay::kernels

@@ -78,6 +78,10 @@ KernelTable neural_kernels() {
 KernelTable microsoft_kernels() {
   KernelTable table;
   add_microsoft_kernels(table);
+  add_quantized_microsoft_kernels(table);
+  add_quantized_product_kernels(table);
+  add_quantized_recurrent_kernels(table);
+  add_quantized_attention_kernels(table);
   return table;
 }
 

@@ -47,6 +47,9 @@ inline double greatest_of(const Lane<double>& lane) {
   return greatest;
 }
 
+// Softmax of one lane; in softmax.cpp.
+void soften(Lane<double> lane);
+
 // Calls `visit(lane)` for every lane of `values` that has elements.
 template <typename T, typename Visit>
 void for_each_lane(std::vector<T>& values, const Lanes& lanes, Visit visit) {

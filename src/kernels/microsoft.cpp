@@ -27,12 +27,6 @@ void activate(const KernelCall& call, std::vector<double>& values,
   for (double& value : values) value = activation(value);
 }
 
-// values += input `addend`, broadcast to `dims`.
-void add_input(const KernelCall& call, std::vector<double>& values, const Dims& dims,
-               std::size_t addend) {
-  change_by_input(call, addend, dims, values, [](double& value, double by) { value += by; });
-}
-
 // Conv, then a sum with input 3, then an activation.
 std::vector<Tensor> fused_convolution(const KernelCall& call) {
   const Tensor& input = call.input(0);

@@ -136,26 +136,65 @@ std::vector<Tensor> dequantize(const KernelCall& call) {
   return {store_real(scale.type(), input.dims(), values)};
 }
 
-// The range always holds 0, so that zero is represented exactly.
 std::vector<Tensor> quantize_dynamically(const KernelCall& call) {
   const Tensor& input = call.input(0);
   auto values = load_real(call, input);
+  const DynamicRange range = dynamic_range(values);
+  for (double& value : values) value = range.quantized(value);
+  return {store_saturated(call, DataType::UInt8, input.dims(), values),
+          Tensor::of_float({}, {static_cast<float>(range.scale)}),
+          store_saturated(call, DataType::UInt8, {}, {range.zero_point})};
+}
+
+}  // namespace
+
+double DynamicRange::quantized(double value) const {
+  return std::clamp(std::nearbyint(quotient(value, scale)) + zero_point, 0.0, 255.0);
+}
+
+double DynamicRange::rounded(double value) const {
+  return (quantized(value) - zero_point) * scale;
+}
+
+DynamicRange dynamic_range(std::span<const double> values) {
   double low = 0, high = 0;
   for (const double value : values) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  const bool is_empty_range = high == low;
-  const float scale = is_empty_range ? 1 : static_cast<float>(high - low) / 255;
-  const double zero_point =
-      std::clamp(std::nearbyint(quotient(-low, static_cast<double>(scale))), 0.0, 255.0);
-  for (double& value : values)
-    value = std::nearbyint(quotient(value, static_cast<double>(scale))) + zero_point;
-  return {store_saturated(call, DataType::UInt8, input.dims(), values),
-          Tensor::of_float({}, {scale}), store_saturated(call, DataType::UInt8, {}, {zero_point})};
+  DynamicRange range;
+  if (high != low) range.scale = static_cast<double>(static_cast<float>(high - low) / 255);
+  range.zero_point = std::clamp(std::nearbyint(quotient(-low, range.scale)), 0.0, 255.0);
+  return range;
 }
 
-}  // namespace
+double one_number(const KernelCall& call, std::size_t input) {
+  if (call.input(input).elements() != 1) call.fail("input {} is not a scalar", input);
+  return call.input(input).to_double().front();
+}
+
+Tensor dequantized_input(const KernelCall& call, std::size_t input) {
+  const Tensor& tensor = call.input(input);
+  const double scale = one_number(call, input + 1);
+  const double zero_point = call.has(input + 2) ? one_number(call, input + 2) : 0;
+  auto values = tensor.to_double();
+  for (double& value : values) value = (value - zero_point) * scale;
+  return store_real(DataType::Float64, tensor.dims(), values);
+}
+
+Tensor quantized_result(const KernelCall& call, DataType type, const Tensor& result,
+                        std::size_t scale_input) {
+  const double scale = one_number(call, scale_input);
+  const bool has_zero_point = call.has(scale_input + 1);
+  const double zero_point = has_zero_point ? one_number(call, scale_input + 1) : 0;
+  auto values = load_real(call, result);
+  for (double& value : values) {
+    const auto rounded_quotient = static_cast<float>(value / scale);  // halves are halves again
+    value = std::nearbyint(static_cast<double>(rounded_quotient)) + zero_point;
+  }
+  if (has_zero_point) type = call.input(scale_input + 1).type();
+  return store_saturated(call, type, result.dims(), values);
+}
 
 Tensor store_saturated(const KernelCall& call, DataType type, Dims dims,
                        const std::vector<double>& numbers) {

@@ -40,6 +40,12 @@ void change_by_input(const KernelCall& call, std::size_t input, const Dims& dims
   walk.for_each([&](std::size_t i, auto at) { change(values[i], numbers[at[0]]); });
 }
 
+// values += input `addend`, broadcast to `dims`.
+inline void add_input(const KernelCall& call, std::vector<double>& values, const Dims& dims,
+                      std::size_t addend) {
+  change_by_input(call, addend, dims, values, [](double& value, double by) { value += by; });
+}
+
 // Input 0 with `function` applied to every element.
 template <typename Function>
 std::vector<Tensor> mapped(const KernelCall& call, Function function) {

@@ -8,6 +8,14 @@
 
 namespace assay::kernels {
 
+void soften(Lane<double> lane) {
+  // Subtracting the greatest keeps every exponential at or below 1.
+  const double greatest = greatest_of(lane);
+  double sum = 0;
+  for (std::int64_t i = 0; i < lane.length; ++i) sum += lane[i] = std::exp(lane[i] - greatest);
+  for (std::int64_t i = 0; i < lane.length; ++i) lane[i] /= sum;
+}
+
 namespace {
 
 Lanes lanes_of(const KernelCall& call, const Tensor& input) {
@@ -27,14 +35,6 @@ std::vector<Tensor> changed_lanes(const KernelCall& call, Change change) {
   auto values = load_real(call, input);
   for_each_lane(values, lanes_of(call, input), change);
   return {store_real(input.type(), input.dims(), values)};
-}
-
-// Subtracting the greatest keeps every exponential at or below 1.
-void soften(Lane<double> lane) {
-  const double greatest = greatest_of(lane);
-  double sum = 0;
-  for (std::int64_t i = 0; i < lane.length; ++i) sum += lane[i] = std::exp(lane[i] - greatest);
-  for (std::int64_t i = 0; i < lane.length; ++i) lane[i] /= sum;
 }
 
 void soften_to_logarithm(Lane<double> lane) {

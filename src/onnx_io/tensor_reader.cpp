@@ -228,6 +228,18 @@ class TensorReader {
                    name(type_), wanted, present);
   }
 
+  // Narrow integers are stored in wider ones, where any number could stand.
+  void expect_in_range(std::int64_t value) const {
+    const bool is_signed = type_ == DataType::Int8 || type_ == DataType::Int16;
+    const bool is_unsigned = type_ == DataType::UInt8 || type_ == DataType::UInt16;
+    if (!is_signed && !is_unsigned) return;
+    const std::int64_t count = std::int64_t{1} << bits(type_);
+    const std::int64_t low = is_signed ? -count / 2 : 0;
+    if (value < low || value >= low + count) {
+      fail_bad_input("it holds {}, which no {} can be; write the model again", value, name(type_));
+    }
+  }
+
   std::string join_or_one() const { return fields_.dims.empty() ? "1" : join_dims(fields_.dims); }
 
   Tensor view(std::string_view payload) {
@@ -281,6 +293,7 @@ class TensorReader {
       if (field.number() != fields_.data_field) continue;
       field.each_integer([&](std::int64_t value) {
         if (type_ == DataType::Bool) value = value != 0 ? 1 : 0;
+        expect_in_range(value);
         append(bytes, filled, &value, width);
       });
     }

@@ -182,6 +182,68 @@ TEST(Cost, LstmCountsAllTimeStepsAndDirections) {
   EXPECT_EQ(only_layer(sheet).macs, std::int64_t{64} * 2 * 4 * 256 * (128 + 256));
 }
 
+TEST(Cost, AQuantisedLstmCountsAsTheFloatOne) {
+  constexpr std::int64_t kHidden = 4;
+  GraphBuilder builder("g");
+  const auto bytes = [&](const char* name, std::vector<std::int64_t> dims) {
+    std::vector<std::byte> data(static_cast<std::size_t>(*Shape(dims).elements()));
+    return builder.constant(name, Tensor(DataType::Int8, dims, heap_storage(std::move(data))));
+  };
+  const std::vector<ValueId> inputs = {builder.input("x", kFloat, Shape{5, 2, 3}),
+                                       bytes("w", {1, 3, 4 * kHidden}),
+                                       bytes("r", {1, kHidden, 4 * kHidden}),
+                                       builder.weight("b", {1, 8 * kHidden}, 1.0),
+                                       {},
+                                       {},
+                                       {},
+                                       {},
+                                       builder.filled("ws", {1, 4 * kHidden}, 0.1f),
+                                       bytes("wz", {1, 4 * kHidden}),
+                                       builder.filled("rs", {1, 4 * kHidden}, 0.1f),
+                                       bytes("rz", {1, 4 * kHidden})};
+  builder.output(builder.node("DynamicQuantizeLSTM", "node", inputs), "y");
+  Graph graph = builder.finish();
+  graph.node(NodeId{0}).domain = "com.microsoft";
+  graph.opsets["com.microsoft"] = 1;
+  const auto sheet = count_costs(infer_shapes(std::move(graph)));
+  EXPECT_EQ(only_layer(sheet).macs, 5 * 2 * 4 * kHidden * (3 + kHidden));
+  EXPECT_EQ(sheet.totals.parameters, 4 * kHidden * (3 + kHidden + 2));
+  EXPECT_EQ(sheet.totals.constants, 4 * 4 * kHidden);  // scales and zero points
+}
+
+TEST(Cost, QuantisedAttentionCountsAsTheFloatOne) {
+  const auto sheet = cost_of({"QAttention",
+                              {{2, 5, 8}, {8, 24}, {24}, {}, {}},
+                              5,
+                              {{"num_heads", std::int64_t{2}}},
+                              1,
+                              "com.microsoft",
+                              {DataType::UInt8, DataType::Int8}});
+  EXPECT_EQ(only_layer(sheet).macs, 2 * 5 * 8 * 24 + 2 * (2 * 5 * 5 * 8));
+}
+
+TEST(Cost, AQuantisedSoftmaxCountsAsTheFloatOne) {
+  const auto sheet = cost_of({"QLinearSoftmax",
+                              {{2, 10}, {}, {}, {}, {}},
+                              5,
+                              {{"opset", std::int64_t{13}}},
+                              1,
+                              "com.microsoft",
+                              {DataType::UInt8, kFloat, DataType::UInt8, kFloat, DataType::UInt8}});
+  EXPECT_EQ(only_layer(sheet).flops, 5 * 2 * 10);
+}
+
+TEST(Cost, AQuantisedPoolCountsEveryTap) {
+  const auto sheet = cost_of({"QLinearAveragePool",
+                              {{1, 3, 8, 8}, {}, {}, {}, {}},
+                              5,
+                              {{"kernel_shape", two(2)}, {"strides", two(2)}},
+                              1,
+                              "com.microsoft",
+                              {DataType::UInt8, kFloat, DataType::UInt8, kFloat, DataType::UInt8}});
+  EXPECT_EQ(only_layer(sheet).flops, 3 * 4 * 4 * 2 * 2);
+}
+
 TEST(Cost, GruHasThreeGatesAndRnnOne) {
   const auto gru = cost_of({"GRU",
                             {{10, 2, 8}, {1, 3 * 16, 8}, {1, 3 * 16, 16}},

@@ -13,7 +13,6 @@ inline std::vector<const SimdKernels*> all_kernels() {
 #if defined(__x86_64__)
   if (may_use(InstructionSet::Avx2)) all.push_back(&simd_avx2());
   if (may_use(InstructionSet::Avx512)) all.push_back(&simd_avx512());
-  if (may_use_byte_permutations()) all.push_back(&simd_avx512_vnni());
 #endif
   return all;
 }

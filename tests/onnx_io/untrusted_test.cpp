@@ -90,6 +90,28 @@ TEST(Untrusted, DimensionsMustFitTheBytesExactly) {
               HasSubstr("need 2 stored values, 1 are there"));
 }
 
+TEST(UntrustedTensors, FourBitElementsShareBytesInPairs) {
+  constexpr int kInt4 = 22;
+  EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kInt4, {3}, "x")),
+              HasSubstr("3 elements of int4 need 2 bytes, 1 are there"));
+  EXPECT_THAT(refusal_of_tensor(raw_tensor("w", kInt4, {3}, "xyz")),
+              HasSubstr("need 2 bytes, 3 are there"));
+  EXPECT_EQ(refusal_of_tensor(raw_tensor("w", kInt4, {3}, "xy")), "");
+}
+
+TEST(UntrustedTensors, NarrowIntegersStayInTheirRange) {
+  const auto stored = [](int type, std::int32_t number) {
+    return tensor_with("w", type, {1}, [&](auto& writer) { writer.add_int32(5, number); });
+  };
+  constexpr int kUInt8 = 2, kInt8 = 3, kUInt16 = 4;
+  EXPECT_THAT(refusal_of_tensor(stored(kUInt8, 256)),
+              HasSubstr("it holds 256, which no uint8 can be"));
+  EXPECT_THAT(refusal_of_tensor(stored(kUInt8, -1)), HasSubstr("it holds -1"));
+  EXPECT_THAT(refusal_of_tensor(stored(kInt8, 128)), HasSubstr("it holds 128"));
+  EXPECT_THAT(refusal_of_tensor(stored(kUInt16, 65536)), HasSubstr("it holds 65536"));
+  EXPECT_EQ(refusal_of_tensor(stored(kInt8, -128)), "");
+}
+
 TEST(Untrusted, DataInTheWrongOrInTwoFieldsIsRefused) {
   EXPECT_THAT(refusal_of_tensor(
                   tensor_with("w", kFloat, {1}, [](auto& writer) { writer.add_int64(7, 1); })),

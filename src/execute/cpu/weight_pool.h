@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "assay/program.h"
+#include "assay/tensor.h"
 #include "base/memory_block.h"
 
 namespace assay::cpu {
@@ -16,6 +17,8 @@ class WeightPool {
   // Aligned to a cache line.
   std::byte* allocate(std::size_t bytes);
   std::int64_t bytes() const { return bytes_; }  // handed out
+  // Keeps the bytes of a tensor that steps read where it is stored.
+  void keep(const Tensor& tensor) { kept_.push_back(tensor); }
 
  private:
   OptimizeFor what_;
@@ -23,6 +26,7 @@ class WeightPool {
   std::byte* next_ = nullptr;  // in the block that small weights share
   std::size_t left_ = 0;
   std::int64_t bytes_ = 0;
+  std::vector<Tensor> kept_;
 };
 
 }  // namespace assay::cpu

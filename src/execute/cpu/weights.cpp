@@ -88,6 +88,7 @@ Placement Weights::stored(const Tensor& tensor) {
   const Placement placement =
       row_major_placement(buffers_.add_fixed(bytes, address), tensor.type(), tensor.dims());
   if (has_bytes) by_layout_[key] = placement;
+  seen_.push_back(tensor);
   return placement;
 }
 
@@ -101,7 +102,7 @@ Placement Weights::constant_floats(const std::vector<float>& values,
 }
 
 // Where memory counts, or a weight is very large, one that already lies as the engine wants it is
-// used where it is stored. The graph that holds it lives as long as the program.
+// used where it is stored.
 bool Weights::may_use_stored(const Tensor& tensor) const {
   const bool is_aligned =
       reinterpret_cast<std::uintptr_t>(tensor.bytes().data()) % alignof(float) == 0;
@@ -112,6 +113,7 @@ bool Weights::may_use_stored(const Tensor& tensor) const {
 std::byte* Weights::use_stored(const Tensor& tensor) {
   const auto [storage, offset] = tensor.identity();
   used_as_stored_[storage].push_back({offset, offset + tensor.byte_size()});
+  pool_.keep(tensor);
   return const_cast<std::byte*>(tensor.bytes().data());
 }
 
@@ -136,6 +138,7 @@ Placement Weights::prepared(const Tensor& tensor, std::string layout, std::size_
   if (const auto known = by_layout_.find(key); known != by_layout_.end()) return known->second;
   std::byte* address = pool_.allocate(bytes);
   unprepared_.push_back({tensor, prepare, address});
+  seen_.push_back(tensor);
   const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
   const BufferId buffer = buffers_.add_fixed(static_cast<std::int64_t>(bytes), address);
   return by_layout_[key] = row_major_placement(buffer, DataType::Float32, {floats});

@@ -61,6 +61,8 @@ class Weights {
   Buffers& buffers_;
   OptimizeFor what_;
   std::map<Key, Placement> by_layout_;
+  std::vector<Tensor>
+      seen_;  // whose identity is in a key: none may be freed and its address reused
   std::map<const Storage*, std::vector<Stretch>> used_as_stored_;  // steps point into these bytes
   std::vector<Unprepared> unprepared_;
 };

@@ -42,4 +42,8 @@ const Signature* find_signature(const Node& node, std::int64_t opset);
 // Fails, naming the node, unless it has the inputs and outputs its signature asks for.
 void check_operands(const InferContext& context);
 
+// Fails, naming the node, unless scales and zero points of a quantised operator fit their tensors.
+// Scales must be greater than 0 and finite. Run after `check_operands`.
+void check_quantization(const InferContext& context);
+
 }  // namespace assay::infer

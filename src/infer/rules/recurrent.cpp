@@ -6,9 +6,10 @@ namespace assay::infer {
 
 namespace {
 
-Dim hidden_size(const InferContext& context) {
+Dim hidden_size(const InferContext& context, bool weights_are_transposed) {
   const Shape* recurrence = context.shape_of_rank(2, 3);
-  const Dim from_weight = recurrence != nullptr ? (*recurrence)[2] : Dim();
+  const Dim from_weight =
+      recurrence != nullptr ? (*recurrence)[weights_are_transposed ? 1 : 2] : Dim();
   const auto* attribute = context.node().get<std::int64_t>("hidden_size");
   if (attribute == nullptr) return from_weight;
   if (*attribute < 0) context.fail("hidden_size {} is negative", *attribute);
@@ -24,13 +25,22 @@ Dim direction_count(const InferContext& context) {
   return Dim(1);
 }
 
-// Weights of gates, biases, lengths, initial states and peepholes.
-void check_operands_of(const InferContext& context, std::int64_t gates, const Dim& features,
-                       const Dim& batch, const Dim& hidden, const Shape& state) {
+void check_weights(const InferContext& context, const Dim& rows, const Dim& features,
+                   const Dim& hidden, bool weights_are_transposed) {
+  const Dim directions = direction_count(context);
+  const auto expected = [&](const Dim& columns) {
+    return weights_are_transposed ? Shape{directions, columns, rows}
+                                  : Shape{directions, rows, columns};
+  };
+  check_shape(context, 1, expected(features));
+  check_shape(context, 2, expected(hidden));
+}
+
+// Biases, lengths, initial states and peepholes.
+void check_operands_of(const InferContext& context, std::int64_t gates, const Dim& batch,
+                       const Dim& hidden, const Shape& state) {
   const Dim directions = direction_count(context);
   const Dim rows = multiplied(context, hidden, Dim(gates));
-  check_shape(context, 1, Shape{directions, rows, features});
-  check_shape(context, 2, Shape{directions, rows, hidden});
   check_shape(context, 3, Shape{directions, multiplied(context, rows, Dim(2))});
   check_shape(context, 4, Shape{batch});
   check_shape(context, 5, state);
@@ -41,9 +51,10 @@ void check_operands_of(const InferContext& context, std::int64_t gates, const Di
 
 }  // namespace
 
-RecurrentShapes recurrent_shapes(const InferContext& context, std::int64_t gates) {
+RecurrentShapes recurrent_shapes(const InferContext& context, std::int64_t gates,
+                                 bool weights_are_transposed) {
   const Shape* input = context.shape_of_rank(0, 3);
-  const Dim hidden = hidden_size(context);
+  const Dim hidden = hidden_size(context, weights_are_transposed);
   const Dim directions = direction_count(context);
   const bool batch_first = context.node().int_or("layout", 0) != 0;
   Dim sequence, batch, features;
@@ -56,7 +67,9 @@ RecurrentShapes recurrent_shapes(const InferContext& context, std::int64_t gates
                          .last = {directions, batch, hidden}};
   if (batch_first)
     shapes = {.all = {batch, sequence, directions, hidden}, .last = {batch, directions, hidden}};
-  check_operands_of(context, gates, features, batch, hidden, shapes.last);
+  check_weights(context, multiplied(context, hidden, Dim(gates)), features, hidden,
+                weights_are_transposed);
+  check_operands_of(context, gates, batch, hidden, shapes.last);
   return shapes;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "execute/cpu/kernels/quantized_depthwise.h"
 #include "execute/cpu/lower/convolution_layer.h"
 #include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/onednn/instruction_sets.h"
@@ -79,11 +80,13 @@ struct Ending8 {
   NodeId addition = {};
 };
 
-PostOp clip_op(const Clamp8& clamp, const Scale8& of, float unit) {
-  return {.kind = PostOp::Kind::Eltwise,
-          .algorithm = Algorithm::eltwise_clip,
-          .alpha = static_cast<float>(clamp.low - of.zero_point) * unit,
-          .beta = static_cast<float>(clamp.high - of.zero_point) * unit};
+PostOp eltwise_op(Algorithm algorithm, float alpha = 0, float beta = 0) {
+  return {.kind = PostOp::Kind::Eltwise, .algorithm = algorithm, .alpha = alpha, .beta = beta};
+}
+
+PostOp clip_op(const Clamp8& clamp, const Scale8& of) {
+  return eltwise_op(Algorithm::eltwise_clip, static_cast<float>(clamp.low - of.zero_point),
+                    static_cast<float>(clamp.high - of.zero_point));
 }
 
 struct Addition8 {
@@ -113,26 +116,31 @@ std::optional<Addition8> addition_after(const Lowering& lowering, ValueId value)
   return Addition8{reader, addend, *scale, *result};
 }
 
-void take_clip(const Lowering& lowering, Ending8& ending, float unit) {
+bool take_clip(const Lowering& lowering, Ending8& ending) {
   const auto clip = clip_after(lowering, ending.value);
-  if (!clip) return;
-  ending.post_ops.push_back(clip_op(clip->clamp, ending.result, unit));
+  if (!clip) return false;
+  ending.post_ops.push_back(clip_op(clip->clamp, ending.result));
   ending.nodes.push_back(clip->node);
   ending.value = lowering.node(clip->node).outputs[0];
+  return true;
 }
 
+// The convolution's own result is rounded and clamped to its 8 bits before the sum, as it would be
+// in memory.
 Ending8 ending_of(const Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
-  Ending8 ending{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
-  const Ending8 bare = ending;
-  take_clip(lowering, ending, 1);
+  const Ending8 bare{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
+  Ending8 ending = bare;
+  // Rounded before the zero point is added: a sum of floats would round twice.
+  if (layer.result.zero_point != 0) ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
+  take_clip(lowering, ending);
   const auto addition = may_add ? addition_after(lowering, ending.value) : std::nullopt;
   if (!addition) return ending;
-  // Units of the sum's result from here on; the addend meets what its own range lets through.
-  const float unit = layer.result.scale / addition->result.scale;
   ending = bare;
-  take_clip(lowering, ending, unit);
-  if (ending.nodes.empty())
-    ending.post_ops.push_back(clip_op(layer.result.range(), layer.result, unit));
+  ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
+  if (!take_clip(lowering, ending))
+    ending.post_ops.push_back(clip_op(layer.result.range(), layer.result));
+  ending.post_ops.push_back(
+      eltwise_op(Algorithm::eltwise_linear, layer.result.scale / addition->result.scale));
   ending.result = addition->result;
   ending.post_ops.push_back({.kind = PostOp::Kind::Sum,
                              .scale = addition->other_scale.scale / addition->result.scale,
@@ -142,7 +150,7 @@ Ending8 ending_of(const Lowering& lowering, const QuantizedLayer& layer, bool ma
   ending.value = lowering.node(addition->node).outputs[0];
   ending.addend = addition->other;
   ending.addition = addition->node;
-  take_clip(lowering, ending, 1);
+  take_clip(lowering, ending);
   return ending;
 }
 
@@ -151,7 +159,7 @@ Requantization requantization_of(const QuantizedLayer& layer, const Ending8& end
                      .source_zero_point = layer.source.zero_point,
                      .result_zero_point = ending.result.zero_point};
   for (const float scale : layer.weight_scales)
-    how.scales.push_back(layer.source.scale * scale / ending.result.scale);
+    how.scales.push_back(layer.source.scale * scale / layer.result.scale);
   return how;
 }
 
@@ -219,16 +227,80 @@ std::vector<Choice> choices_for(const QuantizedLayer& layer, const Ending8& endi
                                 OptimizeFor goal) {
   constexpr std::size_t kMost = 3;
   auto choices = convolutions(described(layer, ending), ConvolutionKind::Direct, kMost);
+  std::erase_if(choices, [](const Choice& choice) {
+    return !has_exact_8_bit_products(choice.implementation);
+  });
   if (!std::ranges::all_of(choices, is_slow_convolution))
     std::erase_if(choices, is_slow_convolution);
   if (goal == OptimizeFor::Memory) keep_small_weights(choices);
   return choices;
 }
 
+bool is_depthwise(const ConvolutionLayer& layer) {
+  return layer.groups == layer.input[1] && layer.weights[0] == layer.input[1] &&
+         layer.weights[1] == 1;
+}
+
+DepthwiseNumbers depthwise_numbers(const QuantizedLayer& layer, const Clamp8& clamp) {
+  const auto channels = static_cast<std::size_t>(layer.shape.input[1]);
+  DepthwiseNumbers numbers{
+      .source = layer.source,
+      .result = layer.result,
+      .clamp = clamp,
+      .scales = requantization_of(layer, {.result = layer.result, .value = {}}).scales,
+      .bias = std::vector<std::int32_t>(channels, 0),
+      .weights = layer.weights.to_vector<std::int8_t>()};
+  if (numbers.scales.size() == 1) numbers.scales.resize(channels, numbers.scales.front());
+  if (layer.bias) numbers.bias = layer.bias->to_vector<std::int32_t>();
+  return numbers;
+}
+
+// Channel by channel, by loops of our own: oneDNN's take one product at a time.
+bool lower_depthwise(Lowering& lowering, const QuantizedLayer& layer) {
+  const ConvolutionLayer& shape = layer.shape;
+  if (!is_depthwise(shape) || !QuantizedDepthwise::has_form_for(shape.grid)) return false;
+  ValueId value = lowering.node(shape.id).outputs[0];
+  StepDraft draft{.nodes = {shape.id},
+                  .algorithm = "depthwise:avx512_vnni",
+                  .precision = "int8",
+                  .executed_flops = executed_flops(shape, {})};
+  Clamp8 clamp = layer.result.range();
+  if (const auto clip = clip_after(lowering, value)) {
+    clamp = clip->clamp;
+    lowering.cover(clip->node);
+    draft.nodes.push_back(clip->node);
+    value = lowering.node(clip->node).outputs[0];
+  }
+  const auto own = std::make_shared<const QuantizedDepthwise>(
+      shape.grid, shape.input[0], shape.input[1], depthwise_numbers(layer, clamp),
+      lowering.threads());
+  const Placement source = lowering.in_layout(lowering.node(shape.id).inputs[0],
+                                              image_desc(shape.input, 0, type_of(layer.source)));
+  const Placement result =
+      lowering.new_placement(image_desc(shape.output, 0, type_of(layer.result)), shape.output);
+  const Placement weights = lowering.weights().prepared(
+      layer.weights, draft.algorithm, own->weight_bytes(),
+      [own](const Tensor& stored, std::byte* packed) {
+        const auto numbers = stored.to_vector<std::int8_t>();
+        own->pack_weights(numbers.data(), reinterpret_cast<std::int8_t*>(packed));
+      });
+  draft.reads = {source, weights};
+  draft.writes = {result};
+  lowering.add_step(draft, [=](const Addresses& at) -> Runner {
+    const auto* from = reinterpret_cast<const std::uint8_t*>(at.bytes(source));
+    const auto* packed = reinterpret_cast<const std::int8_t*>(at.bytes(weights));
+    auto* to = reinterpret_cast<std::uint8_t*>(at.bytes(result));
+    return [=] { own->run(from, packed, to); };
+  });
+  lowering.set_placement(value, result);
+  return true;
+}
+
 bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
   if (!has_exact_8_bit_products()) return false;
   const auto layer = quantized_layer_of(lowering, id);
   if (!layer) return false;
+  if (lower_depthwise(lowering, *layer)) return true;
   const OptimizeFor goal = lowering.options().program.optimize_for;
   Ending8 ending = ending_of(lowering, *layer, true);
   auto choices = choices_for(*layer, ending, goal);

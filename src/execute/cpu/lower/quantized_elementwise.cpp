@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "base/checked.h"
 #include "execute/cpu/lower/quantized_facts.h"
+#include "execute/cpu/simd/byte_table.h"
 #include "execute/cpu/steps.h"
 #include "execute/threads.h"
 #include "kernels/kernel.h"
@@ -205,35 +207,39 @@ Tensor all_bytes(DataType type) {
   return Tensor(type, {256}, heap_storage(std::move(bytes)));
 }
 
-// A node of one input that changes, element by element.
-bool is_unary(const Lowering& lowering, const Node& node, ValueId input) {
-  static const std::vector<std::string> ops = {"Relu",
-                                               "Clip",
-                                               "Sigmoid",
-                                               "HardSigmoid",
-                                               "HardSwish",
-                                               "LeakyRelu",
-                                               "Tanh",
-                                               "Elu",
-                                               "Gelu",
-                                               "Softplus",
-                                               "Softsign",
-                                               "Exp",
-                                               "Sqrt",
-                                               "Abs",
-                                               "Neg",
-                                               "Erf",
-                                               "Mish",
-                                               "Selu",
-                                               "Celu",
-                                               "ThresholdedRelu",
-                                               "QLinearSigmoid",
-                                               "QLinearLeakyRelu"};
-  if (std::ranges::find(ops, node.op) == ops.end()) return false;
-  if (node.inputs[0] != input || node.outputs.size() != 1) return false;
-  return std::ranges::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ValueId other) {
-    return !other.is_valid() || lowering.constant(other) != nullptr;
-  });
+const std::set<std::string>& elementwise_ops() {
+  static const std::set<std::string> ops = {"Relu",
+                                            "Clip",
+                                            "Sigmoid",
+                                            "HardSigmoid",
+                                            "HardSwish",
+                                            "LeakyRelu",
+                                            "Tanh",
+                                            "Elu",
+                                            "Gelu",
+                                            "Softplus",
+                                            "Softsign",
+                                            "Exp",
+                                            "Sqrt",
+                                            "Abs",
+                                            "Neg",
+                                            "Erf",
+                                            "Mish",
+                                            "Selu",
+                                            "Celu",
+                                            "Add",
+                                            "Sub",
+                                            "Mul",
+                                            "Div",
+                                            "Pow",
+                                            "Min",
+                                            "Max",
+                                            "QLinearAdd",
+                                            "QLinearMul",
+                                            "ThresholdedRelu",
+                                            "QLinearSigmoid",
+                                            "QLinearLeakyRelu"};
+  return ops;
 }
 
 // A function of one 8-bit value that is being put together, node by node.
@@ -264,18 +270,30 @@ void take(const Lowering& lowering, NodeId id, TableDraft& draft) {
   draft.nodes.push_back(id);
 }
 
-// QLinearMul or QLinearAdd of the table's result and its own source: x · sigmoid(x).
-bool joins_source(const Lowering& lowering, const Node& node, const TableDraft& draft) {
-  if (node.op != "QLinearMul" && node.op != "QLinearAdd") return false;
-  const auto is_one_of_them = [&](ValueId id) { return id == draft.value || id == draft.source; };
-  return is_one_of_them(node.inputs[0]) && is_one_of_them(node.inputs[3]) &&
-         scale8_of(lowering, node.inputs[1], node.inputs[2], DataType::UInt8) &&
-         scale8_of(lowering, node.inputs[4], node.inputs[5], DataType::UInt8);
+bool is_one_number(const Lowering& lowering, ValueId id) {
+  const Tensor* constant = lowering.constant(id);
+  return constant != nullptr && constant->elements() == 1;
 }
 
-bool is_quantize_by_one_scale(const Lowering& lowering, const Node& node) {
-  return node.op == "QuantizeLinear" && lowering.number(node.inputs[1]).has_value() &&
-         is_8_bit(lowering, node.outputs[0]);
+// Element by element, of nothing but the value that the table has come to, the value it began with
+// and single numbers: x · sigmoid(x), say.
+bool depends_on_source_alone(const Lowering& lowering, const Node& node, const TableDraft& draft) {
+  if (!elementwise_ops().contains(node.op) || node.outputs.size() != 1) return false;
+  const ValueId result = node.outputs[0];
+  if (lowering.is_dynamic(result) || lowering.dims(result) != lowering.dims(draft.source))
+    return false;
+  return std::ranges::all_of(node.inputs, [&](ValueId input) {
+    return !input.is_valid() || input == draft.value || input == draft.source ||
+           is_one_number(lowering, input);
+  });
+}
+
+bool is_conversion_by_one_scale(const Lowering& lowering, const Node& node,
+                                const TableDraft& draft) {
+  const bool quantizes = node.op == "QuantizeLinear" && is_8_bit(lowering, node.outputs[0]);
+  const bool dequantizes = node.op == "DequantizeLinear" && lowering.is_float(node.outputs[0]);
+  return (quantizes || dequantizes) && node.inputs[0] == draft.value &&
+         lowering.number(node.inputs[1]);
 }
 
 // Follows the only readers; the draft ends with an 8-bit value.
@@ -285,10 +303,8 @@ void extend(const Lowering& lowering, TableDraft& draft) {
     const NodeId next = lowering.only_reader(draft.value);
     if (!next.is_valid() || lowering.is_covered(next)) break;
     const Node& node = lowering.node(next);
-    const bool is_float = lowering.is_float(draft.value);
-    const bool fits =
-        is_unary(lowering, node, draft.value) ||
-        (is_float ? is_quantize_by_one_scale(lowering, node) : joins_source(lowering, node, draft));
+    const bool fits = depends_on_source_alone(lowering, node, draft) ||
+                      is_conversion_by_one_scale(lowering, node, draft);
     if (!fits || !kernels::has_kernel(node)) break;
     take(lowering, next, draft);
     if (is_8_bit(lowering, draft.value)) longest = draft;
@@ -316,8 +332,7 @@ void add_table_step(Lowering& lowering, const TableDraft& draft) {
     const std::int64_t count = source.elements();
     return [=] {
       execute::in_parallel(threads, count, [&](std::int64_t first, std::int64_t last) {
-        simd().look_up(table.data(), from + first, to + first,
-                       static_cast<std::size_t>(last - first));
+        look_up(table.data(), from + first, to + first, static_cast<std::size_t>(last - first));
       });
     };
   });
@@ -328,11 +343,11 @@ bool lower_table_from(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const ValueId source = node.inputs[0];
   if (!is_8_bit(lowering, source) || lowering.constant(source) != nullptr) return false;
-  const bool starts = node.op == "DequantizeLinear" ? lowering.number(node.inputs[1]).has_value()
-                                                    : is_unary(lowering, node, source);
-  if (!starts || !kernels::has_kernel(node) || lowering.dims(source).empty()) return false;
   const Tensor all = all_bytes(type_of(lowering, source));
   TableDraft draft{.source = source, .inputs = all, .numbers = all, .value = source};
+  const bool starts = is_conversion_by_one_scale(lowering, node, draft) ||
+                      depends_on_source_alone(lowering, node, draft);
+  if (!starts || !kernels::has_kernel(node) || lowering.dims(source).empty()) return false;
   take(lowering, id, draft);
   extend(lowering, draft);
   if (!is_8_bit(lowering, draft.value)) return false;
@@ -446,6 +461,7 @@ Binder combination_binder(const CombinationPlan& plan, const Placement& a, const
 }
 
 bool lower_combination(Lowering& lowering, NodeId id) {
+  if (lower_table_from(lowering, id)) return true;
   const Node& node = lowering.node(id);
   ValueId a = node.inputs[0];
   ValueId b = node.inputs[3];
@@ -561,7 +577,7 @@ Binder concat_binder(const std::vector<PartCopy>& parts, const Placement& result
             const std::uint8_t* source = from[i] + row * parts[i].width;
             std::uint8_t* target = to + row * stride + parts[i].at;
             if (parts[i].table) {
-              simd().look_up(parts[i].table->data(), source, target, width);
+              look_up(parts[i].table->data(), source, target, width);
             } else {
               std::memcpy(target, source, width);
             }

@@ -70,15 +70,16 @@ ProductChoices8 choices_for(const ProductLayer& layer, Product what) {
   ProductChoices8 all;
   what.weights = any_desc({layer.n, layer.k}, DataType::Int8);
   all.choices = inner_products(what, 2);
-  const auto is_slow = [](const Choice& choice) {
-    return choice.implementation.starts_with("ref");
+  const auto is_unfit = [](const Choice& choice) {
+    return choice.implementation.starts_with("ref") ||
+           !has_exact_8_bit_products(choice.implementation);
   };
-  std::erase_if(all.choices, is_slow);
+  std::erase_if(all.choices, is_unfit);
   all.inner = all.choices.size();
   what.weights = any_desc({layer.k, layer.n}, DataType::Int8);
   if (what.bias) what.bias = plain_desc({1, layer.n}, element_of(*what.bias));
   for (Choice& choice : matrix_products(what, 2)) {
-    if (!is_slow(choice)) all.choices.push_back(std::move(choice));
+    if (!is_unfit(choice)) all.choices.push_back(std::move(choice));
   }
   return all;
 }
@@ -211,16 +212,17 @@ bool lower_quantized_product(Lowering& lowering, NodeId id) {
   Requantization how;
   for (const float scale : layer->weight_scales)
     how.scales.push_back(source_scale->scale * scale / to.scale);
-  if (how.scales.size() == 1 && layer->n == 1) how.scales.resize(1);
   what.requantization = how;
   if (clip) {
     what.post_ops.push_back(eltwise(Algorithm::eltwise_clip,
                                     static_cast<float>(clip->clamp.low - to.zero_point),
                                     static_cast<float>(clip->clamp.high - to.zero_point)));
   }
-  if (to.zero_point != 0)
+  if (to.zero_point != 0) {
+    what.post_ops.push_back(eltwise(Algorithm::eltwise_round, 0, 0));
     what.post_ops.push_back(
         eltwise(Algorithm::eltwise_linear, 1, static_cast<float>(to.zero_point)));
+  }
   const Placement source = lowering.row_major(of.source);
   if (clip) value = lowering.node(clip->node).outputs[0];
   const Placement result = lowering.new_row_major(value);

@@ -111,7 +111,8 @@ constexpr std::pair<std::string_view, std::string_view> kIsaNames[] = {
     {"amx", "amx"},
     {"avx512_core_bf16", "avx512_bf16"},
     {"avx512_core_vnni", "avx512_vnni"},
-    {"avx512_core", "avx512"},
+    {"avx512_vnni", "avx512_vnni"},
+    {"avx512_bf16", "avx512_bf16"},
     {"avx512", "avx512"},
     {"avx2_vnni", "avx2_vnni"},
     {"avx2", "avx2"},
@@ -150,6 +151,11 @@ std::string isa_of(const std::string& algorithm, const std::string& precision) {
   }
   if (algorithm.find(':') != std::string::npos) return chosen_isa(precision);
   return simd().name;
+}
+
+bool has_exact_8_bit_products(const std::string& implementation) {
+  return !implementation.ends_with(":avx2") && !implementation.ends_with(":sse41") &&
+         !implementation.ends_with(":avx") && !implementation.ends_with(":avx512_core");
 }
 
 }  // namespace assay::cpu

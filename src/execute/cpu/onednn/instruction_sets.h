@@ -11,9 +11,11 @@ namespace assay::cpu {
 // first use, even before it is asked for its level; later calls do nothing.
 void forbid_unsafe_instructions();
 
-// Whether oneDNN multiplies 8-bit numbers without overflow in between. Older processors add pairs
+// Whether oneDNN multiplies 8-bit numbers without overflow in between. Older instructions add pairs
 // of products in 16 bits, which may not hold them.
 bool has_exact_8_bit_products();
+// The same of one of its implementations, by name: it offers those for older processors, too.
+bool has_exact_8_bit_products(const std::string& implementation);
 
 // The instruction set that an implementation of oneDNN names ("brgconv:avx512_core_vnni") or, where
 // it names none, that it chooses for the precision; for an algorithm of ours, that of our loops.

@@ -1,6 +1,7 @@
 #include "execute/cpu/simd/simd.h"
 
 #include "base/instruction_set.h"
+#include "execute/cpu/simd/vnni.h"
 
 namespace assay::cpu {
 
@@ -8,7 +9,6 @@ namespace {
 
 const SimdKernels& widest_kernels() {
 #if defined(__x86_64__)
-  if (may_use_byte_permutations()) return simd_avx512_vnni();
   if (may_use(InstructionSet::Avx512)) return simd_avx512();
   if (may_use(InstructionSet::Avx2)) return simd_avx2();
 #endif
@@ -20,6 +20,15 @@ const SimdKernels& widest_kernels() {
 const SimdKernels& simd() {
   static const SimdKernels& chosen = widest_kernels();
   return chosen;
+}
+
+const VnniKernels* vnni() {
+#if defined(__x86_64__)
+  static const bool is_there = may_use(InstructionSet::Avx512Vnni);
+  return is_there ? compiled_vnni() : nullptr;
+#else
+  return nullptr;
+#endif
 }
 
 // Four, eight or sixteen floats are a vector of the baseline, of AVX2 or of AVX-512.

@@ -310,9 +310,6 @@ struct SimdKernels {
   void (*requantize)(const std::int32_t* sums, float factor, std::int32_t shift, const Scale8& to,
                      void* out, std::size_t n);
   void (*scale_sums)(const ScaledSums& how, const std::int32_t* sums, float* out, std::size_t n);
-  // out[i] = table[in[i]], 256 entries; signed numbers index by their bytes.
-  void (*look_up)(const std::uint8_t* table, const std::uint8_t* in, std::uint8_t* out,
-                  std::size_t n);
 };
 
 const SimdKernels& simd();
@@ -322,7 +319,6 @@ const SimdKernels& simd_for(std::size_t floats);
 // One for each file of this folder that is compiled for the present architecture.
 const SimdKernels& simd_baseline();
 const SimdKernels& simd_avx2();
-const SimdKernels& simd_avx512();       // Skylake-X
-const SimdKernels& simd_avx512_vnni();  // Ice Lake, Zen 4: with VNNI and VBMI
+const SimdKernels& simd_avx512();
 
 }  // namespace assay::cpu
