@@ -28,8 +28,8 @@ InstructionSet highest_allowed_level();
 bool processor_has(InstructionSet level);
 // And allowed.
 bool may_use(InstructionSet level);
-// AVX-512 with byte permutations (VBMI), as Ice Lake and Zen 4 have them; ASSAY_MAX_ISA has to allow
-// VNNI.
+// AVX-512 with byte permutations (VBMI), as Ice Lake and Zen 4 have them; ASSAY_MAX_ISA has to
+// allow VNNI.
 bool may_use_byte_permutations();
 
 // Whether tile instructions work in every thread of this process. The first call asks the system

@@ -151,8 +151,8 @@ std::optional<double> peak_gflops(const Roofline& roofline, const std::string& p
 namespace {
 
 double compute_ms(const StepWork& work, const Roofline& roofline) {
-  const auto peak = peak_gflops(
-      roofline, work.precision.empty() ? roofline.precision : work.precision, work.isa);
+  const auto peak =
+      peak_gflops(roofline, work.precision.empty() ? roofline.precision : work.precision, work.isa);
   return peak ? work.flops / *peak / kPerMillisecond : 0;
 }
 

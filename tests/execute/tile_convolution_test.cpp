@@ -21,6 +21,12 @@ std::vector<const TileKernels*> all_tiles() {
   return all;
 }
 
+std::int64_t elements(const kernels::WindowGrid& grid, std::int64_t WindowAxis::*of_axis) {
+  std::int64_t product = 1;
+  for (const WindowAxis& axis : grid.axes) product *= axis.*of_axis;
+  return product;
+}
+
 float from_bf16(std::uint16_t number) {
   const std::uint32_t bits = std::uint32_t{number} << 16;
   float value = 0;
@@ -77,7 +83,8 @@ struct Setting {
     return layer.type == TileType::U8 ? TileNumber::U8 : TileNumber::S8;
   }
   std::size_t results() const {
-    return static_cast<std::size_t>(layer.images * layer.grid.output_elements() * layer.outputs);
+    return static_cast<std::size_t>(layer.images * elements(layer.grid, &WindowAxis::output) *
+                                    layer.outputs);
   }
 };
 
@@ -142,6 +149,12 @@ void draw_ending(Draw& draw, Setting& setting) {
     ending.addend_scale = draw.real(0.2f, 1.5f);
     ending.addend_zero_point = static_cast<std::int32_t>(draw.between(-10, 10));
     if (draw.coin()) ending.low = draw.real(-50, 0);
+    if (ending.addend_type != TileNumber::None && draw.coin()) {
+      ending.rounds_first = true;
+      ending.low = -100;
+      ending.high = 100;
+      ending.factor = draw.real(0.5f, 2);
+    }
     const bool is_signed = ending.result == TileNumber::S8;
     if (ending.result == TileNumber::F32) return;
     ending.zero_point = static_cast<std::int32_t>(draw.between(-20, 20) + (is_signed ? 0 : 100));
@@ -163,13 +176,14 @@ Setting random_setting(unsigned seed) {
   TileLayer& layer = setting.layer;
   draw_ending(draw, setting);
   setting.threads = static_cast<int>(draw.between(1, 3));
-  setting.are_transposed = layer.grid.taps() == 1 && draw.coin();
+  setting.are_transposed = elements(layer.grid, &WindowAxis::kernel) == 1 && draw.coin();
   if (setting.is_8_bit() && draw.coin())
     layer.source_zero_point = static_cast<std::int32_t>(
         layer.type == TileType::U8 ? draw.between(0, 255) : draw.between(-128, 127));
-  const auto elements =
-      static_cast<std::size_t>(layer.images * layer.grid.input_elements() * layer.channels);
-  const auto weights = static_cast<std::size_t>(layer.outputs * layer.channels * layer.grid.taps());
+  const auto elements = static_cast<std::size_t>(
+      layer.images * elements(layer.grid, &WindowAxis::input) * layer.channels);
+  const auto weights = static_cast<std::size_t>(layer.outputs * layer.channels *
+                                                elements(layer.grid, &WindowAxis::kernel));
   const auto put = [&](std::vector<std::byte>& to, TileNumber type, std::size_t count) {
     to.resize(count * bytes_of(type));
     for (std::size_t i = 0; i < count; ++i) {
@@ -203,7 +217,7 @@ template <typename Visit>
 void for_each_sum(const Setting& setting, Visit visit) {
   const TileLayer& layer = setting.layer;
   const auto& [deep, down, across] = layer.grid.axes;
-  const std::int64_t taps = layer.grid.taps();
+  const std::int64_t taps = elements(layer.grid, &WindowAxis::kernel);
   std::size_t at = 0;
   for (std::int64_t image = 0; image < layer.images; ++image) {
     for (std::int64_t y = 0; y < down.output; ++y) {
@@ -253,12 +267,16 @@ double activated(TileActivation activation, double x) {
 double finished(const Setting& setting, std::size_t at, std::size_t output, double sum) {
   const TileEnding& ending = setting.layer.ending;
   if (ending.result == TileNumber::S32) return sum + setting.bias8[output];
-  double value = setting.is_8_bit() ? (sum + setting.bias8[output]) * setting.scales[output]
-                                    : sum + setting.bias16[output];
+  // In single precision, like the kernel: what is rounded in between must round alike.
+  double value = setting.is_8_bit()
+                     ? static_cast<float>(sum + setting.bias8[output]) * setting.scales[output]
+                     : sum + setting.bias16[output];
   if (setting.is_8_bit()) value = std::clamp<double>(value, ending.low, ending.high);
+  if (ending.rounds_first) value = std::nearbyint(value);
   if (ending.addend_type != TileNumber::None)
-    value += (number_at(setting.addend, ending.addend_type, at) - ending.addend_zero_point) *
-             ending.addend_scale;
+    value = value * ending.factor +
+            (number_at(setting.addend, ending.addend_type, at) - ending.addend_zero_point) *
+                ending.addend_scale;
   if (!setting.is_8_bit()) value = activated(ending.activation, value);
   return std::clamp<double>(value, ending.low_after, ending.high_after);
 }
@@ -349,11 +367,12 @@ Setting plain_setting(const TileLayer& layer) {
   setting.layer = layer;
   setting.in_place = setting.are_transposed = false;
   Draw draw(7);
-  setting.source.resize(
-      static_cast<std::size_t>(layer.images * layer.grid.input_elements() * layer.channels));
+  setting.source.resize(static_cast<std::size_t>(
+      layer.images * elements(layer.grid, &WindowAxis::input) * layer.channels));
   for (std::byte& byte : setting.source) byte = draw.byte();
   setting.weights8.clear();
-  const std::int64_t weights = layer.outputs * layer.channels * layer.grid.taps();
+  const std::int64_t weights =
+      layer.outputs * layer.channels * elements(layer.grid, &WindowAxis::kernel);
   for (std::int64_t i = 0; i < weights; ++i)
     setting.weights8.push_back(static_cast<std::int8_t>(draw.byte()));
   setting.bias8.assign(static_cast<std::size_t>(layer.outputs), 0);

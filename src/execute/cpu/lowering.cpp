@@ -6,8 +6,8 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "execute/cpu/names.h"
-#include "execute/inputs.h"
 #include "execute/cpu/onednn/instruction_sets.h"
+#include "execute/inputs.h"
 #include "execute/precision.h"
 
 namespace assay::cpu {

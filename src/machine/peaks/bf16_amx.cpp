@@ -7,9 +7,9 @@ namespace assay::machine {
 
 namespace {
 
-constexpr int kDepth = 32;                // products added to each sum
-constexpr std::uint16_t kOne = 0x3f80;    // as bf16
-constexpr std::uint16_t kStep = 0x3a00;   // 2^-11: sums stay exact
+constexpr int kDepth = 32;               // products added to each sum
+constexpr std::uint16_t kOne = 0x3f80;   // as bf16
+constexpr std::uint16_t kStep = 0x3a00;  // 2^-11: sums stay exact
 constexpr double kSumOfRound = static_cast<double>(kTileSums * kSumsOfTile * kDepth) * 0x1p-11;
 
 [[gnu::noinline]] double run_peak_bf16_amx(std::int64_t rounds) {

@@ -55,8 +55,8 @@ std::optional<Advice> lower_precision(const RunFacts& facts) {
       "{} of fp32 arithmetic at {:.0f} % of the measured {} GFLOP/s; int8 was measured at {}{}, "
       "{:.1f} times as much",
       facts.time_text(total_ms(group)), percent_of_ceiling(group),
-      rate_text(facts.roofline().peak_gflops), rate_text(*int8_peak),
-      by_tiles(facts.roofline()), ratio);
+      rate_text(facts.roofline().peak_gflops), rate_text(*int8_peak), by_tiles(facts.roofline()),
+      ratio);
   advice.action = fmt::format(
       "quantise weights and activations to int8: {} would be left{}", duration_text(left_ms),
       others == 0 ? ""

@@ -18,6 +18,13 @@ std::size_t size(std::int64_t number) {
   return static_cast<std::size_t>(number);
 }
 
+// Of all axes together.
+std::int64_t elements(const WindowGrid& grid, std::int64_t WindowAxis::*of_axis) {
+  std::int64_t product = 1;
+  for (const WindowAxis& axis : grid.axes) product *= axis.*of_axis;
+  return product;
+}
+
 std::uint16_t rounded_to_bf16(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));
@@ -139,7 +146,7 @@ std::size_t TileConvolution::padded_outputs() const {
 }
 
 std::size_t TileConvolution::image_bytes() const {
-  return size(layer_.grid.input_elements()) * channels_ * number_bytes_;
+  return size(elements(layer_.grid, &WindowAxis::input)) * channels_ * number_bytes_;
 }
 
 std::size_t TileConvolution::copy_bytes() const {
@@ -159,7 +166,7 @@ std::size_t TileConvolution::workspace_bytes() const {
 
 std::int64_t TileConvolution::flops() const {
   const std::size_t depth = offsets_.size() * chunk_bytes_ / number_bytes_;
-  return 2 * layer_.images * layer_.grid.output_elements() * layer_.outputs *
+  return 2 * layer_.images * elements(layer_.grid, &WindowAxis::output) * layer_.outputs *
          static_cast<std::int64_t>(depth);
 }
 
@@ -168,7 +175,7 @@ std::int64_t TileConvolution::flops() const {
 void TileConvolution::pack_run(const TileParameters& parameters, std::size_t run,
                                std::byte* packed) const {
   const auto& [deep, down, across] = layer_.grid.axes;
-  const auto kernel = size(layer_.grid.taps());
+  const auto kernel = size(elements(layer_.grid, &WindowAxis::kernel));
   const auto weight_at = [&](std::size_t output, std::size_t channel, std::size_t tap) {
     return parameters.are_transposed ? channel * outputs_ + output
                                      : (output * channels_ + channel) * kernel + tap;
@@ -196,7 +203,7 @@ void TileConvolution::pack_run(const TileParameters& parameters, std::size_t run
 
 // Bias, then scales; the zero point's share of the sums is subtracted from the bias.
 void TileConvolution::pack_constants(const TileParameters& parameters, std::byte* packed) const {
-  const std::size_t depth = channels_ * size(layer_.grid.taps());
+  const std::size_t depth = channels_ * size(elements(layer_.grid, &WindowAxis::kernel));
   std::byte* bias = packed + tile_weight_bytes(outputs_, offsets_.size(), chunk_bytes_);
   std::byte* scales = bias + padded_outputs() * sizeof(float);
   if (parameters.bias != nullptr) std::memcpy(bias, parameters.bias, outputs_ * sizeof(float));
@@ -230,7 +237,7 @@ void TileConvolution::pack_weights(const float* weights, float* packed) const {
 
 TileProduct TileConvolution::product(const TileOperands& operands, const std::byte* rows) const {
   const auto& [deep, down, across] = layer_.grid.axes;
-  const bool is_one_matrix = !copies_ && layer_.grid.taps() == 1;
+  const bool is_one_matrix = !copies_ && elements(layer_.grid, &WindowAxis::kernel) == 1;
   TileProduct what;
   what.type = layer_.type;
   what.rows = rows;
@@ -308,7 +315,7 @@ void TileConvolution::run_image(const TileOperands& operands, std::size_t image,
     rows = copy;
   }
   TileProduct what = product(operands, rows);
-  const std::size_t first = image * size(layer_.grid.output_elements());
+  const std::size_t first = image * size(elements(layer_.grid, &WindowAxis::output));
   what.results += first * what.result_stride;
   if (what.ending.addend != nullptr)
     what.ending.addend += first * outputs_ * bytes_of_number(what.ending.addend_type);
@@ -317,7 +324,7 @@ void TileConvolution::run_image(const TileOperands& operands, std::size_t image,
 
 void TileConvolution::run(const TileOperands& operands) const {
   auto* workspace = static_cast<std::byte*>(operands.workspace);
-  if (!copies_ && layer_.grid.taps() == 1) {
+  if (!copies_ && elements(layer_.grid, &WindowAxis::kernel) == 1) {
     return multiply(product(operands, static_cast<const std::byte*>(operands.source)), threads_);
   }
   if (shares_workspace_) {

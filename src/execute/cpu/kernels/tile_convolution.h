@@ -63,6 +63,8 @@ class TileConvolution : public OwnConvolution {
 
   TileConvolution(const TileLayer& layer, int threads, const TileKernels& kernels);
 
+  TileType type() const { return layer_.type; }
+  std::size_t outputs() const { return outputs_; }
   std::size_t weight_bytes() const;     // multiples of 64
   std::size_t workspace_bytes() const;  // also 0
   // Of the nominal results; padding of the depth to whole tiles counts.

@@ -1,5 +1,7 @@
 #include "execute/cpu/simd/tiles/tile_product.h"
 
+#include <atomic>
+
 #include "base/instruction_set.h"
 #include "base/round.h"
 
@@ -8,6 +10,8 @@ namespace assay::cpu {
 namespace {
 
 constexpr std::size_t kBlock = 32;  // rows and columns
+
+std::atomic<bool> is_emulated{false};
 
 }  // namespace
 
@@ -29,7 +33,12 @@ std::size_t tile_weight_at(std::size_t columns, std::size_t chunks, std::size_t 
   return at * tile_bytes + depth / 4 * kTileBytes + column % kTileColumns * 4 + depth % 4;
 }
 
+void use_emulated_tiles(bool on) {
+  is_emulated = on;
+}
+
 const TileKernels* tiles() {
+  if (is_emulated) return &tiles_emulated();
 #if defined(__x86_64__)
   return has_tiles() ? &tiles_amx() : nullptr;
 #else

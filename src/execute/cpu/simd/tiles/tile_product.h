@@ -20,16 +20,18 @@ enum class TileNumber : std::uint8_t { None, U8, S8, S32, F32, BF16 };
 enum class TileActivation : std::uint8_t { None, GeluErf, GeluTanh, Swish, HardSwish };
 
 // What happens to the sums of a row before they are written, in this order. 8-bit products:
-// (sum + bias) · scale, clamped, + addend, clamped, rounded to the nearest (halves to even), + zero
-// point. Results of 32 bits are the sums themselves, + bias; floats are neither rounded nor
-// shifted. bf16 products: sum + bias, + addend, activation, clamped.
-// Arrays of a number for each column are padded to whole tiles.
+// (sum + bias) · scale, clamped; where there is an addend, rounded if `rounds_first`, · factor,
+// + addend; clamped, rounded to the nearest (halves to even), + zero point. Results of 32 bits are
+// the sums themselves, + bias; floats are neither rounded nor shifted. bf16 products: sum + bias, +
+// addend, activation, clamped. Arrays of a number for each column are padded to whole tiles.
 struct TileEnding {
   TileNumber result = TileNumber::S32;
   const void* bias = nullptr;     // 32-bit integers or, for bf16, floats; may be null
   const float* scales = nullptr;  // of 8-bit products, unless the result is S32
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
+  bool rounds_first = false;  // what was clamped to 8 bits
+  float factor = 1;
   TileNumber addend_type = TileNumber::None;
   const std::byte* addend = nullptr;  // as the results lie; may be the results themselves
   float addend_scale = 1;
@@ -80,6 +82,8 @@ std::size_t tile_weight_at(std::size_t columns, std::size_t chunks, std::size_t 
 
 // Null where this process may not use tile instructions.
 const TileKernels* tiles();
+// For tests: as if the processor had the instructions.
+void use_emulated_tiles(bool on);
 
 const TileKernels& tiles_emulated();
 const TileKernels& tiles_amx();  // only if has_tiles()
