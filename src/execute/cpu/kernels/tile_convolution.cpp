@@ -134,11 +134,21 @@ void TileConvolution::plan_runs() {
   }
   for (const Run& run : runs_) {
     for (std::size_t chunk = 0; chunk < chunks_per_run_; ++chunk) {
-      // The last chunk ends with the run: it overlaps the one before, where its weights are zero.
-      const std::size_t last = run_bytes_ < chunk_bytes_ ? 0 : run_bytes_ - chunk_bytes_;
-      offsets_.push_back(run.offset + std::min(chunk * chunk_bytes_, last));
+      offsets_.push_back(run.offset + std::min(chunk * chunk_bytes_, last_chunk_offset()));
     }
   }
+}
+
+// The last chunk ends with the run: it overlaps the one before, where its weights are zero.
+std::size_t TileConvolution::last_chunk_offset() const {
+  return run_bytes_ < chunk_bytes_ ? 0 : run_bytes_ - chunk_bytes_;
+}
+
+bool TileConvolution::is_one_matrix() const {
+  const auto covers_all = [](const WindowAxis& axis) {
+    return axis.kernel == 1 && axis.output == axis.input;
+  };
+  return !copies_ && std::ranges::all_of(layer_.grid.axes, covers_all);
 }
 
 std::size_t TileConvolution::padded_outputs() const {
@@ -173,31 +183,39 @@ std::int64_t TileConvolution::flops() const {
 // --- weights
 
 void TileConvolution::pack_run(const TileParameters& parameters, std::size_t run,
-                               std::byte* packed) const {
-  const auto& [deep, down, across] = layer_.grid.axes;
-  const auto kernel = size(elements(layer_.grid, &WindowAxis::kernel));
-  const auto weight_at = [&](std::size_t output, std::size_t channel, std::size_t tap) {
-    return parameters.are_transposed ? channel * outputs_ + output
-                                     : (output * channels_ + channel) * kernel + tap;
-  };
+                               std::size_t output, std::byte* packed) const {
   const Run& place = runs_[run];
-  const std::size_t last = run_bytes_ < chunk_bytes_ ? 0 : run_bytes_ - chunk_bytes_;
-  for (std::size_t output = 0; output < outputs_; ++output) {
-    for (std::size_t i = 0; i < place.taps * channels_; ++i) {
-      const std::size_t tap = place.row * size(across.kernel) + place.column + i / channels_;
-      const std::size_t from = weight_at(output, i % channels_, tap);
-      const std::size_t byte = i * number_bytes_;
-      const std::size_t chunk = byte / chunk_bytes_;
-      const std::size_t depth = byte - std::min(chunk * chunk_bytes_, last);
-      std::byte* to = packed + tile_weight_at(outputs_, offsets_.size(), chunk_bytes_, output,
-                                              run * chunks_per_run_ + chunk, depth);
-      if (layer_.type == TileType::BF16) {
-        const auto number = rounded_to_bf16(static_cast<const float*>(parameters.weights)[from]);
-        std::memcpy(to, &number, sizeof(number));
-      } else {
-        *to = static_cast<std::byte>(static_cast<const std::int8_t*>(parameters.weights)[from]);
+  const WindowAxis& across = layer_.grid.axes[2];
+  const auto kernel = size(elements(layer_.grid, &WindowAxis::kernel));
+  std::size_t tap = place.row * size(across.kernel) + place.column;
+  std::size_t channel = 0;
+  for (std::size_t chunk = 0; chunk < chunks_per_run_; ++chunk) {
+    const std::size_t begin = chunk * chunk_bytes_;
+    const std::size_t offset = std::min(begin, last_chunk_offset());
+    std::byte* tile = packed + tile_weight_at(outputs_, offsets_.size(), chunk_bytes_, output,
+                                              run * chunks_per_run_ + chunk, 0);
+    for (std::size_t byte = begin; byte < std::min(begin + chunk_bytes_, run_bytes_);
+         byte += number_bytes_) {
+      const std::size_t depth = byte - offset;
+      const std::size_t from = parameters.are_transposed
+                                   ? channel * outputs_ + output
+                                   : (output * channels_ + channel) * kernel + tap;
+      put_weight(parameters, from, tile + depth / 4 * kTileBytes + depth % 4);
+      if (++channel == channels_) {
+        channel = 0;
+        ++tap;
       }
     }
+  }
+}
+
+void TileConvolution::put_weight(const TileParameters& parameters, std::size_t from,
+                                 std::byte* to) const {
+  if (layer_.type == TileType::BF16) {
+    const auto number = rounded_to_bf16(static_cast<const float*>(parameters.weights)[from]);
+    std::memcpy(to, &number, sizeof(number));
+  } else {
+    *to = static_cast<std::byte>(static_cast<const std::int8_t*>(parameters.weights)[from]);
   }
 }
 
@@ -224,7 +242,10 @@ void TileConvolution::pack_constants(const TileParameters& parameters, std::byte
 
 void TileConvolution::pack(const TileParameters& parameters, std::byte* packed) const {
   std::fill_n(packed, weight_bytes(), std::byte{0});
-  for (std::size_t run = 0; run < runs_.size(); ++run) pack_run(parameters, run, packed);
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    for (std::size_t output = 0; output < outputs_; ++output)
+      pack_run(parameters, run, output, packed);
+  }
   pack_constants(parameters, packed);
 }
 
@@ -237,7 +258,6 @@ void TileConvolution::pack_weights(const float* weights, float* packed) const {
 
 TileProduct TileConvolution::product(const TileOperands& operands, const std::byte* rows) const {
   const auto& [deep, down, across] = layer_.grid.axes;
-  const bool is_one_matrix = !copies_ && elements(layer_.grid, &WindowAxis::kernel) == 1;
   TileProduct what;
   what.type = layer_.type;
   what.rows = rows;
@@ -245,7 +265,7 @@ TileProduct TileConvolution::product(const TileOperands& operands, const std::by
   what.used = size(across.output);
   what.period = pitch_ / column_step_;
   what.row_count = size(down.output - 1) * what.period + what.used;
-  if (is_one_matrix) what.row_count *= images_;
+  if (is_one_matrix()) what.row_count *= images_;
   what.offsets = offsets_.data();
   what.chunks = offsets_.size();
   what.chunk_bytes = chunk_bytes_;
@@ -324,7 +344,7 @@ void TileConvolution::run_image(const TileOperands& operands, std::size_t image,
 
 void TileConvolution::run(const TileOperands& operands) const {
   auto* workspace = static_cast<std::byte*>(operands.workspace);
-  if (!copies_ && elements(layer_.grid, &WindowAxis::kernel) == 1) {
+  if (is_one_matrix()) {
     return multiply(product(operands, static_cast<const std::byte*>(operands.source)), threads_);
   }
   if (shares_workspace_) {

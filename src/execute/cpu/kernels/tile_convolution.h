@@ -89,6 +89,8 @@ class TileConvolution : public OwnConvolution {
 
   void plan_runs();
   void plan_copy();
+  std::size_t last_chunk_offset() const;  // in a run
+  bool is_one_matrix() const;             // pixels of all images are its rows
   std::size_t padded_outputs() const;
   std::size_t image_bytes() const;  // of the source
   std::size_t copy_bytes() const;   // of a copied image
@@ -99,7 +101,9 @@ class TileConvolution : public OwnConvolution {
   void run_image(const TileOperands& operands, std::size_t image, std::byte* copy,
                  int threads) const;
   void multiply(const TileProduct& product, int threads) const;
-  void pack_run(const TileParameters& parameters, std::size_t run, std::byte* packed) const;
+  void pack_run(const TileParameters& parameters, std::size_t run, std::size_t output,
+                std::byte* packed) const;
+  void put_weight(const TileParameters& parameters, std::size_t from, std::byte* to) const;
   void pack_constants(const TileParameters& parameters, std::byte* packed) const;
 
   TileLayer layer_;
