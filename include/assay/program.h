@@ -49,7 +49,10 @@ struct StepInfo {
   std::vector<NodeId> layers = {};  // nodes of the compiled graph that the step computes, in order
   std::string algorithm = "";       // "winograd 4x4", "direct", "gemm", "reference", …
   std::string precision = "fp32";   // it computes in, as Peak names them; of others, as in "int64"
-  std::string device = "cpu";       // it runs on
+  // The instruction set of its arithmetic: "amx", "avx512_vnni", "avx512_bf16", "avx512", "avx2",
+  // …; empty where it is not known.
+  std::string isa = "";
+  std::string device = "cpu";  // it runs on
   std::int64_t executed_flops = 0;
   std::int64_t bytes_read = 0;    // operands and weights, as stored
   std::int64_t weight_bytes = 0;  // of those read, weights

@@ -38,8 +38,12 @@ struct Roofline {
   double peak_gflops = 0;
   std::optional<double> int8_peak_gflops = {};      // missing where it was not measured
   std::map<std::string, double> peaks_gflops = {};  // of every precision that was measured
-  std::vector<MemoryRoof> levels = {};              // nearest first, memory last
-  double step_overhead_ms = 0;                      // that starting and ending a step takes
+  // Of those, without tile instructions (AMX): few algorithms suit tiles, so what runs on vectors
+  // is compared with the best of vectors.
+  std::map<std::string, double> vector_peaks_gflops = {};
+  std::map<std::string, std::string> instruction_sets = {};  // that reach the peaks, by precision
+  std::vector<MemoryRoof> levels = {};                       // nearest first, memory last
+  double step_overhead_ms = 0;  // that starting and ending a step takes
 };
 
 // Nothing where the machine has no peak of the precision, or no bandwidth of memory.
@@ -48,6 +52,10 @@ std::optional<Roofline> roofline_of(const Machine& machine, int threads,
 
 // Nothing where none was measured.
 std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision);
+// For arithmetic by the instruction set `isa` (StepInfo): tiles or vectors; empty: the best of
+// both.
+std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision,
+                                  const std::string& isa);
 
 struct StepWork {
   double flops = 0;            // executed
@@ -56,6 +64,7 @@ struct StepWork {
   double written_bytes = 0;    // results
   double run_bytes = 0;        // distinct bytes that a whole run touches
   std::string precision = "";  // of the arithmetic; empty: the one that the roofline is for
+  std::string isa = "";        // as of StepInfo; empty: the best there is
 
   double bytes() const { return weight_bytes + read_bytes + written_bytes; }
 };

@@ -84,7 +84,8 @@ double peak_of_all(const Profile& profile, const Roofline& roofline) {
   double compute_ms = 0;
   for (const ProfileStep& step : profile.steps) {
     const StepWork work = work_of(step.info, 0);
-    if (step.info.device != roofline.device || !peak_gflops(roofline, work.precision)) continue;
+    if (step.info.device != roofline.device || !peak_gflops(roofline, work.precision, work.isa))
+      continue;
     flops += work.flops;
     compute_ms += least_time(work, roofline).compute_ms;
   }
@@ -117,7 +118,8 @@ StepWork work_of(const StepInfo& step, double run_bytes) {
           .read_bytes = static_cast<double>(step.bytes_read - step.weight_bytes),
           .written_bytes = static_cast<double>(step.bytes_written),
           .run_bytes = run_bytes,
-          .precision = step.precision};
+          .precision = step.precision,
+          .isa = step.isa};
 }
 
 void judge(Profile& profile, const Roofline& roofline) {

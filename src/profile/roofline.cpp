@@ -30,6 +30,28 @@ std::optional<double> peak_for(const Machine& machine, const std::string& precis
                 all_threads_of(machine));
 }
 
+bool uses_tiles(const Peak& peak) {
+  return peak.instruction_set.starts_with("AMX");
+}
+
+Machine without_tiles(Machine machine) {
+  std::erase_if(machine.ceilings.peaks, uses_tiles);
+  return machine;
+}
+
+// All peaks of a precision, with and without tiles, and which instruction set reaches the best.
+void add_peaks(const Machine& machine, Roofline& roofline) {
+  const Machine vectors = without_tiles(machine);
+  for (const Peak& one : machine.ceilings.peaks) {
+    const auto best = peak_for(machine, one.precision, roofline.threads);
+    if (best) roofline.peaks_gflops[one.precision] = *best;
+    const auto of_vectors = peak_for(vectors, one.precision, roofline.threads);
+    if (of_vectors) roofline.vector_peaks_gflops[one.precision] = *of_vectors;
+    if (one.gflops == peak_gflops(machine.ceilings, one.precision, one.threads))
+      roofline.instruction_sets[one.precision] = one.instruction_set;
+  }
+}
+
 std::optional<double> best_access(const Machine& machine, const std::string& level, int threads,
                                   const std::vector<std::string>& accesses) {
   std::optional<double> best;
@@ -98,15 +120,8 @@ std::optional<Roofline> roofline_of(const Machine& machine, int threads,
   if (!peak) return {};
   roofline.peak_gflops = *peak;
   roofline.int8_peak_gflops = peak_for(machine, "int8", threads);
-  for (const Peak& one : machine.ceilings.peaks) {
-    if (const auto other = peak_for(machine, one.precision, threads)) {
-      roofline.peaks_gflops[one.precision] = *other;
-    }
-    const auto best = peak_gflops(machine.ceilings, precision, one.threads);
-    if (one.precision == precision && one.gflops == best) {
-      roofline.instruction_set = one.instruction_set;
-    }
-  }
+  add_peaks(machine, roofline);
+  roofline.instruction_set = roofline.instruction_sets[precision];
   for (const CacheLevel& cache : machine.topology.caches) {
     const auto roof = roof_of(machine, fmt::format("L{}", cache.level),
                               capacity_for(cache, threads, machine.topology.processors), threads);
@@ -125,11 +140,19 @@ std::optional<double> peak_gflops(const Roofline& roofline, const std::string& p
   return found == roofline.peaks_gflops.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision,
+                                  const std::string& isa) {
+  const auto vectors = roofline.vector_peaks_gflops.find(precision);
+  const bool is_vector = !isa.empty() && isa != "amx";
+  if (is_vector && vectors != roofline.vector_peaks_gflops.end()) return vectors->second;
+  return peak_gflops(roofline, precision);
+}
+
 namespace {
 
 double compute_ms(const StepWork& work, const Roofline& roofline) {
   const auto peak =
-      peak_gflops(roofline, work.precision.empty() ? roofline.precision : work.precision);
+      peak_gflops(roofline, work.precision.empty() ? roofline.precision : work.precision, work.isa);
   return peak ? work.flops / *peak / kPerMillisecond : 0;
 }
 

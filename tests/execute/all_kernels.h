@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "execute/cpu/simd/simd.h"
 
 namespace assay::cpu {
@@ -10,8 +11,8 @@ namespace assay::cpu {
 inline std::vector<const SimdKernels*> all_kernels() {
   std::vector<const SimdKernels*> all = {&simd_baseline()};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(&simd_avx2());
-  if (&simd() == &simd_avx512()) all.push_back(&simd_avx512());
+  if (may_use(InstructionSet::Avx2)) all.push_back(&simd_avx2());
+  if (may_use(InstructionSet::Avx512)) all.push_back(&simd_avx512());
 #endif
   return all;
 }

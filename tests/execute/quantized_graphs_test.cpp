@@ -16,6 +16,8 @@
 
 #include "assay/program.h"
 #include "assay/text_form.h"
+#include "base/instruction_set.h"
+#include "execute/cpu/simd/tiles/tile_product.h"
 #include "execute/quantized_graph.h"
 #include "kernels/kernel.h"
 
@@ -152,6 +154,32 @@ TEST(QuantizedGraphs, AreOneStepApartOnBothEngines) {
   EXPECT_LE(static_cast<double>(tally.different),
             kMostDifferent * static_cast<double>(tally.numbers));
   EXPECT_GE(tally.varied_tensors, tally.tensors * 3 / 4);
+}
+
+// Tile instructions are the first choice, which is taken where nothing is timed.
+TEST(QuantizedGraphs, AreOneStepApartByTiles) {
+  constexpr int kTiled = 150;
+  const std::uint64_t first = first_quantized_seed();
+  if (!has_tiles()) cpu::use_emulated_tiles(true);
+  std::cout << "graphs from seed " << first << " on tiles: " << cpu::tiles()->name << "\n";
+  Tally tally;
+  std::size_t tile_steps = 0;
+  for (std::uint64_t seed = first; seed < first + kTiled; ++seed) {
+    const QuantizedGraph made = quantized_graph(seed);
+    const Inferred model = infer_shapes(made.graph);
+    ProgramOptions options{.optimize_for = OptimizeFor::Memory, .cpu = {.threads = 1}};
+    for (const StepInfo& step : compile(model, options)->steps())
+      tile_steps += step.isa == "amx" ? 1 : 0;
+    const auto alone = results_of(model, options, made.inputs);
+    const std::string wrong = Oracle(model.graph, made.inputs, alone).check(tally);
+    EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << to_text(made.graph);
+    options.cpu.threads = 2;
+    EXPECT_EQ(results_of(model, options, made.inputs), alone) << "2 threads, seed " << seed;
+  }
+  cpu::use_emulated_tiles(false);
+  EXPECT_GE(tile_steps, 50u);
+  EXPECT_LE(static_cast<double>(tally.different),
+            kMostDifferent * static_cast<double>(tally.numbers));
 }
 
 // The oracle above and the reference engine are the same.

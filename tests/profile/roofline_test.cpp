@@ -75,6 +75,31 @@ TEST(Roofline, HasThePeakOfEveryMeasuredPrecision) {
   EXPECT_FALSE(peak_gflops(*roofline, "fp64"));
 }
 
+// Vectors: 200, tiles: 3000.
+Machine with_tiles() {
+  Machine machine = two_cores();
+  machine.ceilings.peaks.push_back({"int8", "AVX-512 VNNI", 1, 200});
+  machine.ceilings.peaks.push_back({"int8", "AMX", 1, 3000});
+  return machine;
+}
+
+TEST(Roofline, HasAPeakOfTilesAndOneOfVectors) {
+  const auto roofline = roofline_of(with_tiles(), 1);
+  EXPECT_EQ(peak_gflops(*roofline, "int8"), 3000);
+  EXPECT_EQ(peak_gflops(*roofline, "int8", ""), 3000);
+  EXPECT_EQ(peak_gflops(*roofline, "int8", "amx"), 3000);
+  EXPECT_EQ(peak_gflops(*roofline, "int8", "avx512_vnni"), 200);
+  EXPECT_EQ(peak_gflops(*roofline, "fp32", "avx512"), 50);
+  EXPECT_EQ(roofline->instruction_sets.at("int8"), "AMX");
+  EXPECT_EQ(roofline->instruction_set, "wide");  // of fp32
+  const double by_tiles =
+      least_time({.flops = 3e6, .precision = "int8", .isa = "amx"}, *roofline).compute_ms;
+  const double by_vectors =
+      least_time({.flops = 3e6, .precision = "int8", .isa = "avx512_vnni"}, *roofline).compute_ms;
+  EXPECT_DOUBLE_EQ(by_tiles, 0.001);
+  EXPECT_DOUBLE_EQ(by_vectors, 0.015);
+}
+
 TEST(Roofline, ArithmeticOfAnUnknownPeakIsBoundByItsBytesAlone) {
   const auto roofline = roofline_of(two_cores(), 1);
   EXPECT_GT(least_time({.flops = 1e6, .precision = "fp32"}, *roofline).compute_ms, 0);
@@ -164,6 +189,19 @@ TEST(Judge, CallsAStepOverheadWhereStartingItTakesHalfItsTime) {
   judge(profile, kRoofline);
   EXPECT_EQ(profile.steps[0].rates.bound, Bound::Overhead);
   EXPECT_EQ(profile.steps[1].rates.bound, Bound::Compute);
+}
+
+TEST(Judge, ComparesEachStepWithThePeakOfItsInstructionSet) {
+  Roofline roofline = kRoofline;
+  roofline.int8_peak_gflops = 1000;
+  roofline.vector_peaks_gflops["int8"] = 100;
+  Profile profile = profile_of({step(1, 50'000'000, 0, 0), step(1, 50'000'000, 0, 0)});
+  for (ProfileStep& one : profile.steps) one.info.precision = "int8";
+  profile.steps[0].info.isa = "amx";
+  profile.steps[1].info.isa = "avx512_vnni";
+  judge(profile, roofline);
+  EXPECT_NEAR(*profile.steps[0].rates.percent_of_ceiling, 5, 0.01);
+  EXPECT_NEAR(*profile.steps[1].rates.percent_of_ceiling, 50, 0.01);
 }
 
 TEST(Judge, ComparesEachStepWithThePeakOfItsPrecision) {

@@ -68,6 +68,7 @@ inline Profile fixed_profile() {
                              .op = "Conv",
                              .layers = {NodeId{0}, NodeId{1}},
                              .algorithm = "winograd 4x4",
+                             .isa = "avx2",
                              .executed_flops = 1'500'000,
                              .bytes_read = 300'000,
                              .bytes_written = 100'000},

@@ -8,6 +8,7 @@
 
 #include "execute/cpu/executable.h"
 #include "execute/cpu/names.h"
+#include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/tensor_floats.h"
 #include "execute/program_base.h"
 #include "execute/threads.h"
@@ -101,6 +102,7 @@ class CpuProgram final : public execute::ProgramBase {
 
 std::unique_ptr<Program> compile_cpu(Inferred model, const ProgramOptions& options,
                                      Progress* progress) {
+  forbid_unsafe_instructions();
   return std::make_unique<CpuProgram>(std::move(model), options, progress);
 }
 

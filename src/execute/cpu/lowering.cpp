@@ -308,6 +308,8 @@ void Lowering::add_step(const StepDraft& draft, Binder bind) {
   step.info.precision = draft.precision.empty()
                             ? execute::precision_of(graph(), node(draft.nodes.front()))
                             : draft.precision;
+  step.info.isa = draft.isa.empty() ? isa_of(draft.algorithm, step.info.precision) : draft.isa;
+  if (!draft.fell_back.empty()) step.info.isa.clear();
   step.info.device = kDevice;
   step.info.executed_flops = draft.executed_flops;
   step.info.bytes_read = total_bytes(draft.reads);

@@ -39,6 +39,7 @@ struct StepDraft {
   std::vector<NodeId> nodes;  // of the lowered graph, the main one first
   std::string algorithm = "";
   std::string precision = "";  // empty: that of the main node's values
+  std::string isa = "";        // empty: read from the algorithm, else that of our own loops
   std::int64_t executed_flops = 0;
   std::vector<Placement> reads = {};
   std::vector<Placement> writes = {};

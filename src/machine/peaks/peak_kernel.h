@@ -32,11 +32,17 @@ const PeakKernel& peak_int8_avx2();
 const PeakKernel& peak_int8_avx_vnni();
 const PeakKernel& peak_int8_avx512();
 const PeakKernel& peak_int8_avx512_vnni();
+const PeakKernel& peak_int8_amx();
+const PeakKernel& peak_bf16_amx();
 #elif defined(__aarch64__)
 const PeakKernel& peak_fp16_neon();
 const PeakKernel& peak_bf16_neon();
 const PeakKernel& peak_int8_neon_dot();
+const PeakKernel& peak_int8_neon_i8mm();
 #endif
+
+// As Peak::instruction_set names tile instructions.
+constexpr std::string_view kTileInstructions = "AMX";
 
 // The kernels that this processor can run.
 std::vector<const PeakKernel*> supported_peak_kernels();

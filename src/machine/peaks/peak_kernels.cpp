@@ -14,10 +14,13 @@ std::vector<const PeakKernel*> supported_peak_kernels() {
     &peak_int8_avx_vnni(),
     &peak_int8_avx512(),
     &peak_int8_avx512_vnni(),
+    &peak_int8_amx(),
+    &peak_bf16_amx(),
 #elif defined(__aarch64__)
     &peak_fp16_neon(),
     &peak_bf16_neon(),
     &peak_int8_neon_dot(),
+    &peak_int8_neon_i8mm(),
 #endif
   };
   std::vector<const PeakKernel*> supported;

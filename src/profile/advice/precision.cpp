@@ -29,6 +29,13 @@ double as_int8_ms(const RunFacts& facts, const StepFacts& step, double peak_rati
   });
 }
 
+// Where the peak comes from tile instructions, which not every implementation has.
+std::string by_tiles(const Roofline& roofline) {
+  const auto found = roofline.instruction_sets.find("int8");
+  const bool are_tiles = found != roofline.instruction_sets.end() && found->second == "AMX";
+  return are_tiles ? " with AMX" : "";
+}
+
 }  // namespace
 
 std::optional<Advice> lower_precision(const RunFacts& facts) {
@@ -45,11 +52,11 @@ std::optional<Advice> lower_precision(const RunFacts& facts) {
   for (const StepFacts& step : group) left_ms += as_int8_ms(facts, step, ratio);
   Advice advice{.layers = layer_names(group)};
   advice.reason = fmt::format(
-      "{} of fp32 arithmetic at {:.0f} % of the measured {} GFLOP/s; int8 was measured at {}, "
-      "{:.1f} "
-      "times as much",
+      "{} of fp32 arithmetic at {:.0f} % of the measured {} GFLOP/s; int8 was measured at {}{}, "
+      "{:.1f} times as much",
       facts.time_text(total_ms(group)), percent_of_ceiling(group),
-      rate_text(facts.roofline().peak_gflops), rate_text(*int8_peak), ratio);
+      rate_text(facts.roofline().peak_gflops), rate_text(*int8_peak), by_tiles(facts.roofline()),
+      ratio);
   advice.action = fmt::format(
       "quantise weights and activations to int8: {} would be left{}", duration_text(left_ms),
       others == 0 ? ""

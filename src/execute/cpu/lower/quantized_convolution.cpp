@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "execute/cpu/kernels/quantized_depthwise.h"
 #include "execute/cpu/lower/convolution_layer.h"
+#include "execute/cpu/lower/own_choices.h"
 #include "execute/cpu/lower/quantized_facts.h"
+#include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
@@ -190,8 +192,15 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
                           const Choice& choice) {
   const ConvolutionLayer& shape = layer.shape;
   const Placement source = lowering.in_layout(lowering.node(shape.id).inputs[0], choice.source);
-  const Placement weights = lowering.weights().reordered(
-      layer.weights, plain_desc(described_weights(shape), DataType::Int8), choice.weights);
+  const bool uses_tiles = choice.own != nullptr;
+  const Placement weights =
+      uses_tiles
+          ? tile_weights(lowering, choice, layer.weights,
+                         {.scales = requantization_of(layer, ending).scales, .bias = layer.bias},
+                         shape.id)
+          : lowering.weights().reordered(layer.weights,
+                                         plain_desc(described_weights(shape), DataType::Int8),
+                                         choice.weights);
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
   StepDraft draft{.nodes = {shape.id},
@@ -199,7 +208,7 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
                   .precision = "int8",
                   .executed_flops = executed_flops(shape, choice),
                   .reads = {source, weights}};
-  if (layer.bias) {
+  if (layer.bias && !uses_tiles) {
     const Placement bias = lowering.weights().reordered(
         *layer.bias, plain_desc({shape.output[1]}, DataType::Int32), choice.bias);
     arguments.push_back({argument::kBias, choice.bias, bias});
@@ -219,12 +228,37 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
   draft.writes.push_back(result);
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), ending.nodes.begin(), ending.nodes.end());
-  lowering.add_step(draft, primitive_binder(choice.primitive, std::move(arguments)));
+  const auto addend = ending.addend ? std::optional(result) : std::nullopt;
+  lowering.add_step(draft, uses_tiles ? own_binder(choice, arguments, addend)
+                                      : primitive_binder(choice.primitive, std::move(arguments)));
   lowering.set_placement(ending.value, result);
 }
 
-std::vector<Choice> choices_for(const QuantizedLayer& layer, const Ending8& ending,
-                                OptimizeFor goal) {
+// Tiles of few channels are mostly padding, but small.
+bool hardly_enlarges(const Choice& choice, const Tensor& weights) {
+  constexpr std::size_t kSmall = std::size_t{16} << 10;
+  const std::size_t stored = weights.byte_size();
+  return bytes_of(choice.weights) <= stored + stored / 16 + kSmall;
+}
+
+std::optional<Choice> tile_choice_for(const Lowering& lowering, const QuantizedLayer& layer,
+                                      const Ending8& ending) {
+  const ConvolutionLayer& shape = layer.shape;
+  const DataType result = type_of(ending.result);
+  return tile_choice(lowering,
+                     {.grid = shape.grid,
+                      .images = shape.input[0],
+                      .channels = shape.input[1],
+                      .outputs = shape.output[1],
+                      .type = tile_type(type_of(layer.source)),
+                      .source_zero_point = layer.source.zero_point,
+                      .ending = tile_ending(ending.post_ops, result, ending.result.zero_point)},
+                     shape.groups, image_desc(shape.input, 0, type_of(layer.source)),
+                     image_desc(shape.output, 0, result));
+}
+
+std::vector<Choice> choices_for(const Lowering& lowering, const QuantizedLayer& layer,
+                                const Ending8& ending) {
   constexpr std::size_t kMost = 3;
   auto choices = convolutions(described(layer, ending), ConvolutionKind::Direct, kMost);
   std::erase_if(choices, [](const Choice& choice) {
@@ -232,7 +266,11 @@ std::vector<Choice> choices_for(const QuantizedLayer& layer, const Ending8& endi
   });
   if (!std::ranges::all_of(choices, is_slow_convolution))
     std::erase_if(choices, is_slow_convolution);
-  if (goal == OptimizeFor::Memory) keep_small_weights(choices);
+  const bool saves_memory = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  if (saves_memory) keep_small_weights(choices);
+  auto tiled = tile_choice_for(lowering, layer, ending);
+  if (tiled && (!saves_memory || hardly_enlarges(*tiled, layer.weights)))
+    choices.insert(choices.begin(), std::move(*tiled));
   return choices;
 }
 
@@ -301,12 +339,11 @@ bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
   const auto layer = quantized_layer_of(lowering, id);
   if (!layer) return false;
   if (lower_depthwise(lowering, *layer)) return true;
-  const OptimizeFor goal = lowering.options().program.optimize_for;
   Ending8 ending = ending_of(lowering, *layer, true);
-  auto choices = choices_for(*layer, ending, goal);
+  auto choices = choices_for(lowering, *layer, ending);
   if (choices.empty() || is_slow_convolution(choices.front())) {
     ending = ending_of(lowering, *layer, false);
-    choices = choices_for(*layer, ending, goal);
+    choices = choices_for(lowering, *layer, ending);
   }
   if (choices.empty()) return false;
   for (const NodeId node : ending.nodes) lowering.cover(node);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/lower/own_choices.h"
 #include "execute/cpu/lower/quantized_facts.h"
+#include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
@@ -102,34 +104,53 @@ struct ProductStep {
   Binder bind;
 };
 
-// The product as oneDNN runs it, from `source` to `result`.
+std::optional<Choice> tile_choice_for(const Lowering& lowering, const ProductLayer& layer,
+                                      const Product& what) {
+  TileLayer tiled =
+      tile_matrix_product(layer.m, layer.k, layer.n, tile_type(element_of(what.source)));
+  tiled.ending = tile_ending(what.post_ops, element_of(what.result), 0);
+  return tile_choice(lowering, tiled, 1, what.source, what.result);
+}
+
+// The product as oneDNN runs it, or tiles of ours, from `source` to `result`.
 std::optional<ProductStep> product_step(Lowering& lowering, const ProductLayer& layer,
                                         const Product& what, const Placement& source,
                                         const Placement& result,
                                         const std::optional<Tensor>& bias) {
-  const ProductChoices8 all = choices_for(layer, what);
+  ProductChoices8 all = choices_for(layer, what);
+  if (auto choice = tile_choice_for(lowering, layer, what)) {
+    all.choices.insert(all.choices.begin(), std::move(*choice));
+    ++all.inner;
+  }
   if (all.choices.empty()) return {};
   const std::size_t chosen = lowering.tuner().fastest(key_of(layer, what), all.choices);
   const Choice& choice = all.choices[chosen];
-  const Placement weights = lowering.weights().reordered(
-      layer.weights, stored_desc(layer, chosen >= all.inner), choice.weights);
-  ProductStep step{.draft = {.nodes = {layer.id},
-                             .algorithm = choice.implementation,
-                             .precision = "int8",
-                             .executed_flops = product_flops(layer),
-                             .reads = {source, weights},
-                             .writes = {result}},
-                   .bind = {}};
+  const bool uses_tiles = choice.own != nullptr;
+  TileConstants constants{.bias = bias, .are_transposed = !layer.is_transposed};
+  if (what.requantization) constants.scales = what.requantization->scales;
+  const Placement weights =
+      uses_tiles ? tile_weights(lowering, choice, layer.weights, constants, layer.id)
+                 : lowering.weights().reordered(
+                       layer.weights, stored_desc(layer, chosen >= all.inner), choice.weights);
+  ProductStep step{
+      .draft = {.nodes = {layer.id},
+                .algorithm = choice.implementation,
+                .precision = "int8",
+                .executed_flops = uses_tiles ? choice.own->flops() : product_flops(layer),
+                .reads = {source, weights},
+                .writes = {result}},
+      .bind = {}};
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
-  if (bias) {
+  if (bias && !uses_tiles) {
     const Placement placed = lowering.weights().stored(*bias);
     arguments.push_back({argument::kBias, choice.bias, placed});
     step.draft.reads.push_back(placed);
   }
   arguments.push_back({argument::kResult, choice.result, result});
   add_scratchpad(lowering, choice.scratchpad, step.draft, arguments);
-  step.bind = primitive_binder(choice.primitive, std::move(arguments));
+  step.bind = uses_tiles ? own_binder(choice, arguments)
+                         : primitive_binder(choice.primitive, std::move(arguments));
   return step;
 }
 

@@ -1,4 +1,4 @@
-// x86-64-v4. The build gives this file its instruction set.
+// x86-64-v4, Skylake-X and later. The build gives this file its instruction set.
 #if defined(__AVX512F__)
 #define ASSAY_SIMD_WIDTH 16
 #define ASSAY_SIMD_TABLE simd_avx512

@@ -1,17 +1,14 @@
 #include "execute/cpu/simd/byte_table.h"
 
+#include "base/instruction_set.h"
+
 namespace assay::cpu {
 
 namespace {
 
 bool permutes_bytes() {
-#if defined(__x86_64__)
-  static const bool does =
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
+  static const bool does = may_use_byte_permutations();
   return does;
-#else
-  return false;
-#endif
 }
 
 }  // namespace

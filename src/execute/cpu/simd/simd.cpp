@@ -1,28 +1,30 @@
 #include "execute/cpu/simd/simd.h"
 
+#include "base/instruction_set.h"
 #include "execute/cpu/simd/vnni.h"
 
 namespace assay::cpu {
 
-const SimdKernels& simd() {
+namespace {
+
+const SimdKernels& widest_kernels() {
 #if defined(__x86_64__)
-  static const SimdKernels& chosen =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-          ? simd_avx512()
-      : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? simd_avx2()
-                                                                        : simd_baseline();
-  return chosen;
-#else
-  return simd_baseline();
+  if (may_use(InstructionSet::Avx512)) return simd_avx512();
+  if (may_use(InstructionSet::Avx2)) return simd_avx2();
 #endif
+  return simd_baseline();
+}
+
+}  // namespace
+
+const SimdKernels& simd() {
+  static const SimdKernels& chosen = widest_kernels();
+  return chosen;
 }
 
 const VnniKernels* vnni() {
 #if defined(__x86_64__)
-  static const bool is_there =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+  static const bool is_there = may_use(InstructionSet::Avx512Vnni);
   return is_there ? compiled_vnni() : nullptr;
 #else
   return nullptr;
@@ -32,9 +34,8 @@ const VnniKernels* vnni() {
 // Four, eight or sixteen floats are a vector of the baseline, of AVX2 or of AVX-512.
 const SimdKernels& simd_for(std::size_t floats) {
 #if defined(__x86_64__)
-  const bool is_wide = &simd() == &simd_avx512();
-  if (is_wide && floats < 16) return floats < 8 ? simd_baseline() : simd_avx2();
-  if (&simd() == &simd_avx2() && floats < 8) return simd_baseline();
+  if (floats < 8) return simd_baseline();
+  if (floats < 16 && may_use(InstructionSet::Avx2)) return simd_avx2();
 #else
   (void)floats;
 #endif

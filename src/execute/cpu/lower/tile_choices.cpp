@@ -1,0 +1,121 @@
+#include "execute/cpu/lower/tile_choices.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace assay::cpu {
+
+namespace {
+
+TileNumber tile_number(DataType type) {
+  switch (type) {
+    case DataType::UInt8:
+      return TileNumber::U8;
+    case DataType::Int8:
+      return TileNumber::S8;
+    case DataType::Int32:
+      return TileNumber::S32;
+    case DataType::BFloat16:
+      return TileNumber::BF16;
+    default:
+      return TileNumber::F32;
+  }
+}
+
+std::vector<float> floats_of(const Tensor& tensor) {
+  std::vector<float> floats;
+  for (const double number : tensor.to_double()) floats.push_back(static_cast<float>(number));
+  return floats;
+}
+
+void add_eltwise(const PostOp& op, TileEnding& ending) {
+  const bool is_before = ending.addend_type == TileNumber::None;
+  if (op.algorithm == Algorithm::eltwise_clip) {
+    float& low = is_before ? ending.low : ending.low_after;
+    float& high = is_before ? ending.high : ending.high_after;
+    low = std::max(low, op.alpha);
+    high = std::min(high, op.beta);
+  } else if (op.algorithm == Algorithm::eltwise_round) {
+    ending.rounds_first = is_before;
+  } else if (op.algorithm == Algorithm::eltwise_linear) {
+    ending.factor *= op.alpha;
+    ending.zero_point += static_cast<std::int32_t>(op.beta);
+  }
+}
+
+void clamp_to_type(TileEnding& ending) {
+  const bool is_signed = ending.result == TileNumber::S8;
+  if (!is_signed && ending.result != TileNumber::U8) return;
+  const std::int32_t low = is_signed ? -128 : 0;
+  ending.low_after = std::max(ending.low_after, static_cast<float>(low - ending.zero_point));
+  ending.high_after =
+      std::min(ending.high_after, static_cast<float>(low + 255 - ending.zero_point));
+}
+
+}  // namespace
+
+TileType tile_type(DataType type) {
+  if (type == DataType::BFloat16) return TileType::BF16;
+  return type == DataType::Int8 ? TileType::S8 : TileType::U8;
+}
+
+TileEnding tile_ending(const std::vector<PostOp>& post_ops, DataType result,
+                       std::int32_t zero_point) {
+  TileEnding ending{.result = tile_number(result), .zero_point = zero_point};
+  for (const PostOp& op : post_ops) {
+    if (op.kind == PostOp::Kind::Eltwise) add_eltwise(op, ending);
+    if (op.kind != PostOp::Kind::Sum) continue;
+    ending.addend_type = tile_number(op.type);
+    ending.addend_scale = op.scale;
+    ending.addend_zero_point = op.zero_point;
+  }
+  clamp_to_type(ending);
+  return ending;
+}
+
+std::optional<Choice> tile_choice(const Lowering& lowering, const TileLayer& layer,
+                                  std::int64_t groups, const Desc& source, const Desc& result) {
+  const TileKernels* kernels = tiles();
+  if (kernels == nullptr || !TileConvolution::fits(layer.grid, groups)) return {};
+  const auto own = std::make_shared<TileConvolution>(layer, lowering.threads(), *kernels);
+  Choice choice;
+  choice.implementation = layer.type == TileType::BF16 ? "tiles bf16" : "tiles int8";
+  choice.source = source;
+  choice.result = result;
+  choice.weights = plain_desc({static_cast<std::int64_t>(own->weight_bytes())}, DataType::Int8);
+  if (own->workspace_bytes() > 0)
+    choice.scratchpad = plain_desc({static_cast<std::int64_t>(own->workspace_floats())});
+  choice.own = own;
+  return choice;
+}
+
+Placement tile_weights(Lowering& lowering, const Choice& choice, const Tensor& weights,
+                       TileConstants constants, NodeId node) {
+  const auto own = std::static_pointer_cast<const TileConvolution>(choice.own);
+  if (constants.scales.size() == 1)
+    constants.scales.resize(own->outputs(), constants.scales.front());
+  const auto pack = [own, constants](const Tensor& stored, std::byte* packed) {
+    if (own->type() == TileType::BF16) {
+      const auto numbers = floats_of(stored);
+      const auto bias = constants.bias ? floats_of(*constants.bias) : std::vector<float>{};
+      return own->pack({.weights = numbers.data(),
+                        .are_transposed = constants.are_transposed,
+                        .bias = bias.empty() ? nullptr : bias.data()},
+                       packed);
+    }
+    const auto numbers = stored.to_vector<std::int8_t>();
+    std::vector<std::int32_t> bias;
+    if (constants.bias) bias = constants.bias->to_vector<std::int32_t>();
+    own->pack({.weights = numbers.data(),
+               .are_transposed = constants.are_transposed,
+               .bias = bias.empty() ? nullptr : bias.data(),
+               .scales = constants.scales.empty() ? nullptr : constants.scales.data()},
+              packed);
+  };
+  return lowering.weights().prepared(weights,
+                                     fmt::format("{} of {}", choice.implementation, node.number),
+                                     own->weight_bytes(), pack);
+}
+
+}  // namespace assay::cpu

@@ -1,0 +1,33 @@
+// Convolutions and products by tile instructions, for the tuner to compare with oneDNN's.
+#pragma once
+
+#include "execute/cpu/kernels/tile_convolution.h"
+#include "execute/cpu/lowering.h"
+#include "execute/cpu/onednn/adapter.h"
+
+namespace assay::cpu {
+
+// What post-ops of an 8-bit product do to its sums. `result` is its type, 32-bit sums and floats
+// included; the addend of a Sum is the result itself.
+TileEnding tile_ending(const std::vector<PostOp>& post_ops, DataType result,
+                       std::int32_t zero_point);
+
+// With images or rows in these layouts, without gaps and channels last. Nothing where there are no
+// tile instructions, or the windows have no form.
+std::optional<Choice> tile_choice(const Lowering& lowering, const TileLayer& layer,
+                                  std::int64_t groups, const Desc& source, const Desc& result);
+
+// What is packed with the weights of a tile choice; one scale stands for all outputs. Weights are
+// 8-bit or, of bf16, any floats, as `TileParameters` has them.
+struct TileConstants {
+  std::vector<float> scales = {};
+  std::optional<Tensor> bias = {};  // 32-bit integers; of bf16, any floats
+  bool are_transposed = false;
+};
+// `node` tells apart layers that share their weights.
+Placement tile_weights(Lowering& lowering, const Choice& choice, const Tensor& weights,
+                       TileConstants constants, NodeId node);
+
+TileType tile_type(DataType type);  // of 8-bit numbers and bf16
+
+}  // namespace assay::cpu

@@ -1,0 +1,91 @@
+// Matrix products by tile instructions (AMX): 8-bit numbers into 32-bit sums, bf16 into fp32.
+//
+// The algorithm (tile_product.inc) is written over a handful of tile instructions. tiles_amx.cpp
+// has the processor's, tiles_emulated.cpp the same as plain loops: tests run everything on any
+// machine. Nothing here allocates or starts threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace assay::cpu {
+
+constexpr std::size_t kTileRows = 16;
+constexpr std::size_t kTileBytes = 64;    // of a row, at most
+constexpr std::size_t kTileColumns = 16;  // of sums
+
+enum class TileType : std::uint8_t { U8, S8, BF16 };  // of A; B is signed 8-bit or bf16
+enum class TileNumber : std::uint8_t { None, U8, S8, S32, F32, BF16 };
+enum class TileActivation : std::uint8_t { None, GeluErf, GeluTanh, Swish, HardSwish };
+
+// What happens to the sums of a row before they are written, in this order. 8-bit products:
+// (sum + bias) · scale, clamped; where there is an addend, rounded if `rounds_first`, · factor,
+// + addend; clamped, rounded to the nearest (halves to even), + zero point. Results of 32 bits are
+// the sums themselves, + bias; floats are neither rounded nor shifted. bf16 products: sum + bias, +
+// addend, activation, clamped. Arrays of a number for each column are padded to whole tiles.
+struct TileEnding {
+  TileNumber result = TileNumber::S32;
+  const void* bias = nullptr;     // 32-bit integers or, for bf16, floats; may be null
+  const float* scales = nullptr;  // of 8-bit products, unless the result is S32
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+  bool rounds_first = false;  // what was clamped to 8 bits
+  float factor = 1;
+  TileNumber addend_type = TileNumber::None;
+  const std::byte* addend = nullptr;  // as the results lie; may be the results themselves
+  float addend_scale = 1;
+  std::int32_t addend_zero_point = 0;
+  TileActivation activation = TileActivation::None;
+  float low_after = -std::numeric_limits<float>::infinity();
+  float high_after = std::numeric_limits<float>::infinity();
+  std::int32_t zero_point = 0;
+};
+
+// C = A · B. A row of A is `chunks` pieces of `chunk_bytes` bytes, each at an offset from the row's
+// beginning, and rows begin `row_stride` bytes apart: pixels of an image are such rows, and the
+// taps of a convolution such pieces. Of every `period` rows the first `used` have results, which
+// lie without gaps.
+struct TileProduct {
+  TileType type = TileType::U8;
+  const std::byte* rows = nullptr;
+  std::size_t row_stride = 0;
+  std::size_t row_count = 0;
+  std::size_t period = 0;
+  std::size_t used = 0;
+  const std::size_t* offsets = nullptr;
+  std::size_t chunks = 0;
+  std::size_t chunk_bytes = kTileBytes;  // a multiple of 4
+  const std::byte* weights = nullptr;    // B, packed: tile_weight_bytes, tile_weight_at
+  std::size_t columns = 0;
+  TileEnding ending = {};
+  std::byte* results = nullptr;
+  std::size_t result_stride = 0;  // bytes, from a row of results to the next
+};
+
+struct TileKernels {
+  const char* name = "";
+  // Blocks `first` to `last` of tile_blocks(product), on the calling thread.
+  void (*multiply)(const TileProduct& product, std::size_t first, std::size_t last);
+};
+
+// Blocks of up to 32 rows and 32 columns that a product is made of; they can be computed in any
+// order and by any thread.
+std::size_t tile_blocks(const TileProduct& product);
+
+// Packed weights: for each pair of column tiles, chunk by chunk, the tiles of the pair; a tile has
+// a row of 64 bytes for every 4 bytes of depth, in which the 4 bytes of a column lie together.
+std::size_t tile_weight_bytes(std::size_t columns, std::size_t chunks, std::size_t chunk_bytes);
+// Where the byte at `depth` of a chunk and `column` lies.
+std::size_t tile_weight_at(std::size_t columns, std::size_t chunks, std::size_t chunk_bytes,
+                           std::size_t column, std::size_t chunk, std::size_t depth);
+
+// Null where this process may not use tile instructions.
+const TileKernels* tiles();
+// For tests: as if the processor had the instructions.
+void use_emulated_tiles(bool on);
+
+const TileKernels& tiles_emulated();
+const TileKernels& tiles_amx();  // only if has_tiles()
+
+}  // namespace assay::cpu
