@@ -18,10 +18,10 @@ namespace assay::cpu {
 
 namespace {
 
-constexpr std::int64_t kElementsWorthSharing = 32 << 10;
+constexpr std::int64_t kBytesWorthThreads = 32 << 10;
 
 int threads_for(const Lowering& lowering, std::int64_t elements) {
-  return elements >= kElementsWorthSharing ? lowering.threads() : 1;
+  return elements >= kBytesWorthThreads ? lowering.threads() : 1;
 }
 
 // A value without gaps, channels last or row by row.
