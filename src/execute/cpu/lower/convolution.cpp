@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "execute/cpu/lower/fused_ops.h"
 #include "execute/cpu/lower/own_choices.h"
+#include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
 #include "execute/cpu/tensor_floats.h"
@@ -58,6 +59,11 @@ Placement weight_placement(Lowering& lowering, const ConvolutionLayer& layer,
     const ValueId value = lowering.node(layer.id).inputs[1];
     return layer.is_transposed ? lowering.row_major(value)
                                : lowering.in_layout(value, choice.weights);
+  }
+  if (uses_tiles(choice)) {
+    TileConstants constants;
+    if (layer.bias != nullptr) constants.bias = *layer.bias;
+    return tile_weights(lowering, choice, *layer.weight, std::move(constants), layer.id);
   }
   ConvolutionLayer typed = layer;
   typed.type = choice.own == nullptr ? element_of(choice.weights) : DataType::Float32;
@@ -148,7 +154,7 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, con
                   .precision = execute::precision_name(element_of(choice.source)),
                   .reads = {source, widened ? widened->stored : weights}};
   if (widened) draft.workspace.push_back(weights.buffer);
-  if (layer.has_bias) {
+  if (layer.has_bias && !uses_tiles(choice)) {
     const Placement bias = bias_placement(lowering, layer, choice);
     arguments.push_back({argument::kBias, choice.bias, bias});
     draft.reads.push_back(bias);
@@ -239,11 +245,29 @@ std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer,
   return onednn;
 }
 
+std::optional<Choice> bf16_tile_choice(const Lowering& lowering, const ConvolutionLayer& layer,
+                                       const FusedOps& fused) {
+  const auto ending = bf16_tile_ending(fused.post_ops);
+  const bool has_constants = layer.weight != nullptr && (!layer.has_bias || layer.bias != nullptr);
+  if (!ending || !has_constants || layer.is_transposed) return {};
+  return tile_choice(lowering,
+                     {.grid = layer.grid,
+                      .images = layer.input[0],
+                      .channels = layer.input[1],
+                      .outputs = layer.output[1],
+                      .type = TileType::BF16,
+                      .ending = *ending},
+                     layer.groups, image_desc(layer.input, 0, layer.type),
+                     image_desc(layer.output, 0, layer.type));
+}
+
 std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
                                 const FusedOps& fused) {
   std::vector<Choice> all = choices_of_onednn(lowering, layer, fused);
   if (layer.type == DataType::BFloat16) {
     std::erase_if(all, is_slow_convolution);
+    if (auto tiled = bf16_tile_choice(lowering, layer, fused))
+      all.insert(all.begin(), std::move(*tiled));
     if (all.empty() || lowering.options().program.optimize_for == OptimizeFor::Latency) {
       auto others = float_choices(lowering, layer, fused);
       std::ranges::move(others, std::back_inserter(all));

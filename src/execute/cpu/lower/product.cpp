@@ -10,6 +10,7 @@
 #include "execute/cpu/kernels/half_product.h"
 #include "execute/cpu/lower/fused_ops.h"
 #include "execute/cpu/lower/own_choices.h"
+#include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
 #include "execute/precision.h"
@@ -232,6 +233,11 @@ std::string key_of(const Linear& linear, const FusedOps& fused) {
 
 Placement weight_placement(Lowering& lowering, const Linear& linear, const Choice& choice,
                            bool as_matrix) {
+  if (uses_tiles(choice)) {
+    TileConstants constants{.are_transposed = !linear.is_transposed};
+    if (linear.bias) constants.bias = *lowering.constant(*linear.bias);
+    return tile_weights(lowering, choice, *linear.weight, std::move(constants), linear.id);
+  }
   if (choice.own != nullptr) return packed_halves(lowering, linear, choice);
   if (linear.is_shared) return lowering.row_major(lowering.node(linear.id).inputs[1]);
   return lowering.weights().reordered(lowering.weights().in_type(*linear.weight, linear.type),
@@ -242,15 +248,16 @@ void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& 
                       const Choice& choice, bool as_matrix, const Placement& source,
                       std::vector<NodeId> nodes) {
   const Placement weights = weight_placement(lowering, linear, choice, as_matrix);
-  StepDraft draft{
-      .nodes = std::move(nodes),
-      .algorithm = choice.implementation,
-      .precision = execute::precision_name(choice.own != nullptr ? DataType::Float32 : linear.type),
-      .reads = {source, weights},
-      .writes = {}};
+  StepDraft draft{.nodes = std::move(nodes),
+                  .algorithm = choice.implementation,
+                  .precision = execute::precision_name(choice.own != nullptr && !uses_tiles(choice)
+                                                           ? DataType::Float32
+                                                           : linear.type),
+                  .reads = {source, weights},
+                  .writes = {}};
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
-  if (linear.bias) {
+  if (linear.bias && !uses_tiles(choice)) {
     const Placement bias = lowering.row_major_as(*linear.bias, DataType::Float32);
     arguments.push_back({argument::kBias, choice.bias, bias});
     draft.reads.push_back(bias);
@@ -290,6 +297,21 @@ void add_half_choice(const Lowering& lowering, const Linear& linear, const Fused
   }
 }
 
+void add_tile_choice(const Lowering& lowering, const Linear& linear, const FusedOps& fused,
+                     ProductChoices& all) {
+  const auto ending = bf16_tile_ending(fused.post_ops);
+  const bool has_constants =
+      linear.weight != nullptr && (!linear.bias || lowering.constant(*linear.bias) != nullptr);
+  if (!ending || !has_constants || linear.type != DataType::BFloat16) return;
+  TileLayer layer = tile_matrix_product(linear.m, linear.k, linear.n, TileType::BF16);
+  layer.ending = *ending;
+  auto choice = tile_choice(lowering, layer, 1, plain_desc({linear.m, linear.k}, linear.type),
+                            plain_desc({linear.m, linear.n}, linear.type));
+  if (!choice) return;
+  all.choices.insert(all.choices.begin(), std::move(*choice));
+  ++all.inner;
+}
+
 bool lower_linear(Lowering& lowering, const Linear& given) {
   Linear linear = given;
   if (inner_products(described(linear, {}), 1).empty()) return false;
@@ -314,6 +336,7 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
   }
   if (all.choices.empty())
     fail_running("MatMul '{}': oneDNN refuses what it offered", lowering.node(linear.id).name);
+  add_tile_choice(lowering, linear, fused, all);
   add_half_choice(lowering, linear, fused, all);
   for (const NodeId node : fused.nodes) lowering.cover(node);
   const std::size_t chosen = lowering.tuner().fastest(key_of(linear, fused), all.choices);

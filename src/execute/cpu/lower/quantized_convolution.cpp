@@ -192,9 +192,9 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
                           const Choice& choice) {
   const ConvolutionLayer& shape = layer.shape;
   const Placement source = lowering.in_layout(lowering.node(shape.id).inputs[0], choice.source);
-  const bool uses_tiles = choice.own != nullptr;
+  const bool is_tiled = uses_tiles(choice);
   const Placement weights =
-      uses_tiles
+      is_tiled
           ? tile_weights(lowering, choice, layer.weights,
                          {.scales = requantization_of(layer, ending).scales, .bias = layer.bias},
                          shape.id)
@@ -208,7 +208,7 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
                   .precision = "int8",
                   .executed_flops = executed_flops(shape, choice),
                   .reads = {source, weights}};
-  if (layer.bias && !uses_tiles) {
+  if (layer.bias && !is_tiled) {
     const Placement bias = lowering.weights().reordered(
         *layer.bias, plain_desc({shape.output[1]}, DataType::Int32), choice.bias);
     arguments.push_back({argument::kBias, choice.bias, bias});
@@ -229,8 +229,8 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), ending.nodes.begin(), ending.nodes.end());
   const auto addend = ending.addend ? std::optional(result) : std::nullopt;
-  lowering.add_step(draft, uses_tiles ? own_binder(choice, arguments, addend)
-                                      : primitive_binder(choice.primitive, std::move(arguments)));
+  lowering.add_step(draft, is_tiled ? own_binder(choice, arguments, addend)
+                                    : primitive_binder(choice.primitive, std::move(arguments)));
   lowering.set_placement(ending.value, result);
 }
 

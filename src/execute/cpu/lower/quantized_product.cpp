@@ -125,32 +125,32 @@ std::optional<ProductStep> product_step(Lowering& lowering, const ProductLayer& 
   if (all.choices.empty()) return {};
   const std::size_t chosen = lowering.tuner().fastest(key_of(layer, what), all.choices);
   const Choice& choice = all.choices[chosen];
-  const bool uses_tiles = choice.own != nullptr;
+  const bool is_tiled = uses_tiles(choice);
   TileConstants constants{.bias = bias, .are_transposed = !layer.is_transposed};
   if (what.requantization) constants.scales = what.requantization->scales;
   const Placement weights =
-      uses_tiles ? tile_weights(lowering, choice, layer.weights, constants, layer.id)
-                 : lowering.weights().reordered(
-                       layer.weights, stored_desc(layer, chosen >= all.inner), choice.weights);
+      is_tiled ? tile_weights(lowering, choice, layer.weights, constants, layer.id)
+               : lowering.weights().reordered(
+                     layer.weights, stored_desc(layer, chosen >= all.inner), choice.weights);
   ProductStep step{
       .draft = {.nodes = {layer.id},
                 .algorithm = choice.implementation,
                 .precision = "int8",
-                .executed_flops = uses_tiles ? choice.own->flops() : product_flops(layer),
+                .executed_flops = is_tiled ? choice.own->flops() : product_flops(layer),
                 .reads = {source, weights},
                 .writes = {result}},
       .bind = {}};
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
-  if (bias && !uses_tiles) {
+  if (bias && !is_tiled) {
     const Placement placed = lowering.weights().stored(*bias);
     arguments.push_back({argument::kBias, choice.bias, placed});
     step.draft.reads.push_back(placed);
   }
   arguments.push_back({argument::kResult, choice.result, result});
   add_scratchpad(lowering, choice.scratchpad, step.draft, arguments);
-  step.bind = uses_tiles ? own_binder(choice, arguments)
-                         : primitive_binder(choice.primitive, std::move(arguments));
+  step.bind = is_tiled ? own_binder(choice, arguments)
+                       : primitive_binder(choice.primitive, std::move(arguments));
   return step;
 }
 

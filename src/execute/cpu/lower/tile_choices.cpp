@@ -53,6 +53,33 @@ void clamp_to_type(TileEnding& ending) {
       std::min(ending.high_after, static_cast<float>(low + 255 - ending.zero_point));
 }
 
+// Whether the activation has a form among those of tiles.
+bool take_activation(const PostOp& op, TileEnding& ending) {
+  switch (op.algorithm) {
+    case Algorithm::eltwise_relu:
+      ending.low_after = 0;
+      return op.alpha == 0;
+    case Algorithm::eltwise_clip:
+      ending.low_after = op.alpha;
+      ending.high_after = op.beta;
+      return true;
+    case Algorithm::eltwise_gelu_erf:
+      ending.activation = TileActivation::GeluErf;
+      return true;
+    case Algorithm::eltwise_gelu_tanh:
+      ending.activation = TileActivation::GeluTanh;
+      return true;
+    case Algorithm::eltwise_swish:
+      ending.activation = TileActivation::Swish;
+      return op.alpha == 1;
+    case Algorithm::eltwise_hardswish:
+      ending.activation = TileActivation::HardSwish;
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 TileType tile_type(DataType type) {
@@ -72,6 +99,25 @@ TileEnding tile_ending(const std::vector<PostOp>& post_ops, DataType result,
   }
   clamp_to_type(ending);
   return ending;
+}
+
+std::optional<TileEnding> bf16_tile_ending(const std::vector<PostOp>& post_ops) {
+  TileEnding ending{.result = TileNumber::BF16};
+  bool is_active = false;
+  for (const PostOp& op : post_ops) {
+    if (is_active) return {};
+    if (op.kind == PostOp::Kind::Eltwise) {
+      if (!take_activation(op, ending)) return {};
+      is_active = true;
+    } else {
+      ending.addend_type = TileNumber::BF16;
+    }
+  }
+  return ending;
+}
+
+bool uses_tiles(const Choice& choice) {
+  return choice.own != nullptr && choice.implementation.starts_with("tiles");
 }
 
 std::optional<Choice> tile_choice(const Lowering& lowering, const TileLayer& layer,

@@ -12,10 +12,15 @@ namespace assay::cpu {
 TileEnding tile_ending(const std::vector<PostOp>& post_ops, DataType result,
                        std::int32_t zero_point);
 
+// The same of a bf16 product: an addition, then an activation. Nothing for others.
+std::optional<TileEnding> bf16_tile_ending(const std::vector<PostOp>& post_ops);
+
 // With images or rows in these layouts, without gaps and channels last. Nothing where there are no
 // tile instructions, or the windows have no form.
 std::optional<Choice> tile_choice(const Lowering& lowering, const TileLayer& layer,
                                   std::int64_t groups, const Desc& source, const Desc& result);
+
+bool uses_tiles(const Choice& choice);
 
 // What is packed with the weights of a tile choice; one scale stands for all outputs. Weights are
 // 8-bit or, of bf16, any floats, as `TileParameters` has them.
