@@ -4,10 +4,11 @@
     bench/peers/quantize_models.py FOLDER
     bench/quantized.py build/release/assay FOLDER [--threads 1,2] [--rounds 3] [--models resnet18 vit_b_16.qdq …]
 
-Run it with a python that has onnxruntime and numpy, on a quiet machine. FOLDER holds NAME.KIND.onnx and, for the
-comparison with fp32, NAME.fp32.onnx. Every round starts fresh processes: ONNX Runtime and assay on the 8-bit model, and
-assay on the fp32 model. They measure in turns as in bench/peers/latency.py. Prints medians over rounds, and the median
-and range of the rounds' ratios assay / ONNX Runtime; a ratio below 1 means that assay takes less time.
+Run it with a python that has onnxruntime and numpy, on a quiet machine. FOLDER holds NAME.KIND.onnx and, for
+the comparison with fp32, NAME.fp32.onnx. Every round starts fresh processes: ONNX Runtime and assay on the
+8-bit model, and assay on the fp32 model. They measure in turns as in bench/peers/latency.py. Prints medians over
+rounds, and the median and range of the rounds' ratios assay / ONNX Runtime; a ratio below 1 means that assay
+takes less time.
 """
 import argparse
 import pathlib
@@ -17,8 +18,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "peers"))
 import latency
 
-INSTRUCTION_SETS = ["avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "avx512_fp16",
-                    "amx_tile", "amx_int8", "amx_bf16", "asimddp", "i8mm", "bf16", "sve", "sve2"]
+INSTRUCTION_SETS = ["avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16",
+                    "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "asimddp", "i8mm", "bf16", "sve", "sve2"]
 
 
 def processor():
@@ -28,7 +29,8 @@ def processor():
         key, _, value = line.partition(":")
         facts.setdefault(key.strip(), value.strip())
     flags = (facts.get("flags") or facts.get("Features") or "").split()
-    return f"{facts.get('model name', 'unnamed processor')}: {' '.join(one for one in INSTRUCTION_SETS if one in flags)}"
+    present = " ".join(one for one in INSTRUCTION_SETS if one in flags)
+    return f"{facts.get('model name', 'unnamed processor')}: {present}"
 
 
 def chosen_models(folder, names):
@@ -44,7 +46,8 @@ def fp32_model(path):
 
 def row(options, path, threads):
     partner = fp32_model(path)
-    commands = [latency.assay_command(options, str(path), threads), latency.onnxruntime_command(options, str(path), threads)]
+    commands = [latency.assay_command(options, str(path), threads),
+                latency.onnxruntime_command(options, str(path), threads)]
     if partner:
         commands.append(latency.assay_command(options, str(partner), threads))
     rounds = latency.measure_rounds(commands, options.rounds)

@@ -6,9 +6,10 @@
 MODEL is an .onnx file or zoo:NAME; without any, the networks of the table in the docs. An open dimension
 is 1 unless --dim NAME=SIZE names it. Run it with a python that has onnxruntime and numpy, where GNU time
 is installed. Every round starts one process of each engine; once both are ready they measure a third of a
-second each in turn, so that both meet the same machine, and neither runs while the other does. A round's ratio is the median over its turns of the
-ratio between the medians of turns side by side. Prints medians over rounds, the median and the range of
-the rounds' ratios, and the peak memory of each process over one of the same kind that loads no model.
+second each in turn, so that both meet the same machine, and neither runs while the other does. A round's
+ratio is the median over its turns of the ratio between the medians of turns side by side. Prints medians
+over rounds, the median and the range of the rounds' ratios, and the peak memory of each process over one of
+the same kind that loads no model.
 """
 import argparse
 import json
