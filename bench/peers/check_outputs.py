@@ -9,45 +9,12 @@ Prints the largest error of each model relative to its largest output, and exits
 """
 import argparse
 import pathlib
-import re
-import subprocess
 import sys
-import tempfile
 
 import numpy
 import onnxruntime
 
-TYPES = {"tensor(float)": numpy.float32, "tensor(double)": numpy.float64, "tensor(int64)": numpy.int64,
-         "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_}
-
-
-def random_inputs(session, sizes):
-    generator = numpy.random.default_rng(0)
-    inputs = {}
-    for one in session.get_inputs():
-        shape = [size if isinstance(size, int) else sizes.get(size, 1) for size in one.shape]
-        kind = TYPES[one.type]
-        if kind in (numpy.float32, numpy.float64):
-            inputs[one.name] = generator.standard_normal(shape).astype(kind)
-        elif shape == []:
-            inputs[one.name] = numpy.array(16000, dtype=kind)  # a rate, a length
-        else:
-            inputs[one.name] = generator.integers(0, 2, shape).astype(kind)
-    return inputs
-
-
-def file_name(name):
-    return re.sub(r"[^A-Za-z0-9._-]", "_", name) + ".npy"
-
-
-def run_assay(arguments, model, inputs, folder):
-    command = [arguments.assay, "run", str(model), "--engine", arguments.engine, "-o", str(folder / "out")]
-    for i, (name, values) in enumerate(inputs.items()):
-        numpy.save(folder / f"{i}.npy", values)
-        command += ["--input", f"{name}={folder / f'{i}.npy'}"]
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit(f"{model}: {result.stderr.strip()}")
+from model_runs import AssayFailed, assay_outputs, named_sizes, random_inputs
 
 
 def largest_error(actual, expected):
@@ -64,13 +31,13 @@ def largest_error(actual, expected):
 
 def check(arguments, model):
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-    sizes = dict(word.split("=") for word in arguments.dim)
-    inputs = random_inputs(session, {name: int(size) for name, size in sizes.items()})
+    inputs = random_inputs(session, named_sizes(arguments.dim))
     expected = session.run(None, inputs)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        run_assay(arguments, model, inputs, folder)
-        outputs = [numpy.load(folder / "out" / file_name(one.name)) for one in session.get_outputs()]
+    try:
+        outputs = assay_outputs(arguments.assay, arguments.engine, model, inputs,
+                                [one.name for one in session.get_outputs()])
+    except AssayFailed as failure:
+        sys.exit(f"{model}: {failure}")
     return max(largest_error(a, b) for a, b in zip(outputs, expected))
 
 

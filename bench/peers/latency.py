@@ -3,12 +3,13 @@
 
   bench/peers/latency.py build/release/assay [MODEL ...] [--threads 1 2] [--batch 1] [--rounds 3]
 
-MODEL is an .onnx file or zoo:NAME; without any, the networks of the table in the docs. Run it with a
-python that has onnxruntime and numpy, where GNU time is installed. Every round starts one process of
-each engine; once both are ready they measure a third of a second each in turn, so that both meet the
-same machine, and neither runs while the other does. A round's ratio is the median over its turns of the
-ratio between the medians of turns side by side. Prints medians over rounds, the median and the range of
-the rounds' ratios, and the peak memory of each process over one of the same kind that loads no model.
+MODEL is an .onnx file or zoo:NAME; without any, the networks of the table in the docs. An open dimension
+is 1 unless --dim NAME=SIZE names it. Run it with a python that has onnxruntime and numpy, where GNU time
+is installed. Every round starts one process of each engine; once both are ready they measure a third of a
+second each in turn, so that both meet the same machine, and neither runs while the other does. A round's
+ratio is the median over its turns of the ratio between the medians of turns side by side. Prints medians
+over rounds, the median and the range of the rounds' ratios, and the peak memory of each process over one of
+the same kind that loads no model.
 """
 import argparse
 import json
@@ -28,34 +29,22 @@ MESSAGE = struct.Struct("Q")  # how many samples were taken so far
 TURNS_OUT = 3  # the descriptor on which a process says that it waits for its turn
 
 
-def random_inputs(session):
-    import numpy
-    types = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64,
-             "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_}
-    generator = numpy.random.default_rng(0)
-    inputs = {}
-    for one in session.get_inputs():
-        shape = [size if isinstance(size, int) else 1 for size in one.shape]
-        kind = types[one.type]
-        values = generator.standard_normal(shape) if kind == numpy.float32 else generator.integers(0, 2, shape)
-        inputs[one.name] = values.astype(kind)
-    return inputs
-
-
 def wait_for_turn(samples):
     os.write(TURNS_OUT, MESSAGE.pack(samples))
     if not os.read(0, MESSAGE.size):
         sys.exit("nobody hands out turns")
 
 
-def run_onnxruntime(path, threads, seconds):
+def run_onnxruntime(path, threads, seconds, dims):
     """The worker: one process, one session, as many runs as fit into its turns."""
-    import onnxruntime
+    import onnxruntime  # here only: processes that are measured must not start as copies of a large one
+
+    from model_runs import named_sizes, random_inputs
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    inputs = random_inputs(session)
+    inputs = random_inputs(session, named_sizes(dims))
     wait_for_turn(0)
     for _ in range(5):
         session.run(None, inputs)
@@ -138,27 +127,44 @@ def largest_resident_size(command):
         return int(figure.read()) * 1024
 
 
-def commands(arguments, path, threads):
+def dim_options(words):
+    """NAME=SIZE words as options of assay."""
+    return [part for word in words for part in ("--dim", word)]
+
+
+def assay_command(arguments, path, threads):
     seconds = str(arguments.seconds)
-    return ([arguments.assay, "profile", path, "--json", "--no-ceilings", "--turns", str(TURN_SECONDS), "--threads", str(threads),
-             "--optimize-for", arguments.optimize_for, "--min-time", seconds, "--max-time", seconds],
-            [sys.executable, __file__, "--worker", path, str(threads), seconds])
+    return [arguments.assay, "profile", path, "--json", "--no-ceilings", "--turns", str(TURN_SECONDS), "--threads",
+            str(threads), "--optimize-for", arguments.optimize_for, "--min-time", seconds, "--max-time", seconds,
+            *dim_options(arguments.dim)]
+
+
+def onnxruntime_command(arguments, path, threads):
+    return [sys.executable, __file__, "--worker", path, str(threads), str(arguments.seconds), *arguments.dim]
+
+
+def measure_in_turns(commands):
+    """The results of processes that measure side by side, in the order of their commands."""
+    takers = [TurnTaker(command) for command in commands]
+    while any(taker.runs for taker in takers):
+        for taker in takers:
+            taker.take_turn()
+    return [taker.result() for taker in takers]
+
+
+def measure_rounds(commands, rounds):
+    """By round, the results in the order of the commands; every second round runs them in the reverse order."""
+    results = []
+    for turn in range(rounds):
+        order = -1 if turn % 2 else 1
+        results.append(measure_in_turns(commands[::order])[::order])
+    return results
 
 
 def compare(arguments, path, threads):
     """Medians and peaks of both, by round."""
-    rounds = []
-    for turn in range(arguments.rounds):
-        pair = list(commands(arguments, path, threads))
-        if turn % 2:
-            pair.reverse()
-        takers = [TurnTaker(command) for command in pair]
-        while any(taker.runs for taker in takers):
-            for taker in takers:
-                taker.take_turn()
-        results = [taker.result() for taker in takers]
-        rounds.append(results[::-1] if turn % 2 else results)
-    return rounds
+    return measure_rounds([assay_command(arguments, path, threads), onnxruntime_command(arguments, path, threads)],
+                          arguments.rounds)
 
 
 def empty_processes(arguments):
@@ -187,7 +193,7 @@ def needed_bytes(arguments, path):
 
 def main():
     if len(sys.argv) > 1 and sys.argv[1] == "--worker":
-        return run_onnxruntime(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+        return run_onnxruntime(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("assay")
     parser.add_argument("models", nargs="*", default=["zoo:" + name for name in ZOO])
@@ -196,6 +202,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0, help="that each process measures")
     parser.add_argument("--optimize-for", default="latency")
+    parser.add_argument("--dim", nargs="*", default=[])
     arguments = parser.parse_args()
     empty_ours, empty_theirs = empty_processes(arguments)
     print(f"{'model':28} {'thr':>3} {'assay ms':>9} {'ORT ms':>9} {'ratio':>6} {'range':>12}"
