@@ -1,6 +1,6 @@
-// A few rows times a float matrix: bound by reading the matrix once, which our own kernels do nearer
-// to the memory's bandwidth than oneDNN's. The matrix is packed into panels of columns or, where
-// others read it as it is stored, taken row by row.
+// A few rows times a float matrix: bound by reading the matrix once, which our own kernels do
+// nearer to the memory's bandwidth than oneDNN's. The matrix is packed into panels of columns or,
+// where others read it as it is stored, taken row by row.
 #include <algorithm>
 
 #include "execute/cpu/lower/own_product.h"
@@ -52,12 +52,11 @@ void multiply_panels(std::int64_t depth, const std::byte* weights, const Product
   const std::int64_t panel_floats = depth * panel_columns();
   for (std::int64_t unit = first; unit < last; ++unit) {
     const float* panel = reinterpret_cast<const float*>(weights) + unit * panel_floats;
-    simd().panel_product(rows.first, static_cast<std::size_t>(rows.count),
-                         static_cast<std::size_t>(rows.stride), panel,
-                         static_cast<std::size_t>(depth),
-                         target.products + (unit - first) * panel_columns(),
-                         static_cast<std::size_t>(target.stride),
-                         {panel + panel_floats, static_cast<std::size_t>(panel_floats)});
+    simd().panel_product(
+        rows.first, static_cast<std::size_t>(rows.count), static_cast<std::size_t>(rows.stride),
+        panel, static_cast<std::size_t>(depth), target.products + (unit - first) * panel_columns(),
+        static_cast<std::size_t>(target.stride),
+        {panel + panel_floats, static_cast<std::size_t>(panel_floats)});
   }
 }
 
@@ -72,10 +71,9 @@ void multiply_by_rows(std::int64_t depth, std::int64_t n, const std::byte* weigh
     const std::int64_t column = unit * kDotsTogether;
     const std::int64_t count = std::min(kDotsTogether, n - column);
     for (std::int64_t row = 0; row < rows.count; ++row)
-      simd().dot_products(
-          rows.first + row * rows.stride, matrix + column * depth, static_cast<std::size_t>(count),
-          static_cast<std::size_t>(depth),
-          target.products + row * target.stride + (unit - first) * kDotsTogether);
+      simd().dot_products(rows.first + row * rows.stride, matrix + column * depth,
+                          static_cast<std::size_t>(count), static_cast<std::size_t>(depth),
+                          target.products + row * target.stride + (unit - first) * kDotsTogether);
   }
 }
 
@@ -105,9 +103,9 @@ bool lower_few_rows_product(Lowering& lowering, const FewRowsProduct& product) {
     own.weights = lowering.row_major(lowering.node(product.id).inputs[1]);
     own.algorithm = "dot products";
     own.unit = kDotsTogether;
-    own.multiply = [k = product.k, n = product.n](
-                       const std::byte* weights, const ProductRows& rows, std::int64_t first,
-                       std::int64_t last, const ProductTarget& target) {
+    own.multiply = [k = product.k, n = product.n](const std::byte* weights, const ProductRows& rows,
+                                                  std::int64_t first, std::int64_t last,
+                                                  const ProductTarget& target) {
       multiply_by_rows(k, n, weights, rows, first, last, target);
     };
   } else {

@@ -85,8 +85,8 @@ std::vector<float> shifts_of(const CodedMatrix& matrix, const std::vector<float>
   std::vector<float> shifts;
   if (!matrix.has_shifts()) return shifts;
   const bool are_codes = matrix.zero_points.type() == DataType::UInt8;
-  const auto codes = are_codes ? matrix.zero_points.to_vector<std::uint8_t>()
-                               : std::vector<std::uint8_t>();
+  const auto codes =
+      are_codes ? matrix.zero_points.to_vector<std::uint8_t>() : std::vector<std::uint8_t>();
   const auto floats = are_codes ? std::vector<float>() : matrix.zero_points.to_vector<float>();
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const auto column = static_cast<std::int64_t>(i) / matrix.blocks;
@@ -143,8 +143,8 @@ class PanelPacker {
   // In two's complement: the middle of the range becomes zero.
   std::uint32_t word_at(std::int64_t column, std::int64_t block, std::int64_t k) const {
     if (column >= matrix_.n) return 0;
-    const std::uint8_t* from = codes_ + column * matrix_.column_bytes() +
-                               block * matrix_.stored_block * matrix_.bits / 8;
+    const std::uint8_t* from =
+        codes_ + column * matrix_.column_bytes() + block * matrix_.stored_block * matrix_.bits / 8;
     std::uint32_t word = 0;
     for (std::int64_t j = 0; j < 32 / matrix_.bits; ++j) {
       if (block * matrix_.stored_block + k + j >= matrix_.k) break;
@@ -164,12 +164,12 @@ class PanelPacker {
 Placement packed_codes(Lowering& lowering, const CodedMatrix& matrix) {
   const auto width = static_cast<std::int64_t>(simd().panel_width);
   const std::int64_t panels = (matrix.n + width - 1) / width;
-  return lowering.weights().prepared(
-      matrix.codes, "coded panels of " + std::to_string(matrix.block),
-      static_cast<std::size_t>(panels * matrix.panel_bytes(width)),
-      [matrix, width](const Tensor& codes, std::byte* prepared) {
-        PanelPacker(matrix, codes, width).pack(prepared);
-      });
+  return lowering.weights().prepared(matrix.codes,
+                                     "coded panels of " + std::to_string(matrix.block),
+                                     static_cast<std::size_t>(panels * matrix.panel_bytes(width)),
+                                     [matrix, width](const Tensor& codes, std::byte* prepared) {
+                                       PanelPacker(matrix, codes, width).pack(prepared);
+                                     });
 }
 
 // Of a panel at a time.

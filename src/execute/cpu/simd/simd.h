@@ -228,9 +228,9 @@ struct ScaledSums {
 };
 
 // panel_width columns of a matrix, as `blocks` blocks of `block` rows; `block` is a multiple of 8.
-// A block is a scale for each column, then a shift for each if there are any, then the codes, in two's
-// complement: an element is code · scale + shift. Codes of 8 bits lie row by row; codes of 4 bits
-// as 32-bit words, one for each column, of eight rows.
+// A block is a scale for each column, then a shift for each if there are any, then the codes, in
+// two's complement: an element is code · scale + shift. Codes of 8 bits lie row by row; codes of 4
+// bits as 32-bit words, one for each column, of eight rows.
 struct CodedPanel {
   int bits = 4;  // or 8
   std::size_t block = 0;
