@@ -314,7 +314,9 @@ void add_tile_choice(const Lowering& lowering, const Linear& linear, const Fused
 }
 
 bool lower_few_rows(Lowering& lowering, const Linear& linear) {
-  if (linear.weight == nullptr) return false;
+  const bool is_float = linear.type == DataType::Float32 && linear.weight != nullptr &&
+                        linear.weight->type() == DataType::Float32;
+  if (!is_float) return false;
   return lower_few_rows_product(lowering, {.id = linear.id,
                                            .source = linear.source,
                                            .weight = linear.weight,
