@@ -229,8 +229,8 @@ std::vector<Choice> choices_of_onednn(Lowering& lowering, const ConvolutionLayer
 
 // A layer of bfloat16 in float32: our Winograd widens and rounds pixels while it transforms them; a
 // depthwise convolution may be worth all that has to be converted for it.
-std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer,
-                                  const FusedOps& fused, const std::vector<Choice>& others) {
+std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer, const FusedOps& fused,
+                                  const std::vector<Choice>& others) {
   std::vector<Choice> choices = own_choices(lowering, layer, fused, others);
   layer.type = DataType::Float32;
   const bool is_depthwise = layer.groups > 1;
