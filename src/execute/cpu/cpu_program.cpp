@@ -21,9 +21,10 @@ namespace {
 // All bits of the exponent are set.
 bool holds_non_finite_halves(const Tensor& tensor) {
   const std::uint16_t exponent = tensor.type() == DataType::Float16 ? 0x7c00 : 0x7f80;
-  for (std::size_t i = 0; i + 2 <= tensor.byte_size(); i += 2) {
+  const auto bytes = tensor.bytes();
+  for (std::size_t i = 0; i + 2 <= bytes.size(); i += 2) {
     std::uint16_t bits = 0;
-    std::memcpy(&bits, tensor.bytes().data() + i, sizeof(bits));
+    std::memcpy(&bits, bytes.data() + i, sizeof(bits));
     if ((bits & exponent) == exponent) return true;
   }
   return false;

@@ -24,6 +24,8 @@ class Winograd : public OwnConvolution {
   void pack_weights(const float* weights, float* packed) const override;
   void run(const ConvolutionOperands& operands) const override;
 
+  // Images, results and addend are bfloat16; all in between is float32.
+  void take_bfloat16() { shape_.in_bfloat16 = true; }
   bool fills_panels() const { return shape_.outputs % kernels_.panel_width == 0; }
   // Transforms filters of `n` outputs from `output` on and one channel, whose taps lie
   // `tap_stride` apart, to where pack_weights would put them. `n` divides the width of a panel, or

@@ -151,7 +151,8 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, con
                                      {argument::kWeights, choice.weights, weights}};
   StepDraft draft{.nodes = {layer.id},
                   .algorithm = choice.implementation,
-                  .precision = execute::precision_name(element_of(choice.source)),
+                  .precision = execute::precision_name(
+                      choice.own != nullptr ? DataType::Float32 : element_of(choice.source)),
                   .reads = {source, widened ? widened->stored : weights}};
   if (widened) draft.workspace.push_back(weights.buffer);
   if (layer.has_bias && !uses_tiles(choice)) {
@@ -232,17 +233,17 @@ std::vector<Choice> choices_of_onednn(Lowering& lowering, const ConvolutionLayer
   return all;
 }
 
-// A layer of bfloat16 in float32, with all that has to be converted for that: a Winograd or a
-// depthwise convolution may still be faster so.
-std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer,
-                                  const FusedOps& fused) {
+// A layer of bfloat16 in float32: our Winograd widens and rounds pixels while it transforms them; a
+// depthwise convolution may be worth all that has to be converted for it.
+std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer, const FusedOps& fused,
+                                  const std::vector<Choice>& others) {
+  std::vector<Choice> choices = own_choices(lowering, layer, fused, others);
   layer.type = DataType::Float32;
   const bool is_depthwise = layer.groups > 1;
-  std::vector<Choice> onednn;
-  if (is_depthwise) onednn = choices_of_onednn(lowering, layer, fused);
-  auto own = own_choices(lowering, layer, fused, onednn);
-  std::ranges::move(own, std::back_inserter(onednn));
-  return onednn;
+  if (!is_depthwise) return choices;
+  auto onednn = choices_of_onednn(lowering, layer, fused);
+  std::ranges::move(onednn, std::back_inserter(choices));
+  return choices;
 }
 
 std::optional<Choice> bf16_tile_choice(const Lowering& lowering, const ConvolutionLayer& layer,
@@ -269,7 +270,7 @@ std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& laye
     if (auto tiled = bf16_tile_choice(lowering, layer, fused))
       all.insert(all.begin(), std::move(*tiled));
     if (all.empty() || lowering.options().program.optimize_for == OptimizeFor::Latency) {
-      auto others = float_choices(lowering, layer, fused);
+      auto others = float_choices(lowering, layer, fused, all);
       std::ranges::move(others, std::back_inserter(all));
     }
     return all;

@@ -131,10 +131,12 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
   std::vector<Choice> choices;
   if (may_use_winograd(lowering, layer)) {
     for (const std::size_t tile : {4u, 2u}) {
-      choices.push_back(
-          own_choice(layer, fmt::format("winograd {0}x{0}", tile),
-                     std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
-                                                layer.output[1], *epilogue, lowering.threads())));
+      const auto own = std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
+                                                  layer.output[1], *epilogue, lowering.threads());
+      if (layer.type == DataType::BFloat16) own->take_bfloat16();
+      choices.push_back(own_choice(layer, fmt::format("winograd {0}x{0}", tile), own));
+      choices.back().source = with_type(choices.back().source, layer.type);
+      choices.back().result = with_type(choices.back().result, layer.type);
     }
   }
   if (may_use_winograd(lowering, layer) && has_few_pixels(layer)) {

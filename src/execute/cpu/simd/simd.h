@@ -77,6 +77,7 @@ struct WinogradShape {
   std::ptrdiff_t pad_top = 0, pad_left = 0;
   std::size_t tiles_down = 0, tiles_across = 0;
   ChannelLayout in, out;
+  bool in_bfloat16 = false;  // images, results and addend, which are passed as if they were floats
 
   std::size_t planes() const { return (tile + 2) * (tile + 2); }
 };
