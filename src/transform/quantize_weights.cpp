@@ -21,6 +21,7 @@ struct FloatMatrix {
   bool is_transposed = false;
   std::int64_t k = 0;
   std::int64_t n = 0;
+  bool has_other_readers = false;  // which may read its bytes where they are stored
 };
 
 void check_settings(const WeightQuantization& how) {
@@ -98,8 +99,12 @@ class WeightCoder {
                   generated_storage(static_cast<std::size_t>(bytes),
                                     [coder = *this, write](std::span<std::byte> out) {
                                       write(coder, out);
-                                      coder.matrix_.values.release();
+                                      coder.release_floats();
                                     }));
+  }
+
+  void release_floats() const {
+    if (!matrix_.has_other_readers) matrix_.values.release();
   }
 
   std::int64_t zero_point_bytes() const { return (blocks_ * how_.bits + 7) / 8; }  // of a column
@@ -180,7 +185,8 @@ class WeightCoder {
 
 class WeightQuantizer {
  public:
-  WeightQuantizer(const Graph& graph, const WeightQuantization& how) : old_(graph), how_(how) {
+  WeightQuantizer(const Graph& graph, const WeightQuantization& how)
+      : old_(graph), how_(how), readers_(consumers(graph)) {
     for (const Value& value : graph.values()) names_.insert(value.name);
   }
 
@@ -207,18 +213,20 @@ class WeightQuantizer {
 
   std::optional<FloatMatrix> right_matrix(const Node& node) const {
     bool is_transposed = node.is("Gemm") && node.int_or("transB", 0) != 0;
-    const Tensor* values = float_matrix(node.inputs[1]);
+    ValueId stored = node.inputs[1];
+    const Tensor* values = float_matrix(stored);
     if (const NodeId maker = old_.producer(node.inputs[1]); maker.is_valid()) {
       const Node& turn = old_.node(maker);
       const std::vector<std::int64_t> reversed = {1, 0};
       if (!turn.is("Transpose") || turn.ints_or("perm", reversed) != reversed) return {};
-      values = float_matrix(turn.inputs[0]);
+      stored = turn.inputs[0];
+      values = float_matrix(stored);
       is_transposed = !is_transposed;
     }
     if (values == nullptr) return {};
     const auto& dims = values->dims();
     return FloatMatrix{*values, is_transposed, dims[is_transposed ? 1 : 0],
-                       dims[is_transposed ? 0 : 1]};
+                       dims[is_transposed ? 0 : 1], readers_[stored.number].size() > 1};
   }
 
   bool is_plain_gemm(const Node& node, std::int64_t n) const {
@@ -306,6 +314,7 @@ class WeightQuantizer {
 
   const Graph& old_;
   WeightQuantization how_;
+  std::vector<std::vector<NodeId>> readers_;  // by value
   std::unordered_set<std::string> names_;
   std::vector<Initializer> added_;
   std::vector<bool> is_read_;  // by value of the new graph
