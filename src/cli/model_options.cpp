@@ -1,6 +1,8 @@
 #include "cli/model_options.h"
 
+#include "assay/quantize_weights.h"
 #include "assay/timing.h"
+#include "base/fail.h"
 #include "cli/model_argument.h"
 
 namespace assay::cli {
@@ -16,6 +18,8 @@ void add_shape_options(Command& command, ModelArguments& arguments) {
            "give an input its shape, NAME=1x3x224x224, or its content, NAME=x.npy or NAME=x.pb "
            "(repeatable)");
   add_list("--value", arguments.values, "give a small input its content, NAME=16000 (repeatable)");
+  command.add_option("--weights", arguments.weights,
+                     "quantise the matrices of products: int8 or int4, in blocks of 32");
 }
 
 void add_model_options(Command& command, ModelArguments& arguments) {
@@ -31,7 +35,23 @@ void append_words(const ModelArguments& arguments, std::vector<std::string>& wor
   for (const auto& dim : arguments.dims) append("--dim", dim);
   for (const auto& input : arguments.inputs) append("--input", input);
   for (const auto& value : arguments.values) append("--value", value);
+  if (!arguments.weights.empty()) append("--weights", arguments.weights);
 }
+
+namespace {
+
+// A model without products is the user's mistake, not one to run unchanged.
+Graph with_weights(Graph graph, const std::string& weights) {
+  if (weights.empty()) return graph;
+  if (weights != "int4" && weights != "int8")
+    fail_usage("--weights {}: expected int8 or int4", weights);
+  QuantizedWeights quantized = quantize_weights(graph, {.bits = weights == "int4" ? 4 : 8});
+  if (quantized.layers.empty())
+    fail_bad_input("--weights {}: the model has no product with a constant float matrix", weights);
+  return std::move(quantized.graph);
+}
+
+}  // namespace
 
 RequestedModel requested_model(const ModelArguments& arguments) {
   RequestedModel request;
@@ -43,7 +63,7 @@ RequestedModel requested_model(const ModelArguments& arguments) {
     request.run.bindings.batch = parse_count("--batch", arguments.batch, 1);
   }
   const std::int64_t start = steady_clock().nanoseconds();
-  request.graph = load_model(arguments.model);
+  request.graph = with_weights(load_model(arguments.model), arguments.weights);
   request.read_ms = static_cast<double>(steady_clock().nanoseconds() - start) * 1e-6;
   request.run.known_values = parse_values(arguments.values, request.graph);
   return request;

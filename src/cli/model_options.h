@@ -16,9 +16,10 @@ struct ModelArguments {
   std::vector<std::string> dims;
   std::vector<std::string> inputs;
   std::vector<std::string> values;
+  std::string weights;
 };
 
-// --batch, --dim, --input and --value.
+// --batch, --dim, --input, --value and --weights.
 void add_shape_options(Command& command, ModelArguments& arguments);
 // Those, and MODEL.
 void add_model_options(Command& command, ModelArguments& arguments);

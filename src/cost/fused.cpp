@@ -49,6 +49,16 @@ Work attention_core(std::int64_t batch, std::int64_t queries, std::int64_t keys,
   return work;
 }
 
+// Over the whole cache, the most there is to attend to: how much of it is filled is known only when
+// it runs.
+Work cached_attention(const OpView& op) {
+  const auto query = op.input_dims(0);
+  const auto cache = op.input_dims(3);
+  if (query.size() != 4 || cache.size() != 4) return {};
+  return attention_core(query[0], query[2], cache[2], saturating_multiply(query[1], query[3]),
+                        query[1]);
+}
+
 // Input [batch, length, width], weight [width, 3·hidden]: the projection is part of the op.
 Work attention(const OpView& op) {
   const auto x = op.input_dims(0);
@@ -82,6 +92,7 @@ Work embed_layer_norm(const OpView& op) {  // three look-ups summed, then a laye
 }  // namespace
 
 void add_fused_costs(CostTable& table) {
+  table["assay:CachedAttention"] = {cached_attention};
   table["com.microsoft:FusedMatMul"] = {fused_matmul};
   table["com.microsoft:FusedGemm"] = {fused_gemm};
   table["com.microsoft:MatMulNBits"] = {dense<5>};

@@ -38,6 +38,7 @@ void add_sequence_rules(RuleTable& table);
 void add_text_rules(RuleTable& table);
 
 // Other domains.
+void add_attention_rules(RuleTable& table);
 void add_gradient_rules(RuleTable& table);
 void add_ml_rules(RuleTable& table);
 void add_training_rules(RuleTable& table);

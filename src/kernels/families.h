@@ -54,7 +54,8 @@ void add_grid_kernels(KernelTable& table);
 void add_block_kernels(KernelTable& table);
 void add_quantization_kernels(KernelTable& table);
 
-// Training and backward passes.
+// Our own: decoding, training and backward passes.
+void add_cached_attention_kernels(KernelTable& table);
 void add_stepwise_dropout_kernels(KernelTable& table);
 void add_convolution_gradient_kernels(KernelTable& table);
 void add_pooling_gradient_kernels(KernelTable& table);

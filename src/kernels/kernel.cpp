@@ -97,6 +97,7 @@ KernelTable own_kernels() {
   add_own_optimizer_kernels(table);
   add_recurrent_gradient_kernels(table);
   add_stepwise_dropout_kernels(table);
+  add_cached_attention_kernels(table);
   return table;
 }
 

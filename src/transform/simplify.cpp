@@ -6,6 +6,7 @@ Rewritten simplify(Inferred model) {
   GraphEdit edit(std::move(model));
   drop_idle_nodes(edit);
   recognise_quantized_layers(edit);
+  recognise_weight_only_products(edit);
   absorb_weight_transposes(edit);
   fold_constants(edit);
   fold_batch_norms(edit);

@@ -15,6 +15,7 @@ void fold_constants(GraphEdit& edit);
 void drop_idle_nodes(GraphEdit& edit);
 void fold_batch_norms(GraphEdit& edit);
 void recognise_quantized_layers(GraphEdit& edit);
+void recognise_weight_only_products(GraphEdit& edit);
 void absorb_weight_transposes(GraphEdit& edit);
 void recognise_layer_norms(GraphEdit& edit);
 void recognise_gelus(GraphEdit& edit);

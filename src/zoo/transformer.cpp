@@ -46,25 +46,61 @@ ValueId merged_heads(GraphBuilder& builder, ValueId value, const AttentionOption
   return merged;
 }
 
-}  // namespace
+struct Projected {
+  ValueId queries;
+  ValueId keys;
+  ValueId values;
+};
 
-ValueId self_attention(GraphBuilder& builder, ValueId input, const AttentionOptions& options) {
+Projected projected(GraphBuilder& builder, ValueId input, const AttentionOptions& options) {
   const auto [width, name] = std::pair(options.width, options.name);
   const ValueId fused =
       Linear(width, 3 * width, {.name = name + "." + options.input_projection})(builder, input);
   const ValueId sizes = builder.ints(name + ".split.sizes", {width, width, width});
   const auto parts = builder.node_with_outputs("Split", name + ".split", {fused, sizes}, 3,
                                                {{"axis", std::int64_t{-1}}});
-  const ValueId queries = split_heads(builder, name + ".queries",
-                                      scaled(builder, parts[0], options), options, {0, 2, 1, 3});
-  const ValueId keys = split_heads(builder, name + ".keys", parts[1], options, {0, 2, 3, 1});
-  const ValueId values = split_heads(builder, name + ".values", parts[2], options, {0, 2, 1, 3});
+  return {parts[0], parts[1], parts[2]};
+}
 
+// Of keys with their last two axes exchanged.
+ValueId attended(GraphBuilder& builder, ValueId queries, ValueId keys, ValueId values,
+                 const AttentionOptions& options) {
+  const std::string& name = options.name;
   const ValueId scores = builder.node("MatMul", name + ".scores", {queries, keys});
   const ValueId shares = Softmax(-1, name + ".softmax")(builder, masked(builder, scores, options));
   const ValueId context = builder.node("MatMul", name + ".context", {shares, values});
-  return Linear(width, width, {.name = name + "." + options.output_projection})(
+  return Linear(options.width, options.width, {.name = name + "." + options.output_projection})(
       builder, merged_heads(builder, context, options));
+}
+
+}  // namespace
+
+ValueId self_attention(GraphBuilder& builder, ValueId input, const AttentionOptions& options) {
+  const std::string& name = options.name;
+  const Projected parts = projected(builder, input, options);
+  const ValueId queries = split_heads(
+      builder, name + ".queries", scaled(builder, parts.queries, options), options, {0, 2, 1, 3});
+  const ValueId keys = split_heads(builder, name + ".keys", parts.keys, options, {0, 2, 3, 1});
+  const ValueId values =
+      split_heads(builder, name + ".values", parts.values, options, {0, 2, 1, 3});
+  return attended(builder, queries, keys, values, options);
+}
+
+AttentionOverPast attention_over_past(GraphBuilder& builder, ValueId input,
+                                      const KeysAndValues& past, const AttentionOptions& options) {
+  const std::string& name = options.name;
+  const Projected parts = projected(builder, input, options);
+  const auto by_head = [&](const std::string& what, ValueId value) {
+    return split_heads(builder, name + "." + what, value, options, {0, 2, 1, 3});
+  };
+  const auto behind = [&](const std::string& what, ValueId earlier, ValueId added) {
+    return builder.node("Concat", name + "." + what, {earlier, added}, {{"axis", std::int64_t{2}}});
+  };
+  const ValueId queries = by_head("queries", scaled(builder, parts.queries, options));
+  const KeysAndValues present{behind("all_keys", past.keys, by_head("keys", parts.keys)),
+                              behind("all_values", past.values, by_head("values", parts.values))};
+  const ValueId turned = transposed(builder, name + ".turned_keys", present.keys, {0, 1, 3, 2});
+  return {attended(builder, queries, turned, present.values, options), present};
 }
 
 ValueId residual(GraphBuilder& builder, const std::string& name, ValueId input, ValueId branch) {

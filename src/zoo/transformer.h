@@ -23,6 +23,21 @@ struct AttentionOptions {
 // softmax(Q·Kᵀ/√(width/heads))·V for every head, projected.
 ValueId self_attention(GraphBuilder& builder, ValueId input, const AttentionOptions& options);
 
+// Keys and values of earlier tokens, [batch, heads, tokens, width / heads].
+struct KeysAndValues {
+  ValueId keys;
+  ValueId values;
+};
+
+struct AttentionOverPast {
+  ValueId result;
+  KeysAndValues present;  // those of earlier tokens, then those of the input
+};
+
+// The same over the tokens of `past` and those of `input`.
+AttentionOverPast attention_over_past(GraphBuilder& builder, ValueId input,
+                                      const KeysAndValues& past, const AttentionOptions& options);
+
 // input + branch.
 ValueId residual(GraphBuilder& builder, const std::string& name, ValueId input, ValueId branch);
 

@@ -51,6 +51,15 @@ TEST(ZooShapes, AHeadOnTheLastTokenSavesTheOthers) {
   EXPECT_EQ(macs(inferred("gpt2_small:last_only=1").graph), 16'114'089'984 - 127 * head);
 }
 
+TEST(ZooShapes, ANewTokenAttendsToThePastAndItself) {
+  // 12 layers of 12·768² weights, the head, and scores and sums over 201 tokens.
+  const std::int64_t weights = 12 * 12 * 768 * 768 + 50257 * 768;
+  EXPECT_EQ(macs(inferred("gpt2_small_decode:past=200").graph), weights + 12 * 2 * 768 * 201);
+  const Graph graph = inferred("gpt2_small_decode:past=200").graph;
+  EXPECT_EQ(graph.value(graph.outputs()[1]).name, "present.0.key");
+  EXPECT_EQ(graph.value(graph.outputs()[1]).type.shape, (Shape{1, 12, 201, 64}));
+}
+
 TEST(ZooShapes, EveryShapeIsKnownAtTheStandardBatchAndAtAnother) {
   for (const ZooEntry& entry : zoo_entries()) {
     const Inferred one = inferred(entry.name);

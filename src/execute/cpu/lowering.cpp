@@ -31,7 +31,9 @@ LowerTable all_lowerings() {
   add_quantized_product_lowering(table);
   add_quantized_pooling_lowering(table);
   add_quantized_softmax_lowering(table);
+  add_weight_only_product_lowering(table);
   add_product_lowering(table);
+  add_cached_attention_lowering(table);
   add_elementwise_lowering(table);
   add_view_lowering(table);
   add_movement_lowering(table);

@@ -152,6 +152,7 @@ void seeded_dropout(InferContext& context) {
 }  // namespace
 
 void add_gradient_rules(RuleTable& table) {
+  add_attention_rules(table);
   add_optimizer_rules(table);
   table["ConvInputGradient"] = convolution_input_gradient;
   table["ConvWeightGradient"] = convolution_weight_gradient;

@@ -10,6 +10,7 @@
 #include "execute/cpu/kernels/half_product.h"
 #include "execute/cpu/lower/fused_ops.h"
 #include "execute/cpu/lower/own_choices.h"
+#include "execute/cpu/lower/own_product.h"
 #include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
@@ -312,7 +313,21 @@ void add_tile_choice(const Lowering& lowering, const Linear& linear, const Fused
   ++all.inner;
 }
 
+bool lower_few_rows(Lowering& lowering, const Linear& linear) {
+  if (linear.weight == nullptr) return false;
+  return lower_few_rows_product(lowering, {.id = linear.id,
+                                           .source = linear.source,
+                                           .weight = linear.weight,
+                                           .is_transposed = linear.is_transposed,
+                                           .is_shared = linear.is_shared,
+                                           .m = linear.m,
+                                           .k = linear.k,
+                                           .n = linear.n,
+                                           .bias = linear.bias});
+}
+
 bool lower_linear(Lowering& lowering, const Linear& given) {
+  if (lower_few_rows(lowering, given)) return true;
   Linear linear = given;
   if (inner_products(described(linear, {}), 1).empty()) return false;
   ValueId value = lowering.node(linear.id).outputs[0];

@@ -230,6 +230,18 @@ struct ScaledSums {
 // Floating numbers of 16 bits.
 enum class HalfFormat : std::uint8_t { Bfloat16, Float16 };
 
+// panel_width columns of a matrix, as `blocks` blocks of `block` rows; `block` is a multiple of 8.
+// A block is a scale for each column, then a shift for each if there are any, then the codes, in
+// two's complement: an element is code · scale + shift. Codes of 8 bits lie row by row; codes of 4
+// bits as 32-bit words, one for each column, of eight rows.
+struct CodedPanel {
+  int bits = 4;  // or 8
+  std::size_t block = 0;
+  std::size_t blocks = 0;
+  bool has_shifts = false;
+  const std::byte* bytes = nullptr;
+};
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -321,6 +333,16 @@ struct SimdKernels {
   void (*half_panel_product)(HalfFormat format, const float* rows, std::size_t count,
                              std::size_t stride, const std::uint16_t* panel, std::size_t depth,
                              float* products, std::size_t products_stride);
+  // As panel_product, for a panel of codes. `block_sums` are the sums of each row's stretches of
+  // `block`, one row of `blocks` after another; only read where there are shifts.
+  void (*coded_product)(const CodedPanel& panel, const float* rows, std::size_t count,
+                        std::size_t stride, const float* block_sums, float* products,
+                        std::size_t products_stride);
+  // The panel as floats, as panel_product reads it.
+  void (*decode_panel)(const CodedPanel& panel, float* out);
+  // out[r] = Σ_k x[k]·matrix[r·depth + k]
+  void (*dot_products)(const float* x, const float* matrix, std::size_t rows, std::size_t depth,
+                       float* out);
 };
 
 const SimdKernels& simd();

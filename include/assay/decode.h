@@ -1,0 +1,44 @@
+// Decoding: a language model continues a prompt, one token a step, and each step is timed.
+//
+// A model that takes past keys and values ("past_key_values.0.key" and so on) and gives present
+// ones is decoded with a cache: it is compiled once for one token, its keys and values stay in the
+// program, and a step reads only as much of the cache as is filled. Any other model that scores
+// every token is run on all tokens so far in every step.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "assay/program.h"
+
+namespace assay {
+
+struct DecodeOptions {
+  std::size_t steps = 16;  // tokens to generate
+  double temperature =
+      0;  // 0: the most likely token; else drawn from the softmax of score / temperature
+  std::uint64_t seed = 0;  // of what is drawn
+  ProgramOptions program = {};
+};
+
+struct Decoded {
+  std::vector<std::int64_t> tokens;  // generated, without the prompt
+  std::vector<float> last_scores;    // of every token of the vocabulary, in the last step
+  bool has_cache = false;
+  double compile_ms = 0;
+  double prompt_ms = 0;           // until the first token was known
+  std::vector<double> steps_ms;   // of each token after the first
+  std::int64_t weight_bytes = 0;  // as the engine stores them
+  std::int64_t cache_bytes = 0;   // keys and values, at their capacity
+  int threads = 0;
+
+  double tokens_per_second() const;  // by the median step; 0 without one
+};
+
+// Throws an Error for an empty prompt, no steps, a token that the vocabulary does not have, or a
+// model whose use of its cache is not recognised, saying where.
+Decoded decode(const Graph& model, std::span<const std::int64_t> prompt,
+               const DecodeOptions& options = {}, Progress* progress = nullptr);
+
+}  // namespace assay
