@@ -180,7 +180,7 @@ Setting random_setting(unsigned seed) {
   if (setting.is_8_bit() && draw.coin())
     layer.source_zero_point = static_cast<std::int32_t>(
         layer.type == TileType::U8 ? draw.between(0, 255) : draw.between(-128, 127));
-  const auto elements = static_cast<std::size_t>(
+  const auto numbers = static_cast<std::size_t>(
       layer.images * elements(layer.grid, &WindowAxis::input) * layer.channels);
   const auto weights = static_cast<std::size_t>(layer.outputs * layer.channels *
                                                 elements(layer.grid, &WindowAxis::kernel));
@@ -194,7 +194,7 @@ Setting random_setting(unsigned seed) {
       if (type == TileNumber::F32) std::memcpy(to.data() + 4 * i, &number, sizeof(number));
     }
   };
-  put(setting.source, setting.source_type(), elements);
+  put(setting.source, setting.source_type(), numbers);
   if (layer.ending.addend_type != TileNumber::None)
     put(setting.addend, layer.ending.addend_type, setting.results());
   setting.in_place = bytes_of(layer.ending.addend_type) == bytes_of(layer.ending.result) &&

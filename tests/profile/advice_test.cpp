@@ -403,7 +403,7 @@ TEST_F(AdviceTest, LayoutChangesNameTheLayersOnBothSides) {
   EXPECT_DOUBLE_EQ(advised->gain_ms, 1);
   EXPECT_THAT(advised->layers, ElementsAre("first"));
   EXPECT_THAT(advised->reason, HasSubstr("between first (winograd 4x4) and second (jit)"));
-  EXPECT_THAT(advised->action, HasSubstr("let neighbours agree"));
+  EXPECT_THAT(advised->action, HasSubstr("so that both use one layout"));
   profile.steps[2].info.op = "Gemm";
   EXPECT_THAT(advice("layout-changes")->action, HasSubstr("pool images to one pixel"));
   profile.typical_run_ms = 100;
