@@ -31,7 +31,7 @@ InstructionSet level_of(const std::string& isa) {
 }
 
 TEST(MaxIsa, LimitsEveryStepOfAProgram) {
-  const Inferred model = bind_inputs(zoo_model("small_cnn_gap"), {});
+  const Inferred model = infer_shapes(bind_inputs(zoo_model("small_cnn_gap"), {}).graph);
   const auto program = compile(model, {.cpu = {.threads = 1}});
   for (const StepInfo& step : program->steps()) {
     EXPECT_LE(level_of(step.isa), highest_allowed_level())

@@ -97,8 +97,15 @@ struct Addition8 {
   Scale8 other_scale, result;
 };
 
+// The convolution must not overwrite what it is still reading.
+bool is_source(Lowering& lowering, NodeId convolution, ValueId id) {
+  const ValueId source = lowering.node(convolution).inputs[0];
+  if (lowering.constant(source) != nullptr) return false;
+  return source == id || lowering.native(source).buffer == lowering.native(id).buffer;
+}
+
 // The QLinearAdd that alone reads `value`, if its other operand may be overwritten by the sum.
-std::optional<Addition8> addition_after(const Lowering& lowering, ValueId value) {
+std::optional<Addition8> addition_after(Lowering& lowering, NodeId convolution, ValueId value) {
   const NodeId reader = lowering.only_reader(value);
   if (!reader.is_valid() || lowering.is_covered(reader)) return {};
   const Node& node = lowering.node(reader);
@@ -109,6 +116,7 @@ std::optional<Addition8> addition_after(const Lowering& lowering, ValueId value)
     return {};
   if (lowering.dims(value) != lowering.dims(addend)) return {};
   if (!lowering.is_available(addend) || !lowering.may_overwrite(addend, reader)) return {};
+  if (is_source(lowering, convolution, addend)) return {};
   const auto scale = scale8_of(lowering, node.inputs[other + 1], node.inputs[other + 2],
                                type_of(lowering, addend));
   const auto result =
@@ -129,13 +137,14 @@ bool take_clip(const Lowering& lowering, Ending8& ending) {
 
 // The convolution's own result is rounded and clamped to its 8 bits before the sum, as it would be
 // in memory.
-Ending8 ending_of(const Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
+Ending8 ending_of(Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
   const Ending8 bare{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
   Ending8 ending = bare;
   // Rounded before the zero point is added: a sum of floats would round twice.
   if (layer.result.zero_point != 0) ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
   take_clip(lowering, ending);
-  const auto addition = may_add ? addition_after(lowering, ending.value) : std::nullopt;
+  const auto addition =
+      may_add ? addition_after(lowering, layer.shape.id, ending.value) : std::nullopt;
   if (!addition) return ending;
   ending = bare;
   ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
