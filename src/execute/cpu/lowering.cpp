@@ -29,6 +29,8 @@ LowerTable all_lowerings() {
   add_quantized_elementwise_lowering(table);
   add_quantized_product_lowering(table);
   add_quantized_pooling_lowering(table);
+  add_integer_convolution_lowering(table);
+  add_integer_cast_lowering(table);
   add_product_lowering(table);
   add_elementwise_lowering(table);
   add_view_lowering(table);
