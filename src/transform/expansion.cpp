@@ -2,19 +2,9 @@
 
 #include <algorithm>
 
+#include "transform/reads.h"
+
 namespace assay::transform {
-
-namespace {
-
-std::vector<bool> read_values(const Graph& graph) {
-  std::vector<bool> read;
-  for (const auto& readers : consumers(graph)) read.push_back(!readers.empty());
-  for (const ValueId output : graph.outputs()) read[output.number] = true;
-  for (const Carried& state : graph.carried()) read[state.output.number] = true;
-  return read;
-}
-
-}  // namespace
 
 Expansion::Expansion(Inferred model)
     : old_(std::move(model)), graph_(old_.graph.declarations()), is_read_(read_values(old_.graph)) {
