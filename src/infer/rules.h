@@ -75,5 +75,7 @@ std::optional<Shape> matmul_shape(const InferContext& context, const Shape* a, c
 std::optional<Shape> flipped(const Shape* shape, bool flips);
 // Input 0 (B, S, H) times a packed weight (H, Q + K + V): the result is (B, S, V).
 Shape attention_shape(const InferContext& context);
+// Keys and values of all positions so far: (2, B, heads, past + S, V / heads).
+Shape present_shape(const InferContext& context, const Shape& result, std::size_t past_input);
 
 }  // namespace assay::infer

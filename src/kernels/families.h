@@ -73,6 +73,7 @@ void add_microsoft_kernels(KernelTable& table);
 void add_quantized_microsoft_kernels(KernelTable& table);
 void add_quantized_product_kernels(KernelTable& table);
 void add_quantized_recurrent_kernels(KernelTable& table);
+void add_attention_kernels(KernelTable& table);
 void add_quantized_attention_kernels(KernelTable& table);
 
 }  // namespace assay::kernels

@@ -81,6 +81,7 @@ KernelTable microsoft_kernels() {
   add_quantized_microsoft_kernels(table);
   add_quantized_product_kernels(table);
   add_quantized_recurrent_kernels(table);
+  add_attention_kernels(table);
   add_quantized_attention_kernels(table);
   return table;
 }

@@ -4,16 +4,28 @@
 
 namespace assay::transform {
 
-GraphEdit::GraphEdit(Inferred model)
-    : model_(std::move(model)),
+namespace {
+
+Rewritten unchanged(Inferred model) {
+  Rewritten start;
+  for (std::uint32_t i = 0; i < model.graph.node_count(); ++i) start.origins.push_back({NodeId{i}});
+  start.model = std::move(model);
+  return start;
+}
+
+}  // namespace
+
+GraphEdit::GraphEdit(Inferred model) : GraphEdit(unchanged(std::move(model))) {}
+
+GraphEdit::GraphEdit(Rewritten start)
+    : model_(std::move(start.model)),
       alive_(model_.graph.node_count(), true),
       visible_(model_.graph.value_count(), false),
       readers_(consumers(model_.graph)),
-      origins_(model_.graph.node_count()) {
+      origins_(std::move(start.origins)) {
   model_.known.resize(model_.graph.value_count());
   for (const ValueId output : model_.graph.outputs()) visible_[output.number] = true;
   for (std::uint32_t i = 0; i < origins_.size(); ++i) {
-    origins_[i] = {NodeId{i}};
     for_each_subgraph(model_.graph.node(NodeId{i}), [&](const Graph& body) {
       for (const Capture& capture : body.captures()) visible_[capture.outer.number] = true;
     });

@@ -20,6 +20,7 @@ struct Rewritten {
 class GraphEdit {
  public:
   explicit GraphEdit(Inferred model);
+  explicit GraphEdit(Rewritten start);  // goes on with what a pass made; origins are kept
 
   const Graph& graph() const { return model_.graph; }
   const Node& node(NodeId id) const { return model_.graph.node(id); }

@@ -3,7 +3,7 @@
 namespace assay::transform {
 
 Rewritten simplify(Inferred model) {
-  GraphEdit edit(std::move(model));
+  GraphEdit edit(expand_fused_operators(std::move(model)));
   drop_idle_nodes(edit);
   recognise_quantized_layers(edit);
   recognise_weight_only_products(edit);

@@ -1,7 +1,7 @@
-// What every engine wants done to a graph before it runs: constants folded, nodes that do nothing
-// removed, batch norms folded into convolutions, quantised layers recognised, and well-known groups
-// of small ops (GELU, layer norm) recognised as the one op they are. Each is a pass of its own;
-// results differ from the original's by rounding only.
+// What every engine wants done to a graph before it runs: fused operators written in standard ones,
+// constants folded, nodes that do nothing removed, batch norms folded into convolutions, quantised
+// layers recognised, and well-known groups of small ops (GELU, layer norm) recognised as the one op
+// they are. Each is a pass of its own; results differ from the original's by rounding only.
 #pragma once
 
 #include "transform/edit.h"
@@ -11,6 +11,7 @@ namespace assay::transform {
 Rewritten simplify(Inferred model);
 
 // The passes, in the order `simplify` runs them.
+Rewritten expand_fused_operators(Inferred model);
 void fold_constants(GraphEdit& edit);
 void drop_idle_nodes(GraphEdit& edit);
 void fold_batch_norms(GraphEdit& edit);

@@ -27,6 +27,17 @@ Shape attention_shape(const InferContext& context) {
   return result;
 }
 
+Shape present_shape(const InferContext& context, const Shape& result, std::size_t past_input) {
+  const std::int64_t heads = context.node().int_or("num_heads", 0);
+  if (heads <= 0) context.fail("attribute 'num_heads' is missing or not positive");
+  Shape present = {Dim(2), result[0], Dim(heads), result[1],
+                   divided(context, result[2], heads, "the heads")};
+  if (!context.has(past_input)) return present;
+  const Shape* past = context.shape_of_rank(past_input, 5);
+  present[3] = past != nullptr ? sum_of(context, present[3], (*past)[3]) : Dim();
+  return present;
+}
+
 namespace {
 
 void fused_product(InferContext& context) {
@@ -58,7 +69,25 @@ void embed_layer_normalization(InferContext& context) {
 }
 
 void attention(InferContext& context) {
-  context.set(0, context.element(0), attention_shape(context));
+  const Shape result = attention_shape(context);
+  context.set(0, context.element(0), result);
+  if (context.node().has_output(1))
+    context.set(1, context.element(0), present_shape(context, result, 4));
+}
+
+// Keys or values of all positions so far: (B, heads, past + L, width / heads).
+void set_present(InferContext& context, std::size_t output, std::size_t input, std::size_t past) {
+  const Shape* now = context.has(input) ? context.shape(input) : nullptr;
+  const std::int64_t heads = context.node().int_or("num_heads", 0);
+  if (!context.node().has_output(output) || now == nullptr || now->rank() != 3 || heads <= 0)
+    return;
+  Shape present = {(*now)[0], Dim(heads), (*now)[1],
+                   divided(context, (*now)[2], heads, "the heads")};
+  if (context.has(past)) {
+    const Shape* before = context.shape_of_rank(past, 4);
+    present[2] = before != nullptr ? sum_of(context, present[2], (*before)[2]) : Dim();
+  }
+  context.set(output, context.element(0), present);
 }
 
 // Separate query (B, S, H) and value (B, L, V): the result is (B, S, V).
@@ -69,6 +98,8 @@ void multi_head_attention(InferContext& context) {
   Shape result = *query;
   if (value != nullptr && value->rank() == 3) result[2] = (*value)[2];
   context.set(0, context.element(0), result);
+  set_present(context, 1, 1, 6);
+  set_present(context, 2, 2, 7);
 }
 
 void bias_gelu(InferContext& context) {

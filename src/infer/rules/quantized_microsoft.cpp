@@ -136,23 +136,11 @@ void dynamic_lstm(InferContext& context) {
   context.set(2, context.element(0), shapes.last);
 }
 
-// Keys and values of all positions so far: (2, B, heads, past + S, V / heads).
-Shape present_shape(const InferContext& context, const Shape& result) {
-  const std::int64_t heads = context.node().int_or("num_heads", 0);
-  if (heads <= 0) context.fail("attribute 'num_heads' is missing or not positive");
-  Shape present = {Dim(2), result[0], Dim(heads), result[1],
-                   divided(context, result[2], heads, "the heads")};
-  if (!context.has(8)) return present;
-  const Shape* past = context.shape_of_rank(8, 5);
-  present[3] = past != nullptr ? sum_of(context, present[3], (*past)[3]) : Dim();
-  return present;
-}
-
 void quantised_attention(InferContext& context) {
   const Shape result = attention_shape(context);
   const DataType element = context.element(3);
   context.set(0, element, result);
-  context.set(1, element, present_shape(context, result));
+  context.set(1, element, present_shape(context, result, 8));
 }
 
 }  // namespace

@@ -82,6 +82,18 @@ std::optional<ConvolutionLayer> quantized_convolution_layer_of(const Lowering& l
   return complete(lowering, layer) ? std::optional(layer) : std::nullopt;
 }
 
+std::optional<ConvolutionLayer> integer_convolution_layer_of(const Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  ConvolutionLayer layer;
+  layer.id = id;
+  layer.weight = lowering.constant(node.inputs[1]);
+  if (layer.weight == nullptr) return {};
+  layer.input = lowering.dims(node.inputs[0]);
+  layer.output = lowering.dims(node.outputs[0]);
+  layer.weights = layer.weight->dims();
+  return complete(lowering, layer) ? std::optional(layer) : std::nullopt;
+}
+
 std::optional<ConvolutionLayer> layer_of_gradient(const Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!lowering.is_float(node.inputs[0]) || !lowering.is_float(node.inputs[1])) return {};

@@ -30,6 +30,9 @@ std::optional<ConvolutionLayer> convolution_layer_of(const Lowering& lowering, N
 // Of a QLinearConv; weights and bias are as stored, 8 and 32 bits.
 std::optional<ConvolutionLayer> quantized_convolution_layer_of(const Lowering& lowering, NodeId id);
 
+// Of a ConvInteger, whose weights are known.
+std::optional<ConvolutionLayer> integer_convolution_layer_of(const Lowering& lowering, NodeId id);
+
 // Of ConvInputGradient or ConvWeightGradient: the layer they belong to.
 std::optional<ConvolutionLayer> layer_of_gradient(const Lowering& lowering, NodeId id);
 

@@ -167,10 +167,11 @@ bool lower_dynamic_quantize(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!lowering.is_float(node.inputs[0]) || lowering.options().ieee_strict) return false;
   if (node.outputs.size() != 3 || !node.has_output(1) || !node.has_output(2)) return false;
-  const Placement source = lowering.row_major(node.inputs[0]);
+  const Placement source = dense(lowering, node.inputs[0]);
   if (source.elements() == 0) return false;
   std::array<Placement, 3> results;
-  for (std::size_t i = 0; i < 3; ++i) results[i] = lowering.new_row_major(node.outputs[i]);
+  results[0] = like(lowering, source, source.dims, DataType::UInt8);
+  for (std::size_t i = 1; i < 3; ++i) results[i] = lowering.new_row_major(node.outputs[i]);
   const int threads = threads_for(lowering, source.elements());
   StepDraft draft{.nodes = {id},
                   .algorithm = simd().name,
