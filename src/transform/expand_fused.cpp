@@ -284,14 +284,17 @@ bool is_plain(const Expansion& to, const Node& node) {
 
 }  // namespace
 
-Rewritten expand_fused_operators(Inferred model) {
+Rewritten expand_fused_operators(Inferred model, const SimplifyOptions& options) {
   const std::size_t count = model.graph.node_count();
   Expansion expansion(std::move(model));
   for (std::uint32_t i = 0; i < count; ++i) {
     expansion.begin(NodeId{i});
     const ExpandFunction expand = find_expansion(expansion.node());
-    if (expand == nullptr || !is_plain(expansion, expansion.node()) || !expand(expansion))
-      expansion.keep();
+    const bool is_known = is_plain(expansion, expansion.node());
+    const bool is_expanded =
+        is_known && ((expand != nullptr && expand(expansion)) ||
+                     (!options.has_8_bit_products && expand_quantized_layer(expansion)));
+    if (!is_expanded) expansion.keep();
   }
   return std::move(expansion).finish();
 }

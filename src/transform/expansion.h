@@ -80,5 +80,6 @@ class Expansion {
 bool expand_attention(Expansion& expansion);
 bool expand_multi_head_attention(Expansion& expansion);
 bool expand_quantized_attention(Expansion& expansion);
+bool expand_quantized_layer(Expansion& expansion);
 
 }  // namespace assay::transform

@@ -430,7 +430,7 @@ class QuantizedLayers {
     if (edit_.constant(b_scale) == nullptr || edit_.constant(matmul.inputs[1]) == nullptr) return;
     const bool is_one_number =
         edit_.type(a_scale).has_known_shape() && edit_.type(a_scale).shape->elements() == 1;
-    if (!is_one_number) return;
+    if (!is_one_number || !is_row(*edit_.constant(b_scale))) return;
     Node node{.name = matmul.name, .op = "MatMulIntegerToFloat", .domain = kMicrosoft};
     node.inputs = {matmul.inputs[0], matmul.inputs[1], a_scale, b_scale, {}, {}};
     for (const std::size_t i : {2u, 3u}) {

@@ -2,10 +2,10 @@
 
 namespace assay::transform {
 
-Rewritten simplify(Inferred model) {
-  GraphEdit edit(expand_fused_operators(std::move(model)));
+Rewritten simplify(Inferred model, const SimplifyOptions& options) {
+  GraphEdit edit(expand_fused_operators(std::move(model), options));
   drop_idle_nodes(edit);
-  recognise_quantized_layers(edit);
+  if (options.has_8_bit_products) recognise_quantized_layers(edit);
   recognise_weight_only_products(edit);
   absorb_weight_transposes(edit);
   fold_constants(edit);

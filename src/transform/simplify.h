@@ -8,10 +8,16 @@
 
 namespace assay::transform {
 
-Rewritten simplify(Inferred model);
+struct SimplifyOptions {
+  // Whether the engine multiplies 8-bit numbers exactly; if not, quantised layers become float ops
+  // between DequantizeLinear and QuantizeLinear.
+  bool has_8_bit_products = true;
+};
+
+Rewritten simplify(Inferred model, const SimplifyOptions& options = {});
 
 // The passes, in the order `simplify` runs them.
-Rewritten expand_fused_operators(Inferred model);
+Rewritten expand_fused_operators(Inferred model, const SimplifyOptions& options = {});
 void fold_constants(GraphEdit& edit);
 void drop_idle_nodes(GraphEdit& edit);
 void fold_batch_norms(GraphEdit& edit);

@@ -103,7 +103,9 @@ Executable::Executable(Inferred model, const LoweringOptions& options, Progress*
       plan_memory(model, {.stored_as = options.program.precision}).arena_bytes;
   check_memory_for(saturating_add(memory_.planned_weight_bytes, memory_.planned_arena_bytes),
                    std::string_view("running this model"));
-  rewritten_ = with_precision(simplify(std::move(model)), precision_plan(options.program));
+  rewritten_ =
+      with_precision(simplify(std::move(model), {.has_8_bit_products = has_exact_8_bit_products()}),
+                     precision_plan(options.program));
   lower(options, progress);
 }
 
