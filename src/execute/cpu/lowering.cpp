@@ -29,6 +29,7 @@ LowerTable all_lowerings() {
   add_quantized_elementwise_lowering(table);
   add_quantized_product_lowering(table);
   add_quantized_pooling_lowering(table);
+  add_quantized_recurrent_lowering(table);
   add_product_lowering(table);
   add_elementwise_lowering(table);
   add_view_lowering(table);

@@ -148,6 +148,7 @@ void add_quantized_convolution_lowering(LowerTable& table);
 void add_quantized_elementwise_lowering(LowerTable& table);
 void add_quantized_product_lowering(LowerTable& table);
 void add_quantized_pooling_lowering(LowerTable& table);
+void add_quantized_recurrent_lowering(LowerTable& table);
 void add_elementwise_lowering(LowerTable& table);
 void add_view_lowering(LowerTable& table);
 void add_movement_lowering(LowerTable& table);
