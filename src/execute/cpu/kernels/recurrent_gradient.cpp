@@ -1,5 +1,6 @@
 #include "execute/cpu/kernels/recurrent_gradient.h"
 
+#include "execute/cpu/kernels/recurrent_run.h"
 #include "execute/cpu/kernels/row_products.h"
 #include "execute/cpu/onednn/sgemm.h"
 #include "execute/threads.h"

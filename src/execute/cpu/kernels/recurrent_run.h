@@ -2,6 +2,8 @@
 // lie, how weights are dealt out to panels, and what happens behind the products.
 #pragma once
 
+#include <omp.h>
+
 #include "execute/cpu/kernels/recurrent.h"
 
 namespace assay::cpu {
@@ -18,6 +20,20 @@ GateRows gate_rows(const RecurrentSizes& sizes, std::int64_t panel, std::int64_t
 // From B of one direction. `of_recurrent` gets what is not added at once, which no LSTM has.
 void pack_bias(const RecurrentSizes& sizes, const GateRows& rows, const float* bias,
                float* of_input, float* of_recurrent);
+
+// Calls `work(first, last, thread)` for each thread's own panels. Threads that wait for each other
+// inside meet at a barrier of OpenMP's.
+template <typename Work>
+void with_own_panels(const RecurrentSizes& sizes, int threads, const Work& work) {
+  const auto team = static_cast<int>(std::min<std::int64_t>(threads, sizes.panels()));
+  if (team <= 1) return work(std::int64_t{0}, sizes.panels(), std::int64_t{0});
+#pragma omp parallel num_threads(team)
+  {
+    const std::int64_t thread = omp_get_thread_num();
+    const std::int64_t count = omp_get_num_threads();
+    work(sizes.panels() * thread / count, sizes.panels() * (thread + 1) / count, thread);
+  }
+}
 
 // There and back again: what a step used last, the next uses first, while the cache still holds it.
 template <typename Work>
