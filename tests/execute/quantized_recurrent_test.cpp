@@ -273,6 +273,24 @@ TEST(ByteProduct, IsExact) {
   }
 }
 
+TEST(Simd, ValueRangeHoldsZeroAndEveryNumber) {
+  for (const SimdKernels* kernels : all_kernels()) {
+    for (const std::size_t n : {1u, 15u, 16u, 37u, 64u}) {
+      for (std::size_t at = 0; at < n; ++at) {
+        std::vector<float> numbers(n, 0.5f);
+        numbers[at] = -3.0f;
+        const ValueRange below = kernels->value_range(numbers.data(), n);
+        EXPECT_EQ(below.low, -3.0f) << kernels->name << " " << at << " of " << n;
+        EXPECT_EQ(below.high, n == 1 ? 0.0f : 0.5f);
+        numbers[at] = 3.0f;
+        const ValueRange above = kernels->value_range(numbers.data(), n);
+        EXPECT_EQ(above.low, 0.0f) << kernels->name;
+        EXPECT_EQ(above.high, 3.0f) << kernels->name << " " << at << " of " << n;
+      }
+    }
+  }
+}
+
 // c = σ(f)·c' + σ(i)·tanh(g), h = σ(o)·tanh(c)
 TEST(Simd, LstmForwardFollowsItsEquations) {
   for (const SimdKernels* kernels : all_kernels()) {

@@ -5,24 +5,15 @@
 
 namespace assay::cpu {
 
-ValueRange range_of(const float* values, std::int64_t count) {
-  if (count == 0) return {};
-  const auto width = static_cast<std::size_t>(count);
-  return {std::min(0.0f, simd().reduce(ReduceOp::Min, values, width)),
-          std::max(0.0f, simd().reduce(ReduceOp::Max, values, width))};
-}
-
 ValueRange range_of(const float* values, std::int64_t count, int threads) {
-  if (threads <= 1) return range_of(values, count);
+  if (threads <= 1) return simd().value_range(values, static_cast<std::size_t>(count));
   float low = 0, high = 0;
-#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(min    \
-                                                                            : low) \
-    reduction(max                                                                  \
-              : high)
+#pragma omp parallel for num_threads(threads) reduction(min : low) reduction(max : high)
   for (int part = 0; part < threads; ++part) {
     const std::int64_t first = count * part / threads;
     const std::int64_t last = count * (part + 1) / threads;
-    const ValueRange found = range_of(values + first, last - first);
+    const ValueRange found =
+        simd().value_range(values + first, static_cast<std::size_t>(last - first));
     low = std::min(low, found.low);
     high = std::max(high, found.high);
   }

@@ -7,12 +7,6 @@
 
 namespace assay::cpu {
 
-// Always holds 0, so that zero is represented exactly.
-struct ValueRange {
-  float low = 0;
-  float high = 0;
-};
-ValueRange range_of(const float* values, std::int64_t count);
 ValueRange range_of(const float* values, std::int64_t count, int threads);
 
 Scale8 scale_for(const ValueRange& range);

@@ -124,7 +124,8 @@ class QuantizedRun : public RecurrentRun {
 
   // Every thread quantises all of the state for itself: that is less work than waiting for others.
   QuantizedRow quantized_state(const float* state, std::uint8_t* numbers) const {
-    const Scale8 scale = scale_for(range_of(state, s_.hidden));
+    const Scale8 scale =
+        scale_for(simd().value_range(state, static_cast<std::size_t>(s_.padded())));
     simd().quantize(state, scale, numbers, static_cast<std::size_t>(s_.padded()));
     return {scale, sum_of(layer_.recurrent, numbers)};
   }

@@ -213,6 +213,12 @@ struct Scale8 {
   Clamp8 range() const { return is_signed ? Clamp8{-128, 127} : Clamp8{0, 255}; }
 };
 
+// Always holds 0, so that zero is represented exactly.
+struct ValueRange {
+  float low = 0;
+  float high = 0;
+};
+
 // a + b or a · b, rounded and clamped.
 struct Combination8 {
   Scale8 a, b, to;
@@ -333,6 +339,7 @@ struct SimdKernels {
   // Filters of `n` outputs side by side, whose taps lie `tap_stride` apart.
   void (*winograd_filter)(std::size_t tile, const float* taps, std::size_t tap_stride,
                           float* transformed, std::size_t plane_stride, std::size_t n);
+  ValueRange (*value_range)(const float* in, std::size_t n);
   void (*quantize)(const float* in, const Scale8& to, void* out, std::size_t n);
   void (*dequantize)(const void* in, const Scale8& from, float* out, std::size_t n);
   void (*combine)(const Combination8& how, const void* a, const void* b, void* out, std::size_t n);
