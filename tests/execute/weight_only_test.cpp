@@ -50,12 +50,14 @@ Coded coded(const Case& what) {
   for (std::int64_t column = 0; column < what.n; ++column) {
     for (std::int64_t b = 0; b < what.blocks(); ++b) {
       const float scale = 0.01f * static_cast<float>(1 + random() % 9);
-      const unsigned zero = what.zero_points == ZeroPoints::None ? codes / 2 : random() % codes;
+      const unsigned zero = what.zero_points == ZeroPoints::None
+                                ? codes / 2
+                                : static_cast<unsigned>(random() % codes);
       all.scales.push_back(scale);
       all.zero_points.push_back(static_cast<float>(zero));
       put(all.packed_zero_points, column * zero_bytes * 8 / what.bits + b, what.bits, zero);
       for (std::int64_t i = 0; i < what.block; ++i) {
-        const unsigned code = random() % codes;
+        const auto code = static_cast<unsigned>(random() % codes);
         const std::int64_t row = b * what.block + i;
         put(all.codes, column * what.blocks() * what.block + row, what.bits, code);
         if (row < what.k)

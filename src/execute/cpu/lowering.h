@@ -162,6 +162,7 @@ void add_weight_only_product_lowering(LowerTable& table);
 void add_cached_attention_lowering(LowerTable& table);
 void add_integer_convolution_lowering(LowerTable& table);
 void add_integer_cast_lowering(LowerTable& table);
+void add_quantized_recurrent_lowering(LowerTable& table);
 void add_elementwise_lowering(LowerTable& table);
 void add_view_lowering(LowerTable& table);
 void add_movement_lowering(LowerTable& table);

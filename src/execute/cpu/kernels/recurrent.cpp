@@ -1,5 +1,6 @@
 #include "execute/cpu/kernels/recurrent.h"
 
+#include "execute/cpu/kernels/recurrent_run.h"
 #include "execute/cpu/kernels/row_products.h"
 #include "execute/cpu/onednn/sgemm.h"
 #include "execute/threads.h"
@@ -33,22 +34,6 @@ struct PackedParts {
   Float* recurrent_bias;  // [gate_row]
 };
 
-// Rows of one gate in one panel: where they come from in ONNX's matrices, and where they go.
-struct GateRows {
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  std::int64_t count = 0;
-  bool adds_biases_at_once = true;
-};
-
-// A GRU that multiplies by its reset gate in between keeps the biases of its last gate apart.
-GateRows gate_rows(const RecurrentSizes& sizes, std::int64_t panel, std::int64_t gate) {
-  return {.from = gate * sizes.hidden + panel * kPanelUnits,
-          .to = panel * sizes.panel_width() + gate * kPanelUnits,
-          .count = sizes.units_in(panel),
-          .adds_biases_at_once = !(sizes.linear_before_reset && gate == 2)};
-}
-
 void pack_recurrent(const RecurrentSizes& sizes, const GateRows& rows, const float* from,
                     float* to) {
   const std::int64_t width = packed_columns(sizes);
@@ -63,38 +48,23 @@ void pack_recurrent(const RecurrentSizes& sizes, const GateRows& rows, const flo
   }
 }
 
-void pack_bias(const RecurrentSizes& sizes, const GateRows& rows, const float* bias,
-               const PackedParts<float>& packed) {
-  const float* of_input = bias + rows.from;
-  const float* of_recurrent = of_input + sizes.weight_rows();
-  float* together = packed.input_bias + rows.to;
-  std::copy_n(of_input, rows.count, together);
-  if (!rows.adds_biases_at_once) {
-    std::copy_n(of_recurrent, rows.count, packed.recurrent_bias + rows.to);
-    return;
-  }
-  simd().binary(BinaryOp::Add, together, of_recurrent, together,
-                static_cast<std::size_t>(rows.count));
-}
-
 void pack_gate(const RecurrentSizes& sizes, const GateRows& rows, const PlainWeights& weights,
                const PackedParts<float>& packed) {
   std::copy_n(weights.input + rows.from * sizes.inputs, rows.count * sizes.inputs,
               packed.input + rows.to * sizes.inputs);
   pack_recurrent(sizes, rows, weights.recurrent, packed.recurrent);
-  if (weights.bias != nullptr) pack_bias(sizes, rows, weights.bias, packed);
+  if (weights.bias != nullptr)
+    pack_bias(sizes, rows, weights.bias, packed.input_bias, packed.recurrent_bias);
 }
 
-// The state and workspace of one run, and the work of one panel at one time.
-class Run {
+// A run with weights of floats, and the work of one panel at one time.
+class Run : public RecurrentRun {
  public:
-  Run(const RecurrentSizes& sizes, const RecurrentBuffers& buffers)
-      : s_(sizes), b_(buffers), w_(sizes, buffers.weights) {}
+  Run(const RecurrentSizes& sizes, const float* weights, const RecurrentBuffers& buffers)
+      : RecurrentRun(sizes, buffers), w_(sizes, weights) {}
 
   void prepare() {
-    const std::int64_t first = s_.time_of(0);
-    load_state(s_, b_.initial_hidden, before(first));
-    if (s_.is_lstm()) load_state(s_, b_.initial_cell, cell(s_.before(first)));
+    load_states();
     for (std::int64_t row = 0; row < s_.rows(); ++row) {
       std::copy_n(w_.input_bias, s_.gate_row(), b_.gates + row * s_.gate_row());
     }
@@ -105,23 +75,9 @@ class Run {
   void lstm_panel(std::int64_t time, std::int64_t panel) {
     add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, s_.panel_width());
     for (std::int64_t row = 0; row < s_.batch; ++row) {
-      float* gates = gates_at(time, panel) + row * s_.gate_row();
-      const float* forget = gates + 2 * kPanelUnits;
-      float* candidate = gates + 3 * kPanelUnits;
-      const float* old_cell = cell(s_.before(time)) + unit_at(row, panel);
-      float* new_cell = cell(s_.after(time)) + unit_at(row, panel);
-      float* hidden = after(time) + unit_at(row, panel);
-      float added[kUnits];
-      const SimdKernels& k = simd();
-      k.unary(UnaryOp::Sigmoid, 0, 0, gates, gates, 3 * kUnits);
-      k.unary(UnaryOp::Tanh, 0, 0, candidate, candidate, kUnits);
-      k.binary(BinaryOp::Mul, forget, old_cell, new_cell, kUnits);
-      k.binary(BinaryOp::Mul, gates, candidate, added, kUnits);
-      k.binary(BinaryOp::Add, new_cell, added, new_cell, kUnits);
-      k.unary(UnaryOp::Tanh, 0, 0, new_cell, hidden, kUnits);
-      k.binary(BinaryOp::Mul, hidden, gates + kPanelUnits, hidden, kUnits);
+      update_lstm(time, row, panel, gates_at(time, panel) + row * s_.gate_row());
+      write_output(time, row, panel);
     }
-    write_output(time, panel);
   }
 
   // z and r, and what r acts on: with linear_before_reset the product h · R + bias, else the state,
@@ -156,33 +112,11 @@ class Run {
       k.binary(BinaryOp::Sub, before(time) + unit_at(row, panel), candidate, hidden, kUnits);
       k.binary(BinaryOp::Mul, hidden, update, hidden, kUnits);
       k.binary(BinaryOp::Add, hidden, candidate, hidden, kUnits);
+      write_output(time, row, panel);
     }
-    write_output(time, panel);
-  }
-
-  void finish() {
-    const std::int64_t last = s_.time_of(s_.steps - 1);
-    if (b_.last_hidden != nullptr) store_state(s_, after(last), b_.last_hidden);
-    if (b_.last_cell != nullptr) store_state(s_, cell(s_.after(last)), b_.last_cell);
   }
 
  private:
-  float* hidden(std::int64_t place) const {
-    return b_.hidden + place % s_.hidden_places() * s_.state_floats();
-  }
-  float* cell(std::int64_t place) const {
-    return b_.cell + place % s_.cell_places() * s_.state_floats();
-  }
-  float* before(std::int64_t time) const { return hidden(s_.before(time)); }
-  float* after(std::int64_t time) const { return hidden(s_.after(time)); }
-
-  std::int64_t unit_at(std::int64_t row, std::int64_t panel) const {
-    return s_.unit_at(row, panel);
-  }
-  float* gates_at(std::int64_t time, std::int64_t panel) const {
-    return b_.gates + s_.gates_at(time, 0, panel);
-  }
-
   // out[row] += state[row] · R for `columns` columns of the panel from `first` on.
   void add_recurrent(float* out, std::int64_t out_stride, const float* from, std::int64_t panel,
                      std::int64_t first, std::int64_t columns) const {
@@ -228,24 +162,8 @@ class Run {
     }
   }
 
-  void write_output(std::int64_t time, std::int64_t panel) const {
-    if (b_.output == nullptr) return;
-    for (std::int64_t row = 0; row < s_.batch; ++row) {
-      std::copy_n(after(time) + unit_at(row, panel), s_.units_in(panel),
-                  b_.output + time * b_.output_step + row * s_.hidden + panel * kPanelUnits);
-    }
-  }
-
-  const RecurrentSizes& s_;
-  const RecurrentBuffers& b_;
   const PackedParts<const float> w_;
 };
-
-// There and back again: what a step used last, the next uses first, while the cache still holds it.
-template <typename Work>
-void for_each_panel(std::int64_t step, std::int64_t first, std::int64_t last, Work work) {
-  for (std::int64_t i = first; i < last; ++i) work(step % 2 == 0 ? i : first + last - 1 - i);
-}
 
 // Every thread keeps its panels from step to step, so that their weights stay in its cache; all
 // wait for each other after each step.
@@ -306,10 +224,11 @@ void store_state(const RecurrentSizes& sizes, const float* from, float* to) {
   }
 }
 
-void run_recurrent(const RecurrentSizes& sizes, const RecurrentBuffers& buffers, int threads) {
-  Run run(sizes, buffers);
+void run_recurrent(const RecurrentSizes& sizes, const float* packed_weights,
+                   const RecurrentBuffers& buffers, int threads) {
+  Run run(sizes, packed_weights, buffers);
   run.prepare();
-  with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last) {
+  with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last, std::int64_t) {
     run_panels(sizes, run, first, last);
   });
   run.finish();

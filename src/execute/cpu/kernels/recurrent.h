@@ -2,8 +2,6 @@
 // thread owns whole panels, and a panel's weights are read in one sweep.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -71,7 +69,6 @@ void pack_weights(const RecurrentSizes& sizes, const PlainWeights& weights, floa
 
 struct RecurrentBuffers {
   const float* source = nullptr;          // [steps, batch, inputs]
-  const float* weights = nullptr;         // packed
   const float* initial_hidden = nullptr;  // [batch, hidden], or null: zeros
   const float* initial_cell = nullptr;
   float* gates = nullptr;   // [steps·batch, gate_row]; after a run they went through activations
@@ -85,24 +82,11 @@ struct RecurrentBuffers {
   float* last_cell = nullptr;
 };
 
-void run_recurrent(const RecurrentSizes& sizes, const RecurrentBuffers& buffers, int threads);
+void run_recurrent(const RecurrentSizes& sizes, const float* packed_weights,
+                   const RecurrentBuffers& buffers, int threads);
 
 // Between [batch, hidden], or null for zeros, and [batch, padded].
 void load_state(const RecurrentSizes& sizes, const float* from, float* to);
 void store_state(const RecurrentSizes& sizes, const float* from, float* to);
-
-// Calls `work(first, last)` for each thread's own panels. Threads that wait for each other inside
-// meet at a barrier of OpenMP's.
-template <typename Work>
-void with_own_panels(const RecurrentSizes& sizes, int threads, const Work& work) {
-  const auto team = static_cast<int>(std::min<std::int64_t>(threads, sizes.panels()));
-  if (team <= 1) return work(std::int64_t{0}, sizes.panels());
-#pragma omp parallel num_threads(team)
-  {
-    const std::int64_t thread = omp_get_thread_num();
-    const std::int64_t count = omp_get_num_threads();
-    work(sizes.panels() * thread / count, sizes.panels() * (thread + 1) / count);
-  }
-}
 
 }  // namespace assay::cpu

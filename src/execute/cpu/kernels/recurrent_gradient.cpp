@@ -1,5 +1,6 @@
 #include "execute/cpu/kernels/recurrent_gradient.h"
 
+#include "execute/cpu/kernels/recurrent_run.h"
 #include "execute/cpu/kernels/row_products.h"
 #include "execute/cpu/onednn/sgemm.h"
 #include "execute/threads.h"
@@ -263,7 +264,7 @@ void run_recurrent_gradient(const RecurrentSizes& sizes, const RecurrentGradient
                             int threads) {
   BackwardPass backward(sizes, buffers, threads);
   backward.prepare();
-  with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last) {
+  with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last, std::int64_t) {
     run_panels_backward(sizes, backward, buffers.by_initial_hidden != nullptr, first, last);
   });
   backward.finish();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "execute/cpu/kernels/dynamic_range.h"
 #include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/simd/byte_table.h"
 #include "execute/cpu/steps.h"
@@ -138,31 +139,6 @@ bool lower_dequantize(Lowering& lowering, NodeId id) {
   return true;
 }
 
-// The range of the numbers, which always holds 0.
-std::pair<float, float> range_of(const float* values, std::int64_t count, int threads) {
-  std::vector<std::pair<float, float>> found(static_cast<std::size_t>(threads), {0.0f, 0.0f});
-  execute::for_each_in_parallel(threads, found.size(), [&](std::size_t part) {
-    const auto parts = static_cast<std::int64_t>(found.size());
-    const std::int64_t first = count * static_cast<std::int64_t>(part) / parts;
-    const std::int64_t last = count * (static_cast<std::int64_t>(part) + 1) / parts;
-    if (first == last) return;
-    const auto width = static_cast<std::size_t>(last - first);
-    found[part] = {std::min(0.0f, simd().reduce(ReduceOp::Min, values + first, width)),
-                   std::max(0.0f, simd().reduce(ReduceOp::Max, values + first, width))};
-  });
-  std::pair<float, float> all = found.front();
-  for (const auto& [low, high] : found)
-    all = {std::min(all.first, low), std::max(all.second, high)};
-  return all;
-}
-
-Scale8 scale_for(float low, float high) {
-  Scale8 scale{.scale = high == low ? 1.0f : (high - low) / 255};
-  const float zero = std::nearbyint(-low / scale.scale);
-  scale.zero_point = static_cast<std::int32_t>(std::clamp(zero, 0.0f, 255.0f));
-  return scale;
-}
-
 bool lower_dynamic_quantize(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!lowering.is_float(node.inputs[0]) || lowering.options().ieee_strict) return false;
@@ -185,8 +161,7 @@ bool lower_dynamic_quantize(Lowering& lowering, NodeId id) {
     std::byte* zero_at = at.bytes(results[2]);
     const std::int64_t count = source.elements();
     return [=] {
-      const auto [low, high] = range_of(from, count, threads);
-      const Scale8 scale = scale_for(low, high);
+      const Scale8 scale = scale_for(range_of(from, count, threads));
       *scale_at = scale.scale;
       *zero_at = static_cast<std::byte>(scale.zero_point);
       execute::in_parallel(threads, count, [&](std::int64_t first, std::int64_t last) {

@@ -10,7 +10,7 @@ namespace assay::cpu {
 namespace {
 
 bool is_lstm(const Node& node) {
-  return node.op == "LSTM" || node.op == "LstmGradient";
+  return node.op == "LSTM" || node.op == "LstmGradient" || node.op == "DynamicQuantizeLSTM";
 }
 
 bool has_usual_activations(const Node& node) {
@@ -25,16 +25,20 @@ bool has_usual_activations(const Node& node) {
   return true;
 }
 
-bool is_usual(const Lowering& lowering, const Node& node) {
+bool has_usual_form(const Node& node) {
   for (const char* attribute : {"activation_alpha", "activation_beta", "clip"}) {
     if (node.find(attribute) != nullptr) return false;
   }
   if (node.int_or("input_forget", 0) != 0 || node.int_or("layout", 0) != 0) return false;
   if (node.has_input(4) || (is_lstm(node) && node.has_input(7))) return false;
+  return node.has_input(0) && node.has_input(1) && node.has_input(2) && has_usual_activations(node);
+}
+
+bool has_float_inputs(const Lowering& lowering, const Node& node) {
   for (std::size_t input = 0; input < node.inputs.size(); ++input) {
     if (node.has_input(input) && !lowering.is_float(node.inputs[input])) return false;
   }
-  return node.has_input(0) && node.has_input(1) && node.has_input(2) && has_usual_activations(node);
+  return true;
 }
 
 // Whether weights can be packed before the first run.
@@ -62,22 +66,6 @@ Placement packed_constants(Lowering& lowering, const Node& node, const Recurrent
   return lowering.weights().constant_floats(packed, {sizes.packed_floats()});
 }
 
-RecurrentOutputs place_outputs(Lowering& lowering, const Node& node) {
-  RecurrentOutputs outputs;
-  std::optional<Placement>* placements[] = {&outputs.all, &outputs.last_hidden, &outputs.last_cell};
-  for (std::size_t i = 0; i < node.outputs.size() && i < 3; ++i) {
-    if (!node.has_output(i)) continue;
-    *placements[i] = lowering.new_row_major(node.outputs[i]);
-    lowering.set_placement(node.outputs[i], **placements[i]);
-  }
-  return outputs;
-}
-
-std::int64_t flops_of(const RecurrentSizes& sizes) {
-  const std::int64_t macs = sizes.gate_row() * (sizes.inputs + sizes.hidden);
-  return saturating_multiply(2 * sizes.rows(), macs);
-}
-
 // Weights of one direction as a run reads them: packed before, or by the step itself.
 struct RunWeights {
   Placement packed;
@@ -91,65 +79,31 @@ RunWeights run_weights(Lowering& lowering, const Node& node, const RecurrentSize
   return {workspace_floats(lowering, sizes.packed_floats()), weight_placements(lowering, node)};
 }
 
-StepDraft draft_of(NodeId id, const RecurrentSizes& sizes, const Placement& source,
-                   const RunWeights& weights, const RecurrentTrace& trace) {
-  StepDraft draft{
-      .nodes = {id}, .algorithm = "panels", .executed_flops = flops_of(sizes), .reads = {source}};
+RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer& layer,
+                             std::int64_t index, const RecurrentOutputs& outputs) {
+  const Node& node = lowering.node(id);
+  const RecurrentSizes sizes = layer.direction(index);
+  const RecurrentPlacements places = place_direction(lowering, node, layer, index, outputs);
+  const RunWeights weights = run_weights(lowering, node, sizes, index);
+  StepDraft draft = draft_of(id, sizes, places);
   if (weights.changing) {
     add_weights(*weights.changing, draft);
     draft.workspace.push_back(weights.packed.buffer);
   } else {
     draft.reads.push_back(weights.packed);
   }
-  for (const Placement& placement : {trace.gates, trace.hidden, trace.cell}) {
-    if (sizes.keeps_all_steps) draft.writes.push_back(placement);
-    if (!sizes.keeps_all_steps) draft.workspace.push_back(placement.buffer);
-  }
-  return draft;
-}
-
-RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer& layer,
-                             std::int64_t index, const RecurrentOutputs& outputs) {
-  const Node& node = lowering.node(id);
-  const RecurrentSizes sizes = layer.direction(index);
-  const Placement source = lowering.row_major(node.inputs[0]);
-  const auto hidden = given_placement(lowering, node, 5);
-  const auto cell = sizes.is_lstm() ? given_placement(lowering, node, 6) : std::nullopt;
-  const RunWeights weights = run_weights(lowering, node, sizes, index);
-  RecurrentTrace trace = {workspace_floats(lowering, sizes.rows() * sizes.gate_row()),
-                          workspace_floats(lowering, sizes.hidden_places() * sizes.state_floats()),
-                          workspace_floats(lowering, sizes.cell_places() * sizes.state_floats())};
-  StepDraft draft = draft_of(id, sizes, source, weights, trace);
-  for (const auto& placement : {hidden, cell}) {
-    if (placement) draft.reads.push_back(*placement);
-  }
-  for (const auto& placement : {outputs.all, outputs.last_hidden, outputs.last_cell}) {
-    if (placement) draft.writes.push_back(*placement);
-  }
   const int threads = lowering.threads();
-  const std::int64_t state = sizes.batch * sizes.hidden;
-  const std::int64_t output_step = layer.directions * state;
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     float* packed = at.floats(weights.packed);
-    const RecurrentBuffers buffers{.source = at.floats(source),
-                                   .weights = packed,
-                                   .initial_hidden = part_at(at, hidden, index * state),
-                                   .initial_cell = part_at(at, cell, index * state),
-                                   .gates = at.floats(trace.gates),
-                                   .hidden = at.floats(trace.hidden),
-                                   .cell = at.floats(trace.cell),
-                                   .output = part_at(at, outputs.all, index * state),
-                                   .output_step = output_step,
-                                   .last_hidden = part_at(at, outputs.last_hidden, index * state),
-                                   .last_cell = part_at(at, outputs.last_cell, index * state)};
-    if (!weights.changing) return [=] { run_recurrent(sizes, buffers, threads); };
+    const RecurrentBuffers buffers = places.buffers_at(at);
+    if (!weights.changing) return [=] { run_recurrent(sizes, packed, buffers, threads); };
     const PlainWeights plain = weights_of(sizes, index, *weights.changing, at);
     return [=] {
       pack_weights(sizes, plain, packed, threads);
-      run_recurrent(sizes, buffers, threads);
+      run_recurrent(sizes, packed, buffers, threads);
     };
   });
-  return trace;
+  return places.trace;
 }
 
 // A gradient takes what the forward pass saved if it has all of the op's own inputs and attributes.
@@ -189,8 +143,9 @@ RecurrentSizes RecurrentLayer::direction(std::int64_t index) const {
   return direction;
 }
 
-std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node) {
-  if (!is_usual(lowering, node)) return {};
+std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node,
+                                          std::size_t hidden_axis) {
+  if (!has_usual_form(node) || !lowering.is_float(node.inputs[0])) return {};
   const Dims source = lowering.dims(node.inputs[0]);
   const Dims recurrent = lowering.dims(node.inputs[2]);
   if (source.size() != 3 || recurrent.size() != 3) return {};
@@ -200,13 +155,78 @@ std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& 
       .sizes = {.steps = source[0],
                 .batch = source[1],
                 .inputs = source[2],
-                .hidden = recurrent[2],
+                .hidden = recurrent[hidden_axis],
                 .gates = is_gru ? 3 : 4,
                 .is_reverse = direction == "reverse",
                 .linear_before_reset = is_gru && node.int_or("linear_before_reset", 0) != 0},
       .directions = direction == "bidirectional" ? 2 : 1};
   const bool is_empty = checked_product(source).value_or(0) == 0 || layer.sizes.hidden == 0;
   return is_empty ? std::nullopt : std::optional(layer);
+}
+
+std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node) {
+  if (!has_float_inputs(lowering, node)) return {};
+  return usual_layer(lowering, node, 2);
+}
+
+RecurrentOutputs place_outputs(Lowering& lowering, const Node& node) {
+  RecurrentOutputs outputs;
+  std::optional<Placement>* placements[] = {&outputs.all, &outputs.last_hidden, &outputs.last_cell};
+  for (std::size_t i = 0; i < node.outputs.size() && i < 3; ++i) {
+    if (!node.has_output(i)) continue;
+    *placements[i] = lowering.new_row_major(node.outputs[i]);
+    lowering.set_placement(node.outputs[i], **placements[i]);
+  }
+  return outputs;
+}
+
+RecurrentPlacements place_direction(Lowering& lowering, const Node& node,
+                                    const RecurrentLayer& layer, std::int64_t index,
+                                    const RecurrentOutputs& outputs) {
+  const RecurrentSizes sizes = layer.direction(index);
+  const std::int64_t state = sizes.batch * sizes.hidden;
+  return {.source = lowering.row_major(node.inputs[0]),
+          .hidden = given_placement(lowering, node, 5),
+          .cell = sizes.is_lstm() ? given_placement(lowering, node, 6) : std::nullopt,
+          .trace = {workspace_floats(lowering, sizes.rows() * sizes.gate_row()),
+                    workspace_floats(lowering, sizes.hidden_places() * sizes.state_floats()),
+                    workspace_floats(lowering, sizes.cell_places() * sizes.state_floats())},
+          .outputs = outputs,
+          .state_offset = index * state,
+          .output_step = layer.directions * state};
+}
+
+RecurrentBuffers RecurrentPlacements::buffers_at(const Addresses& at) const {
+  return {.source = at.floats(source),
+          .initial_hidden = part_at(at, hidden, state_offset),
+          .initial_cell = part_at(at, cell, state_offset),
+          .gates = at.floats(trace.gates),
+          .hidden = at.floats(trace.hidden),
+          .cell = at.floats(trace.cell),
+          .output = part_at(at, outputs.all, state_offset),
+          .output_step = output_step,
+          .last_hidden = part_at(at, outputs.last_hidden, state_offset),
+          .last_cell = part_at(at, outputs.last_cell, state_offset)};
+}
+
+StepDraft draft_of(NodeId id, const RecurrentSizes& sizes, const RecurrentPlacements& places) {
+  const std::int64_t macs = sizes.gate_row() * (sizes.inputs + sizes.hidden);
+  StepDraft draft{.nodes = {id},
+                  .algorithm = "panels",
+                  .executed_flops = saturating_multiply(2 * sizes.rows(), macs),
+                  .reads = {places.source}};
+  for (const auto& placement : {places.hidden, places.cell}) {
+    if (placement) draft.reads.push_back(*placement);
+  }
+  for (const Placement& placement : {places.trace.gates, places.trace.hidden, places.trace.cell}) {
+    if (sizes.keeps_all_steps) draft.writes.push_back(placement);
+    if (!sizes.keeps_all_steps) draft.workspace.push_back(placement.buffer);
+  }
+  const RecurrentOutputs& outputs = places.outputs;
+  for (const auto& placement : {outputs.all, outputs.last_hidden, outputs.last_cell}) {
+    if (placement) draft.writes.push_back(*placement);
+  }
+  return draft;
 }
 
 RecurrentTraces add_forward_steps(Lowering& lowering, NodeId id, const RecurrentLayer& layer,

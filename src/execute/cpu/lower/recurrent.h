@@ -1,5 +1,5 @@
 // What the lowerings of LSTM and GRU share with those of their gradients, which have the op's own
-// inputs and attributes.
+// inputs and attributes, and of the LSTM with 8-bit weights.
 #pragma once
 
 #include "execute/cpu/kernels/recurrent.h"
@@ -17,6 +17,9 @@ struct RecurrentLayer {
 
 // Nothing where the node is not of the form that is fast here.
 std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node);
+// The same whatever type the weights have; R has one entry for each unit along `hidden_axis`.
+std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node,
+                                          std::size_t hidden_axis);
 
 // Results of the op that somebody reads.
 struct RecurrentOutputs {
@@ -24,6 +27,26 @@ struct RecurrentOutputs {
   std::optional<Placement> last_hidden = {};
   std::optional<Placement> last_cell = {};
 };
+
+RecurrentOutputs place_outputs(Lowering& lowering, const Node& node);
+
+// Where one direction's operands and workspace live, all but its weights.
+struct RecurrentPlacements {
+  Placement source;
+  std::optional<Placement> hidden = {};  // initial
+  std::optional<Placement> cell = {};
+  RecurrentTrace trace;
+  RecurrentOutputs outputs = {};
+  std::int64_t state_offset = 0;  // floats to where this direction's part of states begins
+  std::int64_t output_step = 0;
+
+  RecurrentBuffers buffers_at(const Addresses& at) const;
+};
+RecurrentPlacements place_direction(Lowering& lowering, const Node& node,
+                                    const RecurrentLayer& layer, std::int64_t index,
+                                    const RecurrentOutputs& outputs);
+// The weights are still to be added.
+StepDraft draft_of(NodeId id, const RecurrentSizes& sizes, const RecurrentPlacements& places);
 
 // A step for each direction.
 RecurrentTraces add_forward_steps(Lowering& lowering, NodeId id, const RecurrentLayer& layer,

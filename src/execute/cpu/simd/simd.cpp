@@ -31,6 +31,10 @@ const VnniKernels* vnni() {
 #endif
 }
 
+ByteProductFunction fastest_byte_product() {
+  return vnni() != nullptr ? vnni()->byte_product : simd().byte_product;
+}
+
 // Four, eight or sixteen floats are a vector of the baseline, of AVX2 or of AVX-512.
 const SimdKernels& simd_for(std::size_t floats) {
 #if defined(__x86_64__)

@@ -163,6 +163,16 @@ struct NormGradient {
   bool positive_only = false;  // also the gradient of a ReLU behind the norm
 };
 
+// Units of one sequence of an LSTM, one time step. Gates come as sums, in the order input, output,
+// forget, candidate, and go through their activations; they lie `gate_stride` floats apart.
+struct LstmUnits {
+  float* gates = nullptr;
+  std::size_t gate_stride = 0;
+  const float* old_cell = nullptr;
+  float* cell = nullptr;  // may be the old one
+  float* hidden = nullptr;
+};
+
 // Units of one sequence of an LSTM, one time step of the backward pass. Gates have gone through
 // their activations, in the order input, output, forget, candidate; `deltas` are the gradients of
 // what went in. Gates lie `gate_stride` floats apart, deltas `delta_stride`.
@@ -204,6 +214,12 @@ struct Scale8 {
   Clamp8 range() const { return is_signed ? Clamp8{-128, 127} : Clamp8{0, 255}; }
 };
 
+// Always holds 0, so that zero is represented exactly.
+struct ValueRange {
+  float low = 0;
+  float high = 0;
+};
+
 // a + b or a · b, rounded and clamped.
 struct Combination8 {
   Scale8 a, b, to;
@@ -218,14 +234,35 @@ struct ByteRows {
   std::size_t width = 0;
 };
 
-// (sum − source_zero_point · column_sums) · source_scale · scales + bias: a matrix product of 8-bit
-// numbers as floats; what has one number for each column is given from the first column on.
+// Columns of a matrix of 8-bit numbers that lie together.
+constexpr std::size_t kByteColumns = 64;
+
+// Rows of unsigned 8-bit numbers, and a matrix of signed ones in blocks of 64 columns. A block has,
+// for every four rows of the matrix, the four numbers of each of its columns side by side.
+struct ByteProduct {
+  const std::uint8_t* rows = nullptr;
+  std::size_t count = 0;
+  std::size_t stride = 0;  // bytes from row to row
+  const std::int8_t* blocks = nullptr;
+  std::size_t depth = 0;    // a multiple of 4
+  std::size_t columns = 0;  // a multiple of 64
+};
+// sums[r·sums_stride + j] = Σ_k rows[r, k] · matrix[k, j], exact while it fits.
+using ByteProductFunction = void (*)(const ByteProduct& product, std::int32_t* sums,
+                                     std::size_t sums_stride);
+
+// (sum − source_zero_point · column_sums − source_sum · column_zero_points) · source_scale · scales
+// + bias: a matrix product of 8-bit numbers as floats; what has one number for each column is given
+// from the first column on.
 struct ScaledSums {
   std::int32_t source_zero_point = 0;
   float source_scale = 1;
   const std::int32_t* column_sums = nullptr;
   const float* scales = nullptr;
   const float* bias = nullptr;  // may be null
+  // Where the matrix has zero points that were not subtracted from it: they and the sum of the row.
+  const std::int32_t* column_zero_points = nullptr;
+  std::int32_t source_sum = 0;
 };
 
 // Floating numbers of 16 bits.
@@ -287,6 +324,7 @@ struct SimdKernels {
                              const float* gradients, double* sums, double* products);
   void (*norm_gradient)(const NormRows& rows, const NormGradient& norm, const float* in,
                         const float* gradients, float* out);
+  void (*lstm_forward)(const LstmUnits& units, std::size_t n);
   void (*lstm_backward)(const LstmUnitsBackward& units, std::size_t n);
   // Without `recurrent` this leaves out the reset gate, whose gradient follows from that of the
   // state it acts on: gru_reset_backward adds what passes it to the hidden gradient.
@@ -317,6 +355,7 @@ struct SimdKernels {
   // Filters of `n` outputs side by side, whose taps lie `tap_stride` apart.
   void (*winograd_filter)(std::size_t tile, const float* taps, std::size_t tap_stride,
                           float* transformed, std::size_t plane_stride, std::size_t n);
+  ValueRange (*value_range)(const float* in, std::size_t n);
   void (*quantize)(const float* in, const Scale8& to, void* out, std::size_t n);
   void (*dequantize)(const void* in, const Scale8& from, float* out, std::size_t n);
   void (*combine)(const Combination8& how, const void* a, const void* b, void* out, std::size_t n);
@@ -344,6 +383,7 @@ struct SimdKernels {
   // out[r] = Σ_k x[k]·matrix[r·depth + k]
   void (*dot_products)(const float* x, const float* matrix, std::size_t rows, std::size_t depth,
                        float* out);
+  ByteProductFunction byte_product;
 };
 
 const SimdKernels& simd();

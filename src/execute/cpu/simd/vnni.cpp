@@ -2,6 +2,9 @@
 #include "execute/cpu/simd/vnni.h"
 
 #if defined(__AVX512VNNI__)
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 warns of its own header (bug 105593)
+#endif
 #include <immintrin.h>
 #endif
 
@@ -142,10 +145,69 @@ void depthwise_row(std::size_t filter, std::size_t stride, const DepthwiseRow& r
   row_with_stride<7>(stride, row, results);
 }
 
+inline __m512i four_of_row(const std::uint8_t* numbers) {
+  std::int32_t four;
+  __builtin_memcpy(&four, numbers, sizeof(four));
+  return _mm512_set1_epi32(four);
+}
+
+// One block of columns for `kRows` rows.
+template <std::size_t kRows>
+inline void block_sums(const std::uint8_t* rows, std::size_t stride, const std::int8_t* block,
+                       std::size_t depth, std::int32_t* sums, std::size_t sums_stride) {
+  __m512i totals[kRows][4];
+#pragma GCC unroll 6
+  for (auto& of_row : totals)
+#pragma GCC unroll 4
+    for (__m512i& part : of_row) part = _mm512_setzero_si512();
+  for (std::size_t k = 0; k < depth; k += 4, block += 4 * kByteColumns) {
+    __m512i columns[4];
+#pragma GCC unroll 4
+    for (std::size_t part = 0; part < 4; ++part)
+      columns[part] = _mm512_loadu_si512(block + 64 * part);
+#pragma GCC unroll 6
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const __m512i four = four_of_row(rows + r * stride + k);
+#pragma GCC unroll 4
+      for (std::size_t part = 0; part < 4; ++part)
+        totals[r][part] = _mm512_dpbusd_epi32(totals[r][part], four, columns[part]);
+    }
+  }
+#pragma GCC unroll 6
+  for (std::size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (std::size_t part = 0; part < 4; ++part)
+      _mm512_storeu_si512(sums + r * sums_stride + 16 * part, totals[r][part]);
+}
+
+template <std::size_t kRows>
+void block_sums_of(std::size_t count, const std::uint8_t* rows, std::size_t stride,
+                   const std::int8_t* block, std::size_t depth, std::int32_t* sums,
+                   std::size_t sums_stride) {
+  if (count == kRows) return block_sums<kRows>(rows, stride, block, depth, sums, sums_stride);
+  if constexpr (kRows > 1)
+    block_sums_of<kRows - 1>(count, rows, stride, block, depth, sums, sums_stride);
+}
+
+// The rows in even groups of at most six, whose sums fit the registers beside a block's columns.
+void byte_product(const ByteProduct& product, std::int32_t* sums, std::size_t sums_stride) {
+  constexpr std::size_t kMost = 6;
+  const std::size_t groups = (product.count + kMost - 1) / kMost;
+  for (std::size_t column = 0; column < product.columns; column += kByteColumns) {
+    const std::int8_t* block = product.blocks + column * product.depth;
+    for (std::size_t group = 0; group < groups; ++group) {
+      const std::size_t first = product.count * group / groups;
+      const std::size_t last = product.count * (group + 1) / groups;
+      block_sums_of<kMost>(last - first, product.rows + first * product.stride, product.stride,
+                           block, product.depth, sums + first * sums_stride + column, sums_stride);
+    }
+  }
+}
+
 }  // namespace
 
 const VnniKernels* compiled_vnni() {
-  static constexpr VnniKernels kKernels = {depthwise_row};
+  static constexpr VnniKernels kKernels = {depthwise_row, byte_product};
   return &kKernels;
 }
 

@@ -38,11 +38,13 @@ struct DepthwiseRow {
 struct VnniKernels {
   void (*depthwise_row)(std::size_t filter, std::size_t stride, const DepthwiseRow& row,
                         std::uint8_t* results);
+  ByteProductFunction byte_product;
 };
 
 // Null where the processor has no such instructions.
 const VnniKernels* vnni();
-const VnniKernels* compiled_vnni();  // whatever the processor has
+const VnniKernels* compiled_vnni();          // whatever the processor has
+ByteProductFunction fastest_byte_product();  // that this processor has
 
 // Filters of 3, 5 and 7 taps a side, one or two pixels apart.
 constexpr bool has_depthwise_row(std::int64_t filter, std::int64_t stride) {
