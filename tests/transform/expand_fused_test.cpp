@@ -30,9 +30,9 @@ Graph fused_graph(const std::string& op, const std::vector<Dims>& inputs,
 }
 
 std::vector<std::string> expanded_ops(const Graph& graph) {
+  const Rewritten result = expand_fused_operators(infer_shapes(graph));
   std::vector<std::string> ops;
-  for (const Node& node : expand_fused_operators(infer_shapes(graph)).model.graph.nodes())
-    ops.push_back(node.op);
+  for (const Node& node : result.model.graph.nodes()) ops.push_back(node.op);
   return ops;
 }
 
