@@ -67,7 +67,7 @@ bool has_one_scale(const Expansion& to, ValueId scale) {
   return checked_product(to.dims(scale)).value_or(0) == 1;
 }
 
-ValueId input_of(const Node& node, std::size_t i) {
+ValueId operand_of(const Node& node, std::size_t i) {
   return node.has_input(i) ? node.inputs[i] : ValueId{};
 }
 
@@ -80,17 +80,17 @@ void add_quantized(Expansion& to, Piece layer, ValueId scale, ValueId zero_point
 bool expand_quantized_convolution(Expansion& to) {
   const Node& node = to.node();
   const ValueId weights =
-      as_real_numbers(to, {node.inputs[3], node.inputs[4], input_of(node, 5)}, 0);
+      as_real_numbers(to, {node.inputs[3], node.inputs[4], operand_of(node, 5)}, 0);
   const bool has_bias = node.has_input(8);
   const ValueId bias =
       has_bias ? real_bias(to, node.inputs[8], node.inputs[1], node.inputs[4], 1) : ValueId{};
   if (!weights.is_valid() || (has_bias && !bias.is_valid())) return false;
   if (!has_one_scale(to, node.inputs[1])) return false;
   Piece layer{"Conv",
-              {dequantized(to, node.inputs[0], node.inputs[1], input_of(node, 2)), weights},
+              {dequantized(to, node.inputs[0], node.inputs[1], operand_of(node, 2)), weights},
               node.attributes};
   if (has_bias) layer.inputs.push_back(bias);
-  add_quantized(to, std::move(layer), node.inputs[6], input_of(node, 7));
+  add_quantized(to, std::move(layer), node.inputs[6], operand_of(node, 7));
   return true;
 }
 
@@ -99,20 +99,20 @@ bool expand_quantized_matrix_product(Expansion& to) {
   const Dims dims = to.dims(node.inputs[3]);
   if (dims.size() < 2 || !has_one_scale(to, node.inputs[1])) return false;
   ValueId second =
-      as_real_numbers(to, {node.inputs[3], node.inputs[4], input_of(node, 5)}, dims.size() - 1);
+      as_real_numbers(to, {node.inputs[3], node.inputs[4], operand_of(node, 5)}, dims.size() - 1);
   if (!second.is_valid()) {
     if (!has_one_scale(to, node.inputs[4])) return false;
-    second = dequantized(to, node.inputs[3], node.inputs[4], input_of(node, 5));
+    second = dequantized(to, node.inputs[3], node.inputs[4], operand_of(node, 5));
   }
-  const ValueId first = dequantized(to, node.inputs[0], node.inputs[1], input_of(node, 2));
-  add_quantized(to, {"MatMul", {first, second}}, node.inputs[6], input_of(node, 7));
+  const ValueId first = dequantized(to, node.inputs[0], node.inputs[1], operand_of(node, 2));
+  add_quantized(to, {"MatMul", {first, second}}, node.inputs[6], operand_of(node, 7));
   return true;
 }
 
 bool expand_quantized_gemm(Expansion& to) {
   const Node& node = to.node();
   const bool is_transposed = node.int_or("transB", 0) != 0;
-  const ValueId weights = as_real_numbers(to, {node.inputs[3], node.inputs[4], input_of(node, 5)},
+  const ValueId weights = as_real_numbers(to, {node.inputs[3], node.inputs[4], operand_of(node, 5)},
                                           is_transposed ? 0 : 1);
   const auto alpha = static_cast<double>(node.float_or("alpha", 1));
   const bool has_bias = node.has_input(6);
@@ -121,11 +121,11 @@ bool expand_quantized_gemm(Expansion& to) {
   if (!weights.is_valid() || (has_bias && !bias.is_valid())) return false;
   if (!has_one_scale(to, node.inputs[1])) return false;
   Piece layer{"Gemm",
-              {dequantized(to, node.inputs[0], node.inputs[1], input_of(node, 2)), weights},
+              {dequantized(to, node.inputs[0], node.inputs[1], operand_of(node, 2)), weights},
               node.attributes};
   if (has_bias) layer.inputs.push_back(bias);
   if (node.has_input(7)) {
-    add_quantized(to, std::move(layer), node.inputs[7], input_of(node, 8));
+    add_quantized(to, std::move(layer), node.inputs[7], operand_of(node, 8));
   } else {
     to.add_as(std::move(layer), node.outputs);
   }
@@ -136,7 +136,7 @@ bool expand_quantized_gemm(Expansion& to) {
 bool expand_product_to_float(Expansion& to) {
   const Node& node = to.node();
   const ValueId weights =
-      as_real_numbers(to, {node.inputs[1], node.inputs[3], input_of(node, 5)}, 1);
+      as_real_numbers(to, {node.inputs[1], node.inputs[3], operand_of(node, 5)}, 1);
   if (!weights.is_valid() || !has_one_scale(to, node.inputs[2])) return false;
   const Dims dims = to.dims(node.inputs[0]);
   ValueId numbers = to.as_floats(node.inputs[0]);

@@ -11,7 +11,7 @@ namespace assay::cpu {
 
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 24;
+constexpr std::int64_t kRecurrentRows = 24;
 constexpr std::int64_t kGates = 4;
 constexpr std::int64_t kInputsWorthSharing = 32 << 10;
 
@@ -77,10 +77,10 @@ class QuantizedRun : public RecurrentRun {
   // Gates of all steps, as far as they depend on the input.
   void multiply_input(std::int64_t panel) const {
     const std::int64_t stride = layer_.input.padded_depth();
-    for (std::int64_t row = 0; row < s_.rows(); row += kRowsAtOnce) {
-      const std::int64_t count = std::min(kRowsAtOnce, s_.rows() - row);
+    for (std::int64_t row = 0; row < s_.rows(); row += kRecurrentRows) {
+      const std::int64_t count = std::min(kRecurrentRows, s_.rows() - row);
       const std::uint8_t* rows = buffers_.workspace + row * stride;
-      std::int32_t sums[kRowsAtOnce * kGates * kPanelUnits];
+      std::int32_t sums[kRecurrentRows * kGates * kPanelUnits];
       multiply(layer_.input, buffers_.input, panel, rows, stride, count, sums);
       for (std::int64_t r = 0; r < count; ++r) {
         const std::int32_t sum = sum_of(layer_.input, rows + r * stride);
@@ -95,9 +95,9 @@ class QuantizedRun : public RecurrentRun {
   void step(std::int64_t step, std::int64_t first, std::int64_t last, std::int64_t thread) const {
     const std::int64_t time = s_.time_of(step);
     std::uint8_t* numbers = state_numbers(thread);
-    for (std::int64_t row = 0; row < s_.batch; row += kRowsAtOnce) {
-      const std::int64_t count = std::min(kRowsAtOnce, s_.batch - row);
-      std::array<QuantizedRow, kRowsAtOnce> rows;
+    for (std::int64_t row = 0; row < s_.batch; row += kRecurrentRows) {
+      const std::int64_t count = std::min(kRecurrentRows, s_.batch - row);
+      std::array<QuantizedRow, kRecurrentRows> rows;
       for (std::int64_t r = 0; r < count; ++r)
         rows[static_cast<std::size_t>(r)] =
             quantized_state(before(time) + (row + r) * s_.padded(), numbers + r * s_.padded());
@@ -132,12 +132,12 @@ class QuantizedRun : public RecurrentRun {
 
   std::uint8_t* state_numbers(std::int64_t thread) const {
     return buffers_.workspace + s_.rows() * layer_.input.padded_depth() +
-           thread * std::min(kRowsAtOnce, s_.batch) * s_.padded();
+           thread * std::min(kRecurrentRows, s_.batch) * s_.padded();
   }
 
   void update_panel(std::int64_t time, std::int64_t panel, std::int64_t first,
                     std::span<const QuantizedRow> rows, const std::uint8_t* numbers) const {
-    std::int32_t sums[kRowsAtOnce * kGates * kPanelUnits];
+    std::int32_t sums[kRecurrentRows * kGates * kPanelUnits];
     multiply(layer_.recurrent, buffers_.recurrent, panel, numbers, s_.padded(),
              static_cast<std::int64_t>(rows.size()), sums);
     for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -226,7 +226,7 @@ QuantizedLstm::QuantizedLstm(const RecurrentSizes& of, const PlainBytes& of_inpu
 
 std::int64_t QuantizedLstm::workspace_bytes(int threads) const {
   return sizes.rows() * input.padded_depth() +
-         threads * std::min(kRowsAtOnce, sizes.batch) * sizes.padded();
+         threads * std::min(kRecurrentRows, sizes.batch) * sizes.padded();
 }
 
 // A thread multiplies the input for its own panels alone, so nobody waits before the first step.
