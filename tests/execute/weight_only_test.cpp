@@ -41,6 +41,7 @@ void put(std::vector<std::uint8_t>& packed, std::int64_t at, std::int64_t bits, 
 Coded coded(const Case& what) {
   std::mt19937 random(7);
   const unsigned codes = 1u << what.bits;
+  const auto draw = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
   Coded all;
   const std::int64_t column_bytes = what.blocks() * what.block * what.bits / 8;
   const std::int64_t zero_bytes = (what.blocks() * what.bits + 7) / 8;
@@ -50,14 +51,12 @@ Coded coded(const Case& what) {
   for (std::int64_t column = 0; column < what.n; ++column) {
     for (std::int64_t b = 0; b < what.blocks(); ++b) {
       const float scale = 0.01f * static_cast<float>(1 + random() % 9);
-      const unsigned zero = what.zero_points == ZeroPoints::None
-                                ? codes / 2
-                                : static_cast<unsigned>(random() % codes);
+      const unsigned zero = what.zero_points == ZeroPoints::None ? codes / 2 : draw(codes);
       all.scales.push_back(scale);
       all.zero_points.push_back(static_cast<float>(zero));
       put(all.packed_zero_points, column * zero_bytes * 8 / what.bits + b, what.bits, zero);
       for (std::int64_t i = 0; i < what.block; ++i) {
-        const auto code = static_cast<unsigned>(random() % codes);
+        const unsigned code = draw(codes);
         const std::int64_t row = b * what.block + i;
         put(all.codes, column * what.blocks() * what.block + row, what.bits, code);
         if (row < what.k)

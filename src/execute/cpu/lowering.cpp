@@ -33,7 +33,6 @@ LowerTable all_lowerings() {
   add_quantized_softmax_lowering(table);
   add_weight_only_product_lowering(table);
   add_integer_convolution_lowering(table);
-  add_integer_cast_lowering(table);
   add_quantized_recurrent_lowering(table);
   add_product_lowering(table);
   add_cached_attention_lowering(table);

@@ -161,7 +161,6 @@ void add_quantized_softmax_lowering(LowerTable& table);
 void add_weight_only_product_lowering(LowerTable& table);
 void add_cached_attention_lowering(LowerTable& table);
 void add_integer_convolution_lowering(LowerTable& table);
-void add_integer_cast_lowering(LowerTable& table);
 void add_quantized_recurrent_lowering(LowerTable& table);
 void add_elementwise_lowering(LowerTable& table);
 void add_view_lowering(LowerTable& table);
@@ -179,6 +178,9 @@ void add_cast_lowering(LowerTable& table);
 std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id);
 // A ReLU's gradient together with that of the batch norm before it, which alone reads it.
 bool lower_relu_and_norm_gradient(Lowering& lowering, NodeId id);
+
+// A Cast between integers, or from them to floats.
+bool lower_integer_cast(Lowering& lowering, NodeId id);
 
 // A product of two activations, or of what no inner product takes.
 bool lower_batched_product(Lowering& lowering, NodeId id);

@@ -12,8 +12,9 @@ namespace {
 
 bool lower_cast(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  if (!node.is("Cast") || !lowering.is_real(node.inputs[0]) || !lowering.is_real(node.outputs[0]))
-    return false;
+  if (!node.is("Cast")) return false;
+  if (!lowering.is_real(node.inputs[0]) || !lowering.is_real(node.outputs[0]))
+    return lower_integer_cast(lowering, id);
   Placement placement = lowering.native(node.inputs[0]);
   const DataType wanted = lowering.type(node.outputs[0]);
   // Whoever reads blocks of floats takes them to be floats.

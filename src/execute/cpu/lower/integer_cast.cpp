@@ -37,6 +37,8 @@ Conversion conversion(DataType from, DataType to) {
   return nullptr;
 }
 
+}  // namespace
+
 bool lower_integer_cast(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const ValueId value = node.outputs[0];
@@ -61,12 +63,6 @@ bool lower_integer_cast(Lowering& lowering, NodeId id) {
                     });
   lowering.set_placement(value, result);
   return true;
-}
-
-}  // namespace
-
-void add_integer_cast_lowering(LowerTable& table) {
-  table["Cast"] = lower_integer_cast;
 }
 
 }  // namespace assay::cpu
