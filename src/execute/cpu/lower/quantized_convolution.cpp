@@ -135,6 +135,19 @@ bool take_clip(const Lowering& lowering, Ending8& ending) {
   return true;
 }
 
+// After a sum only a Relu: of two post-ops of one algorithm, two clips, oneDNN 2.6 runs the first one
+// twice.
+void take_relu(const Lowering& lowering, Ending8& ending) {
+  const auto clip = clip_after(lowering, ending.value);
+  if (!clip || clip->clamp.low != ending.result.zero_point ||
+      clip->clamp.high < ending.result.range().high) {
+    return;
+  }
+  ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_relu));
+  ending.nodes.push_back(clip->node);
+  ending.value = lowering.node(clip->node).outputs[0];
+}
+
 // The convolution's own result is rounded and clamped to its 8 bits before the sum, as it would be
 // in memory.
 Ending8 ending_of(Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
@@ -161,7 +174,7 @@ Ending8 ending_of(Lowering& lowering, const QuantizedLayer& layer, bool may_add)
   ending.value = lowering.node(addition->node).outputs[0];
   ending.addend = addition->other;
   ending.addition = addition->node;
-  take_clip(lowering, ending);
+  take_relu(lowering, ending);
   return ending;
 }
 

@@ -36,6 +36,9 @@ void add_eltwise(const PostOp& op, TileEnding& ending) {
     float& high = is_before ? ending.high : ending.high_after;
     low = std::max(low, op.alpha);
     high = std::min(high, op.beta);
+  } else if (op.algorithm == Algorithm::eltwise_relu) {
+    float& low = is_before ? ending.low : ending.low_after;
+    low = std::max(low, 0.0f);
   } else if (op.algorithm == Algorithm::eltwise_round) {
     ending.rounds_first = is_before;
   } else if (op.algorithm == Algorithm::eltwise_linear) {
