@@ -53,7 +53,9 @@ void expect_same_on_any_threads(const Graph& graph, const std::vector<Tensor>& i
   EXPECT_TRUE(difference.same_shapes);
   EXPECT_LT(difference.largest, 1e-5) << difference.where;
   for (const int threads : {2, 3}) {
-    EXPECT_EQ(second_results(model, {.cpu = {.threads = threads}}, inputs), alone) << threads;
+    // Timing may choose another algorithm there.
+    const auto together = second_results(model, {.cpu = {.threads = threads}}, inputs);
+    EXPECT_LT(compare_results(together, reference).largest, 1e-5) << threads << " threads";
   }
 }
 

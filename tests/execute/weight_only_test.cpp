@@ -174,6 +174,12 @@ TEST(WeightOnly, ResultsAreTheSameOnAnyNumberOfThreads) {
   EXPECT_EQ(one, ran(graph, "cpu", 2)->results());
 }
 
+std::vector<float> some_scales(std::int64_t count, unsigned seed) {
+  std::vector<float> scales = some_floats(count, seed);
+  for (float& scale : scales) scale = 0.01f + std::abs(scale);
+  return scales;
+}
+
 // DequantizeLinear of blocks, columns or the whole matrix, signed or not, before MatMul and Gemm.
 Graph dequantized_graph(DataType type, std::int64_t block, bool is_transposed, bool has_zeros) {
   constexpr std::int64_t kRows = 64;
@@ -196,7 +202,7 @@ Graph dequantized_graph(DataType type, std::int64_t block, bool is_transposed, b
                                : std::vector<std::int64_t>{kRows / block, kColumns};
   std::vector<ValueId> inputs = {
       codes("codes", dims, kRows * kColumns, 1),
-      builder.constant("scales", Tensor::of_float(scale_dims, some_floats(scales, 4)))};
+      builder.constant("scales", Tensor::of_float(scale_dims, some_scales(scales, 4)))};
   if (has_zeros) inputs.push_back(codes("zeros", scale_dims, scales, 2));
   std::vector<Attribute> attributes = {
       {"axis", std::int64_t{(block > 0) != is_transposed ? 0 : 1}}};

@@ -142,6 +142,19 @@ void ReferenceProgram::run_steps() {
   keep_results(interpreter_.finish(frame));
 }
 
+// A simplified graph may know values that no node of it computes any more.
+Inferred with_known_values_stored(Inferred model) {
+  for (std::uint32_t i = 0; i < model.graph.value_count(); ++i) {
+    const ValueId id{i};
+    const Tensor* known = model.known_value(id);
+    const bool is_made = model.graph.producer(id).is_valid() ||
+                         std::ranges::find(model.graph.inputs(), id) != model.graph.inputs().end();
+    if (known != nullptr && !is_made && model.graph.initializer(id) == nullptr)
+      model.graph.add_initializer(id, Tensor(*known));
+  }
+  return model;
+}
+
 }  // namespace
 
 execute::Engine engine() {
@@ -151,7 +164,8 @@ execute::Engine engine() {
             if (!options.precision) return std::make_unique<ReferenceProgram>(std::move(model));
             transform::Rewritten cast = transform::with_precision(
                 transform::simplify(std::move(model)), {.type = *options.precision});
-            return std::make_unique<ReferenceProgram>(std::move(cast.model), cast.origins);
+            return std::make_unique<ReferenceProgram>(
+                with_known_values_stored(std::move(cast.model)), cast.origins);
           }};
 }
 

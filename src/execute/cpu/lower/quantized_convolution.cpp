@@ -135,8 +135,8 @@ bool take_clip(const Lowering& lowering, Ending8& ending) {
   return true;
 }
 
-// After a sum only a Relu: of two post-ops of one algorithm, two clips, oneDNN 2.6 runs the first one
-// twice.
+// After a sum only a Relu: of two post-ops of one algorithm, two clips, oneDNN 2.6 runs the first
+// one twice.
 void take_relu(const Lowering& lowering, Ending8& ending) {
   const auto clip = clip_after(lowering, ending.value);
   if (!clip || clip->clamp.low != ending.result.zero_point ||
