@@ -148,12 +148,26 @@ bool expand_product_to_float(Expansion& to) {
   return true;
 }
 
+// Bytes as floats and back, which changes none of them.
+bool expand_pool_of_bytes(Expansion& to) {
+  const Node& node = to.node();
+  const bool has_indices = node.outputs.size() > 1 && node.has_output(1);
+  if (to.element(node.inputs[0]) != DataType::UInt8 || has_indices) return false;
+  const ValueId one = to.number(1);
+  const ValueId floats =
+      to.add({"DequantizeLinear", {node.inputs[0], one}}, to.dims(node.inputs[0]));
+  const ValueId most = to.add({"MaxPool", {floats}, node.attributes}, to.dims(node.outputs[0]));
+  to.add_as({"QuantizeLinear", {most, one}}, {node.outputs[0]});
+  return true;
+}
+
 }  // namespace
 
 bool expand_quantized_layer(Expansion& to) {
   const Node& node = to.node();
   if (node.is("QLinearConv")) return expand_quantized_convolution(to);
   if (node.is("QLinearMatMul")) return expand_quantized_matrix_product(to);
+  if (node.is("MaxPool")) return expand_pool_of_bytes(to);
   if (node.domain != kMicrosoftDomain) return false;
   if (node.op == "QGemm") return expand_quantized_gemm(to);
   return node.op == "MatMulIntegerToFloat" && expand_product_to_float(to);

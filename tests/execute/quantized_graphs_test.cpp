@@ -150,7 +150,7 @@ std::string description(std::uint64_t seed, const Graph& graph) {
 
 TEST(QuantizedGraphs, AreOneStepApartOnBothEngines) {
   const std::uint64_t first = first_quantized_seed();
-  std::cout << "quantised graphs from seed " << first << "\n";
+  std::cout << "quantised graphs from seed " << first << std::endl;
   Tally tally;
   for (std::uint64_t seed = first; seed < first + graph_count(); ++seed) {
     const QuantizedGraph made = quantized_graph(seed);

@@ -28,6 +28,8 @@ struct Rows {
   std::int64_t width = 0;
 };
 Rows rows_from(const Dims& dims, std::size_t axis);
+// Nothing but axes of one element follow.
+bool is_innermost(const Dims& dims, std::size_t axis);
 // One, where there is too little to do for more.
 int threads_for(const Lowering& lowering, const Rows& rows);
 

@@ -97,7 +97,7 @@ bool lower_softmax(Lowering& lowering, NodeId id) {
   const Dims dims = lowering.dims(node.inputs[0]);
   const bool flattens = lowering.graph().opset() < 13;
   const auto axis = axis_of(node.int_or("axis", flattens ? 1 : -1), dims.size());
-  if (!axis || (!flattens && *axis + 1 != dims.size())) return false;
+  if (!axis || (!flattens && !is_innermost(dims, *axis))) return false;
   const bool is_log = node.op == "LogSoftmax";
   add_row_step(lowering, id, rows_from(dims, *axis), 4, {}, [is_log](const Addresses&) {
     return [is_log](const float* in, float* out, std::size_t n) {

@@ -17,7 +17,7 @@ bool lower_quantized_softmax(Lowering& lowering, NodeId id) {
   const Dims dims = lowering.dims(input);
   const auto axis = axis_of(node.int_or("axis", -1), dims.size());
   const bool flattens = node.int_or("opset", kAlongAxis) < kAlongAxis;
-  if (!axis || (!flattens && *axis + 1 != dims.size())) return false;
+  if (!axis || (!flattens && !is_innermost(dims, *axis))) return false;
   const auto zero = [&](std::size_t i) { return node.has_input(i) ? node.inputs[i] : ValueId{}; };
   const auto from = scale8_of(lowering, node.inputs[1], zero(2), type_of(lowering, input));
   const auto to = scale8_of(lowering, node.inputs[3], zero(4), type_of(lowering, value));

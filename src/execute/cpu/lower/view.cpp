@@ -21,6 +21,11 @@ Placement sliced(Placement placement, std::size_t axis, std::int64_t first, std:
   return placement;
 }
 
+bool is_innermost(const Dims& dims, std::size_t axis) {
+  return std::all_of(dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, dims.end(),
+                     [](std::int64_t dim) { return dim == 1; });
+}
+
 Rows rows_from(const Dims& dims, std::size_t axis) {
   return {checked_product(std::span(dims).first(axis)).value_or(0),
           checked_product(std::span(dims).subspan(axis)).value_or(0)};
