@@ -112,7 +112,7 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
   if (!choice) return false;
   // oneDNN's for AVX2 reads before the first byte of images of a few channels.
   const bool is_unsafe =
-      !lowering.is_float(node.inputs[0]) && !choice->implementation.ends_with(":avx512_core");
+      is_8_bit(lowering, node.inputs[0]) && !choice->implementation.ends_with(":avx512_core");
   if (is_unsafe) return false;
   const Placement source = lowering.in_layout(node.inputs[0], choice->source);
   const Placement result = lowering.new_placement(choice->result, output);
