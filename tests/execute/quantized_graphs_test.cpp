@@ -33,9 +33,10 @@ std::uint64_t graph_count() {
 // Of all numbers that are compared; only those near the middle between two steps may differ.
 constexpr double kMostDifferent = 0.01;
 
+// The same graphs in every run, unless ASSAY_TEST_SEED says where to begin.
 std::uint64_t first_quantized_seed() {
   const char* given = std::getenv("ASSAY_TEST_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000;
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
 }
 
 struct Tally {
