@@ -28,7 +28,11 @@ std::vector<float> constant_numbers(const Lowering& lowering, ValueId id);
 // A value in memory without gaps, channels last or row by row, and the same for another value of
 // these dimensions.
 bool is_dense_image(const Placement& placement);  // channels last
+Placement dense_placement(Lowering& lowering, ValueId id);
+Placement new_dense(Lowering& lowering, bool channels_last, const Dims& dims, DataType type);
 Placement like(Lowering& lowering, const Placement& placement, const Dims& dims, DataType type);
+// For a pass over 8-bit numbers: one where there are few.
+int threads_for_bytes(const Lowering& lowering, std::int64_t elements);
 
 // The Clip of 8-bit numbers that alone reads `value`, with its bounds.
 struct Clipped8 {
