@@ -222,7 +222,7 @@ std::string advice_text(const Advice& advice) {
   const std::string where = advice.layers.empty() ? "" : names_text(advice.layers) + ". ";
   const std::string text = fmt::format("{}{}: {}{} → {}", advice.rule, advice.once ? ", once" : "",
                                        where, advice.reason, advice.action);
-  return fmt::format("{:>8}  {}", duration_text(advice.gain_ms),
+  return fmt::format("{:>8}  {}", duration_text(advice.saving_ms),
                      wrapped(with_short_words(text) + ".", kIndent));
 }
 

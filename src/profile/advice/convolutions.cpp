@@ -88,7 +88,7 @@ std::optional<Advice> inefficient_depthwise(const RunFacts& facts) {
       "fewer and wider layers, larger kernels (5x5 moves the bytes of 3x3), or a dense convolution "
       "in place of depthwise and 1x1{}; at {:.0f} % of the ceiling {} would be left",
       channels_text(facts, group), kReachablePercent, duration_text(at_reachable_ms(group)));
-  advice.gain_ms = time_ms - at_reachable_ms(group);
+  advice.saving_ms = time_ms - at_reachable_ms(group);
   return advice;
 }
 
@@ -109,7 +109,7 @@ std::optional<Advice> winograd_not_allowed(const RunFacts& facts) {
       duration_text(left_ms), with_binary_unit(work.weight_bytes),
       with_binary_unit(work.weight_bytes * kTiles[0].larger_weights),
       with_binary_unit(work.weight_bytes * kTiles[1].larger_weights));
-  advice.gain_ms = total_ms(group) - left_ms;
+  advice.saving_ms = total_ms(group) - left_ms;
   return advice;
 }
 
