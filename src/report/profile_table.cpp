@@ -20,12 +20,12 @@ constexpr std::size_t kRowsShown = 15;
 // --- the lines above the table
 
 std::string work_text(const Profile& profile) {
-  std::string text = fmt::format("{}FLOPs at {} GFLOP/s",
-                                 with_si_suffix(static_cast<double>(profile.totals.flops)),
+  std::string text = fmt::format("{} at {} GFLOP/s",
+                                 with_si_unit(static_cast<double>(profile.totals.flops), "FLOPs"),
                                  rate_text(profile.gflops_per_second));
   if (profile.executed_flops > 0 && profile.executed_flops != profile.totals.flops) {
-    text += fmt::format("; executed {}FLOPs at {}",
-                        with_si_suffix(static_cast<double>(profile.executed_flops)),
+    text += fmt::format("; executed {} at {}",
+                        with_si_unit(static_cast<double>(profile.executed_flops), "FLOPs"),
                         rate_text(profile.executed_gflops_per_second));
   }
   return text;

@@ -11,7 +11,8 @@
 
 namespace assay::cpu {
 
-// Left free behind every buffer, so that neighbours of one step are told apart.
+// Bytes left free after every buffer, so that an overflow does not reach another buffer of the
+// step.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr std::int64_t kArenaGap = 64;
 #else

@@ -100,9 +100,9 @@ std::optional<Advice> winograd_not_allowed(const RunFacts& facts) {
   for (const StepFacts& step : group) left_ms += with_best_tile_ms(facts, step);
   const StepWork work = total_work(group);
   Advice advice{.layers = layer_names(group)};
-  advice.reason = fmt::format(
-      "{} for {}FLOPs of 3x3 convolutions at {:.0f} % of the peak, run directly",
-      facts.time_text(total_ms(group)), with_si_suffix(work.flops), percent_of_ceiling(group));
+  advice.reason = fmt::format("{} for {} of 3x3 convolutions at {:.0f} % of the peak, run directly",
+                              facts.time_text(total_ms(group)), with_si_unit(work.flops, "FLOPs"),
+                              percent_of_ceiling(group));
   advice.action = fmt::format(
       "`optimize_for` latency may use Winograd: 2.25 (tiles of 2x2) to 4 times (4x4) fewer "
       "multiplications, at best {} would be left; {} of weights become {} to {}",

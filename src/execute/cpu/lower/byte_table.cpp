@@ -54,11 +54,11 @@ const std::set<std::string>& elementwise_ops() {
   return ops;
 }
 
-// A function of one 8-bit value that is being put together, node by node.
+// A function of one 8-bit value, composed node by node.
 struct TableDraft {
   ValueId source;
   Tensor inputs;   // every number that the source may be
-  Tensor numbers;  // what becomes of each
+  Tensor numbers;  // the function of each, so far
   ValueId value;
   std::vector<NodeId> nodes = {};
 };
@@ -87,8 +87,8 @@ bool is_one_number(const Lowering& lowering, ValueId id) {
   return constant != nullptr && constant->elements() == 1;
 }
 
-// Element by element, of nothing but the value that the table has come to, the value it began with
-// and single numbers: x · sigmoid(x), say.
+// Element-wise, with no operands but the table's current value, its source and constants of one
+// element: x · sigmoid(x), for example.
 bool depends_on_source_alone(const Lowering& lowering, const Node& node, const TableDraft& draft) {
   if (!elementwise_ops().contains(node.op) || node.outputs.size() != 1) return false;
   const ValueId result = node.outputs[0];

@@ -72,7 +72,7 @@ std::vector<Stretch8> stretches_over(std::span<const std::int64_t> outer, std::i
   return stretches;
 }
 
-// Nothing where an operand is neither whole nor one number along the last axes.
+// Nothing if an operand is neither whole nor one number along the last axes.
 std::optional<CombinationPlan> planned(Combination8 how, const Dims& a, const Dims& b,
                                        const Dims& whole) {
   constexpr std::int64_t kMostStretches = 1 << 20;
