@@ -56,7 +56,8 @@ struct TileProduct {
   const std::size_t* offsets = nullptr;
   std::size_t chunks = 0;
   std::size_t chunk_bytes = kTileBytes;  // a multiple of 4
-  const std::byte* weights = nullptr;    // B, packed: tile_weight_bytes, tile_weight_at
+  bool reads_rows_once = false;  // chunks do not overlap: rows need not stay in the first cache
+  const std::byte* weights = nullptr;  // B, packed: tile_weight_bytes, tile_weight_at
   std::size_t columns = 0;
   TileEnding ending = {};
   std::byte* results = nullptr;
