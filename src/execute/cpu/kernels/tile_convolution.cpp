@@ -269,6 +269,7 @@ TileProduct TileConvolution::product(const TileOperands& operands, const std::by
   what.offsets = offsets_.data();
   what.chunks = offsets_.size();
   what.chunk_bytes = chunk_bytes_;
+  what.reads_rows_once = runs_.size() == 1;
   what.weights = static_cast<const std::byte*>(operands.weights);
   what.columns = outputs_;
   what.ending = layer_.ending;

@@ -43,6 +43,11 @@ void tile_load(const std::byte* rows, std::size_t stride) {
 }
 
 template <int kTile>
+void tile_load_once(const std::byte* rows, std::size_t stride) {
+  tile_load<kTile>(rows, stride);
+}
+
+template <int kTile>
 void tile_store(std::int32_t* rows, std::size_t stride) {
   const EmulatedTile& tile = configured(kTile);
   for (std::size_t r = 0; r < tile.rows; ++r)
@@ -143,6 +148,29 @@ void configure(const void* sizes) {
 
 void release() {
   for (EmulatedTile& tile : emulated_tiles) tile = {};
+}
+
+#include "execute/cpu/simd/tiles/tile_vectors.inc"
+
+inline V smaller(V a, V b) {
+  return a < b ? a : b;
+}
+
+inline V greater(V a, V b) {
+  return a > b ? a : b;
+}
+
+// Adding 1.5 · 2²³ rounds to a whole number.
+inline I nearest(V v) {
+  const V shift = splat(12582912.0f);
+  return bits_of(v + shift) - bits_of(shift);
+}
+
+inline Unsigned16 to_bf16(V v) {
+  const Unsigned32 bits = (Unsigned32)bits_of(v);
+  const Unsigned32 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const Unsigned32 quiet = (bits >> 16) | 0x40;
+  return __builtin_convertvector(v != v ? quiet : rounded, Unsigned16);
 }
 
 #include "execute/cpu/simd/tiles/tile_product.inc"
