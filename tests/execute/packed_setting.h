@@ -69,6 +69,8 @@ TileLayer image_layer(std::int64_t size, std::int64_t kernel, std::int64_t strid
                       std::int64_t channels, std::int64_t outputs);
 
 std::string described(const Setting& setting);
+// A result from its sum, before it is rounded to its type and the zero point is added.
+double finished(const Setting& setting, std::size_t at, std::size_t output, double sum);
 std::vector<std::byte> run(const Setting& setting, const PackedConvolution& convolution);
 void expect_defining_sums(const Setting& setting, const PackedConvolution& convolution);
 

@@ -53,7 +53,7 @@ bool Winograd16::fits(const TileLayer& layer, std::int64_t groups) {
   };
   return groups == 1 && layer.grid.rank == 2 && is_three_by_three(layer.grid.axes[1]) &&
          is_three_by_three(layer.grid.axes[2]) &&
-         layer.channels <= static_cast<std::int64_t>(kWinograd16MostChannels) &&
+         (layer.type != TileType::BF16 || layer.channels <= kWinograd16MostChannels) &&
          has_form(layer.type, layer.ending);
 }
 

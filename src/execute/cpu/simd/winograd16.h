@@ -28,11 +28,12 @@ constexpr int kWinograd16Filter[6][3] = {{6, 0, 0}, {-4, -4, -4}, {-4, 4, -4},
                                          {1, 2, 4}, {1, -2, 4},   {0, 0, 3}};
 // Results of 8-bit images have to be less than this.
 constexpr std::int64_t kWinograd16Limit = std::int64_t{1} << 25;
-// Of a row before it is rounded. Up to 2¹⁴ channels, rounding adds at most 64 to a norm:
-// (32000 + 64) · (65000 + 64) < 2³¹.
+// Of a row before it is rounded. Rounding adds at most √channels / 2 to a norm:
+// (32000 + 12) · (65000 + 12) < 2³¹. The error grows with √channels; up to 512 of them it is not
+// larger than that of filters in bf16.
 constexpr float kWinograd16Norm = 32000;
 constexpr float kWinograd16FilterNorm = 65000;
-constexpr std::size_t kWinograd16MostChannels = std::size_t{1} << 14;
+constexpr std::int64_t kWinograd16MostChannels = 512;  // of bf16
 
 // Rows first..last are tiles of the batch; `inputs` is where plane 0 of the first goes.
 struct Winograd16Inputs {
