@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/fail.h"
 #include "base/round.h"
 #include "execute/threads.h"
 
@@ -249,11 +248,6 @@ void TileConvolution::pack(const TileParameters& parameters, std::byte* packed) 
   pack_constants(parameters, packed);
 }
 
-void TileConvolution::pack_weights(const float* weights, float* packed) const {
-  if (layer_.type != TileType::BF16) fail_running("8-bit weights are packed with their scales");
-  pack({.weights = weights}, reinterpret_cast<std::byte*>(packed));
-}
-
 // --- runs
 
 TileProduct TileConvolution::product(const TileOperands& operands, const std::byte* rows) const {
@@ -360,14 +354,6 @@ void TileConvolution::run(const TileOperands& operands) const {
       run_image(operands, image, workspace + (copies_ ? thread * copy_bytes() : 0), 1);
     }
   });
-}
-
-void TileConvolution::run(const ConvolutionOperands& operands) const {
-  run(TileOperands{.source = operands.source,
-                   .weights = operands.weights,
-                   .addend = adds() ? operands.addend : nullptr,
-                   .result = operands.result,
-                   .workspace = operands.workspace});
 }
 
 }  // namespace assay::cpu

@@ -52,24 +52,6 @@ inline void release() {
   asm volatile("tilerelease");
 }
 
-#include "execute/cpu/simd/tiles/tile_vectors.inc"
-
-inline V smaller(V a, V b) {
-  return (V)_mm512_min_ps((__m512)a, (__m512)b);
-}
-
-inline V greater(V a, V b) {
-  return (V)_mm512_max_ps((__m512)a, (__m512)b);
-}
-
-inline I nearest(V v) {
-  return (I)_mm512_cvtps_epi32((__m512)v);
-}
-
-inline Unsigned16 to_bf16(V v) {
-  return (Unsigned16)_mm512_cvtneps_pbh((__m512)v);
-}
-
 #include "execute/cpu/simd/tiles/tile_product.inc"
 
 }  // namespace

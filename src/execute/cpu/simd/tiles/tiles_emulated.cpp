@@ -150,29 +150,6 @@ void release() {
   for (EmulatedTile& tile : emulated_tiles) tile = {};
 }
 
-#include "execute/cpu/simd/tiles/tile_vectors.inc"
-
-inline V smaller(V a, V b) {
-  return a < b ? a : b;
-}
-
-inline V greater(V a, V b) {
-  return a > b ? a : b;
-}
-
-// Adding 1.5 · 2²³ rounds to a whole number.
-inline I nearest(V v) {
-  const V shift = splat(12582912.0f);
-  return bits_of(v + shift) - bits_of(shift);
-}
-
-inline Unsigned16 to_bf16(V v) {
-  const Unsigned32 bits = (Unsigned32)bits_of(v);
-  const Unsigned32 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  const Unsigned32 quiet = (bits >> 16) | 0x40;
-  return __builtin_convertvector(v != v ? quiet : rounded, Unsigned16);
-}
-
 #include "execute/cpu/simd/tiles/tile_product.inc"
 
 }  // namespace
