@@ -15,8 +15,6 @@ using namespace assay::report;
 
 namespace {
 
-constexpr std::size_t kRowsShown = 15;
-
 // --- the lines above the table
 
 std::string work_text(const Profile& profile) {

@@ -16,8 +16,6 @@ using namespace assay::report;
 
 namespace {
 
-constexpr std::size_t kRowsShown = 15;
-
 // --- the lines above the table
 
 std::string step_setting(const TrainingProfile& profile) {

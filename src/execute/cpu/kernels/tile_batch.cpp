@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/as_size.h"
 #include "base/round.h"
 
 namespace assay::cpu {
 
 namespace {
-
-std::size_t as_size(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 std::size_t result_bytes(TileNumber type) {
   if (type == TileNumber::U8 || type == TileNumber::S8) return 1;
