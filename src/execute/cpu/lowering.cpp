@@ -28,6 +28,7 @@ LowerTable all_lowerings() {
   add_loss_lowering(table);
   add_quantized_convolution_lowering(table);
   add_quantized_elementwise_lowering(table);
+  add_integer_product_lowering(table);
   add_quantized_product_lowering(table);
   add_quantized_pooling_lowering(table);
   add_quantized_softmax_lowering(table);

@@ -57,7 +57,7 @@ std::optional<StoredMatrix> stored_matrix(const Lowering& lowering, const Node& 
   return matrix;
 }
 
-struct QuantizedLayer {
+struct QuantizedLstmLayer {
   RecurrentLayer layer;
   StoredMatrix input, recurrent;
   std::vector<float> bias;  // empty: none
@@ -65,7 +65,7 @@ struct QuantizedLayer {
   QuantizedLstm direction(std::int64_t index) const;
 };
 
-QuantizedLstm QuantizedLayer::direction(std::int64_t index) const {
+QuantizedLstm QuantizedLstmLayer::direction(std::int64_t index) const {
   const auto own = part_of(bias, index, layer.directions);
   return {layer.direction(index), input.direction(index, input.numbers.bytes().data()),
           recurrent.direction(index, recurrent.numbers.bytes().data()),
@@ -81,7 +81,7 @@ bool has_float_states(const Lowering& lowering, const Node& node, const Dims& wa
   return true;
 }
 
-std::optional<QuantizedLayer> quantized_layer(const Lowering& lowering, const Node& node) {
+std::optional<QuantizedLstmLayer> quantized_layer(const Lowering& lowering, const Node& node) {
   const auto layer = usual_layer(lowering, node, 1);
   if (!layer) return {};
   const RecurrentSizes& sizes = layer->sizes;
@@ -90,7 +90,7 @@ std::optional<QuantizedLayer> quantized_layer(const Lowering& lowering, const No
   auto recurrent = stored_matrix(lowering, node, 2, 10, {layer->directions, sizes.hidden, columns});
   if (!input || !recurrent) return {};
   if (!has_float_states(lowering, node, {layer->directions, sizes.batch, sizes.hidden})) return {};
-  QuantizedLayer all{*layer, std::move(*input), std::move(*recurrent), {}};
+  QuantizedLstmLayer all{*layer, std::move(*input), std::move(*recurrent), {}};
   if (node.has_input(3)) all.bias = constant_numbers(lowering, node.inputs[3]);
   const auto biases = static_cast<std::size_t>(layer->directions * 2 * columns);
   if (node.has_input(3) && all.bias.size() != biases) return {};
@@ -110,7 +110,7 @@ Placement packed_matrix(Lowering& lowering, const RecurrentSizes& sizes, const S
       });
 }
 
-void add_quantized_direction(Lowering& lowering, NodeId id, const QuantizedLayer& all,
+void add_quantized_direction(Lowering& lowering, NodeId id, const QuantizedLstmLayer& all,
                              std::int64_t index, const RecurrentOutputs& outputs) {
   const auto own = std::make_shared<const QuantizedLstm>(all.direction(index));
   const RecurrentPlacements places =
