@@ -273,6 +273,21 @@ bool expand_softmax(Expansion& to) {
   return true;
 }
 
+// Of 8-bit numbers, whose plain kernel interpolates in real numbers and truncates.
+bool expand_resize(Expansion& to) {
+  const Node& node = to.node();
+  const ValueId result = node.outputs[0];
+  const DataType type = to.element(node.inputs[0]);
+  const bool is_8_bit = type == DataType::Int8 || type == DataType::UInt8;
+  const bool is_known = !to.dims(node.inputs[0]).empty() && !to.dims(result).empty();
+  if (!is_8_bit || !is_known || node.outputs.size() != 1) return false;
+  Piece resize{node.op, node.inputs, node.attributes};
+  resize.inputs[0] = to.as_floats(node.inputs[0]);
+  const ValueId floats = to.add(std::move(resize), to.dims(result));
+  to.add_as({"Cast", {floats}, {{"to", static_cast<std::int64_t>(type)}}}, {result});
+  return true;
+}
+
 using ExpandFunction = bool (*)(Expansion&);
 
 ExpandFunction find_expansion(const Node& node) {
@@ -295,6 +310,7 @@ ExpandFunction find_expansion(const Node& node) {
       {"QLinearSoftmax", expand_softmax},
   };
   if (node.is("Softmax") || node.is("LogSoftmax")) return expand_softmax;
+  if (node.is("Resize") || node.is("Upsample")) return expand_resize;
   // ONNX Runtime has this one among the standard operators.
   const bool is_theirs = node.domain == kMicrosoftDomain || node.is("SimplifiedLayerNormalization");
   if (!is_theirs) return nullptr;
@@ -321,7 +337,7 @@ Rewritten expand_fused_operators(Inferred model, const SimplifyOptions& options)
   for (const NodeId id : order) {
     expansion.begin(id);
     const ExpandFunction expand = find_expansion(expansion.node());
-    const bool is_known = is_plain(expansion, expansion.node());
+    const bool is_known = expand == expand_resize || is_plain(expansion, expansion.node());
     const bool is_expanded =
         is_known && ((expand != nullptr && expand(expansion)) ||
                      (!options.has_8_bit_products && expand_quantized_layer(expansion)));

@@ -119,6 +119,15 @@ TEST(FusedOperators, ConvolutionOfIntegers) {
   }
 }
 
+TEST(FusedOperators, ImagesOfBytesAreResized) {
+  for (const char* mode : {"nearest", "linear"}) {
+    OneFusedNode node("Resize");
+    node.standard().bytes<std::uint8_t>(DataType::UInt8, {1, 16, 4, 6}, false, 0, 255);
+    node.missing().constant(Tensor::of_float({4}, {1, 1, 2, 2})).set("mode", std::string(mode));
+    expect_same_on_any_threads(node.graph(), node.inputs);
+  }
+}
+
 enum class MaskKind { None, Ends, EndsAndStarts, Keys, Pairs };
 
 Tensor mask_of(MaskKind mask) {  // for two samples, three queries and three keys

@@ -1,6 +1,7 @@
 // Operators in layouts of one machine are read as operators with channels first.
 #include <gtest/gtest.h>
 
+#include "assay/error.h"
 #include "assay/infer.h"
 #include "onnx_io/machine_layouts.h"
 
