@@ -25,7 +25,7 @@ class Expansion {
  public:
   explicit Expansion(Inferred model);
 
-  // The node whose turn it is, without outputs that nobody reads.
+  // The node whose turn it is, without outputs that nothing reads.
   void begin(NodeId id);
   const Node& node() const { return node_; }
   void keep();  // as it was

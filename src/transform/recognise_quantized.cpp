@@ -2,7 +2,7 @@
 // quantised op they stand for (QLinearConv, QGemm, QLinearAdd, …), so that an engine can keep whole
 // chains in 8 bits. Ops that only move or compare elements run on the 8-bit numbers themselves
 // where scale and zero point stay the same. A Relu or Clip in between becomes a Clip of 8-bit
-// numbers, or nothing where the range of the result does the same.
+// numbers, or nothing if the range of the result does the same.
 //
 // Also here: MatMulInteger, Cast and Mul of a dynamically quantised layer as MatMulIntegerToFloat.
 #include <algorithm>
@@ -225,7 +225,7 @@ class QuantizedLayers {
     node.inputs.push_back(zero_point_of(ending.result, type_of(result_of(ending))));
   }
 
-  // A bias in units of the products, or an invalid id; nothing where it cannot be had.
+  // A bias in units of the products, or an invalid id; nothing if it cannot be had.
   std::optional<ValueId> bias_in_sums(const Node& node, std::size_t input, const QuantizedValue& x,
                                       const QuantizedValue& w, std::vector<NodeId>& pattern) {
     if (!node.has_input(input)) return ValueId{};

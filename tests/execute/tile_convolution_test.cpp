@@ -4,351 +4,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
-#include <random>
-
 #include "base/instruction_set.h"
+#include "packed_setting.h"
 
 namespace assay::cpu {
 namespace {
 
-using kernels::WindowAxis;
+using namespace packed;
 
 std::vector<const TileKernels*> all_tiles() {
   std::vector<const TileKernels*> all = {&tiles_emulated()};
   if (tiles() != nullptr) all.push_back(tiles());
   return all;
-}
-
-std::int64_t elements(const kernels::WindowGrid& grid, std::int64_t WindowAxis::*of_axis) {
-  std::int64_t product = 1;
-  for (const WindowAxis& axis : grid.axes) product *= axis.*of_axis;
-  return product;
-}
-
-float from_bf16(std::uint16_t number) {
-  const std::uint32_t bits = std::uint32_t{number} << 16;
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-std::uint16_t as_bf16(float value) {  // of numbers that bf16 holds
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return static_cast<std::uint16_t>(bits >> 16);
-}
-
-std::size_t bytes_of(TileNumber type) {
-  return type == TileNumber::U8 || type == TileNumber::S8 ? 1 : type == TileNumber::BF16 ? 2 : 4;
-}
-
-double number_at(const std::vector<std::byte>& bytes, TileNumber type, std::size_t i) {
-  const std::byte* at = bytes.data() + i * bytes_of(type);
-  std::int32_t whole = 0;
-  float real = 0;
-  std::uint16_t half = 0;
-  switch (type) {
-    case TileNumber::U8:
-      return static_cast<double>(std::to_integer<std::uint8_t>(*at));
-    case TileNumber::S8:
-      return static_cast<std::int8_t>(*at);
-    case TileNumber::S32:
-      std::memcpy(&whole, at, sizeof(whole));
-      return whole;
-    case TileNumber::BF16:
-      std::memcpy(&half, at, sizeof(half));
-      return from_bf16(half);
-    default:
-      std::memcpy(&real, at, sizeof(real));
-      return real;
-  }
-}
-
-// A layer with random operands.
-struct Setting {
-  TileLayer layer;
-  int threads = 1;
-  bool in_place = false;
-  bool are_transposed = false;
-  std::vector<std::byte> source, addend;
-  std::vector<std::int8_t> weights8;
-  std::vector<float> weights16, bias16, scales;
-  std::vector<std::int32_t> bias8;
-
-  bool is_8_bit() const { return layer.type != TileType::BF16; }
-  TileNumber source_type() const {
-    if (!is_8_bit()) return TileNumber::BF16;
-    return layer.type == TileType::U8 ? TileNumber::U8 : TileNumber::S8;
-  }
-  std::size_t results() const {
-    return static_cast<std::size_t>(layer.images * elements(layer.grid, &WindowAxis::output) *
-                                    layer.outputs);
-  }
-};
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
-  }
-  float real(float low, float high) {
-    return std::uniform_real_distribution<float>(low, high)(random_);
-  }
-  bool coin() { return between(0, 1) == 1; }
-  std::byte byte() { return static_cast<std::byte>(between(0, 255)); }
-  // Small whole numbers, so that sums of bf16 products are exact.
-  float small() { return static_cast<float>(between(-8, 8)); }
-
- private:
-  std::mt19937 random_;
-};
-
-WindowAxis random_axis(Draw& draw) {
-  WindowAxis axis;
-  axis.kernel = draw.between(1, 4);
-  axis.stride = draw.between(1, 3);
-  axis.dilation = draw.between(1, 2);
-  axis.pad_begin = draw.coin() ? draw.between(0, 3) : 0;
-  axis.pad_end = draw.coin() ? draw.between(0, 3) : 0;
-  axis.input = axis.extent() + draw.between(0, 11);
-  axis.output = (axis.input + axis.pad_begin + axis.pad_end - axis.extent()) / axis.stride + 1;
-  return axis;
-}
-
-TileLayer random_layer(Draw& draw) {
-  const auto type = static_cast<TileType>(draw.between(0, 2));
-  if (draw.between(0, 2) == 0)
-    return tile_matrix_product(draw.between(1, 100), draw.between(1, 300), draw.between(1, 70),
-                               type);
-  TileLayer layer{.grid = {}, .type = type, .ending = {}};
-  layer.grid.rank = 2;
-  layer.grid.axes[1] = random_axis(draw);
-  layer.grid.axes[2] = random_axis(draw);
-  if (draw.coin()) layer.grid.axes[1].stride = layer.grid.axes[2].stride = 1;
-  for (WindowAxis& axis : layer.grid.axes) {
-    axis.output = (axis.input + axis.pad_begin + axis.pad_end - axis.extent()) / axis.stride + 1;
-  }
-  layer.images = draw.between(1, 4);
-  layer.channels = draw.coin() ? draw.between(1, 16) : draw.between(1, 80);
-  layer.outputs = draw.between(1, 70);
-  return layer;
-}
-
-void draw_ending(Draw& draw, Setting& setting) {
-  TileEnding& ending = setting.layer.ending;
-  if (setting.is_8_bit()) {
-    constexpr TileNumber kResults[] = {TileNumber::U8, TileNumber::S8, TileNumber::S32,
-                                       TileNumber::F32};
-    ending.result = kResults[draw.between(0, 3)];
-    if (ending.result == TileNumber::S32) return;
-    constexpr TileNumber kAddends[] = {TileNumber::None, TileNumber::U8, TileNumber::S8};
-    ending.addend_type = kAddends[draw.between(0, 2)];
-    ending.addend_scale = draw.real(0.2f, 1.5f);
-    ending.addend_zero_point = static_cast<std::int32_t>(draw.between(-10, 10));
-    if (draw.coin()) ending.low = draw.real(-50, 0);
-    if (ending.addend_type != TileNumber::None && draw.coin()) {
-      ending.rounds_first = true;
-      ending.low = -100;
-      ending.high = 100;
-      ending.factor = draw.real(0.5f, 2);
-    }
-    const bool is_signed = ending.result == TileNumber::S8;
-    if (ending.result == TileNumber::F32) return;
-    ending.zero_point = static_cast<std::int32_t>(draw.between(-20, 20) + (is_signed ? 0 : 100));
-    ending.low_after = static_cast<float>((is_signed ? -128 : 0) - ending.zero_point);
-    ending.high_after = static_cast<float>((is_signed ? 127 : 255) - ending.zero_point);
-    return;
-  }
-  ending.result = draw.coin() ? TileNumber::BF16 : TileNumber::F32;
-  constexpr TileNumber kAddends[] = {TileNumber::None, TileNumber::BF16, TileNumber::F32};
-  ending.addend_type = kAddends[draw.between(0, 2)];
-  ending.activation = static_cast<TileActivation>(draw.between(0, 4));
-  if (draw.coin()) ending.low_after = 0;
-}
-
-Setting random_setting(unsigned seed) {
-  Draw draw(seed);
-  Setting setting;
-  setting.layer = random_layer(draw);
-  TileLayer& layer = setting.layer;
-  draw_ending(draw, setting);
-  setting.threads = static_cast<int>(draw.between(1, 3));
-  setting.are_transposed = elements(layer.grid, &WindowAxis::kernel) == 1 && draw.coin();
-  if (setting.is_8_bit() && draw.coin())
-    layer.source_zero_point = static_cast<std::int32_t>(
-        layer.type == TileType::U8 ? draw.between(0, 255) : draw.between(-128, 127));
-  const auto numbers = static_cast<std::size_t>(
-      layer.images * elements(layer.grid, &WindowAxis::input) * layer.channels);
-  const auto weights = static_cast<std::size_t>(layer.outputs * layer.channels *
-                                                elements(layer.grid, &WindowAxis::kernel));
-  const auto put = [&](std::vector<std::byte>& to, TileNumber type, std::size_t count) {
-    to.resize(count * bytes_of(type));
-    for (std::size_t i = 0; i < count; ++i) {
-      const float number = draw.small();
-      const std::uint16_t half = as_bf16(number);
-      if (bytes_of(type) == 1) to[i] = draw.byte();
-      if (type == TileNumber::BF16) std::memcpy(to.data() + 2 * i, &half, sizeof(half));
-      if (type == TileNumber::F32) std::memcpy(to.data() + 4 * i, &number, sizeof(number));
-    }
-  };
-  put(setting.source, setting.source_type(), numbers);
-  if (layer.ending.addend_type != TileNumber::None)
-    put(setting.addend, layer.ending.addend_type, setting.results());
-  setting.in_place = bytes_of(layer.ending.addend_type) == bytes_of(layer.ending.result) &&
-                     layer.ending.addend_type != TileNumber::None && draw.coin();
-  for (std::size_t i = 0; i < weights; ++i) {
-    setting.weights8.push_back(static_cast<std::int8_t>(draw.byte()));
-    setting.weights16.push_back(draw.small());
-  }
-  const float typical = 1 / (40 * std::sqrt(static_cast<float>(layer.channels)));
-  for (std::int64_t i = 0; i < layer.outputs; ++i) {
-    setting.bias8.push_back(static_cast<std::int32_t>(draw.between(-3000, 3000)));
-    setting.bias16.push_back(draw.small());
-    setting.scales.push_back(draw.real(0.2f, 2) * typical * 0.02f);
-  }
-  return setting;
-}
-
-// Calls visit(result position, output, sum), sums of (source − zero point) · weight.
-template <typename Visit>
-void for_each_sum(const Setting& setting, Visit visit) {
-  const TileLayer& layer = setting.layer;
-  const auto& [deep, down, across] = layer.grid.axes;
-  const std::int64_t taps = elements(layer.grid, &WindowAxis::kernel);
-  std::size_t at = 0;
-  for (std::int64_t image = 0; image < layer.images; ++image) {
-    for (std::int64_t y = 0; y < down.output; ++y) {
-      for (std::int64_t x = 0; x < across.output; ++x) {
-        for (std::int64_t output = 0; output < layer.outputs; ++output) {
-          double sum = 0;
-          for (std::int64_t tap = 0; tap < taps; ++tap) {
-            const std::int64_t in_y = down.position(y, tap / across.kernel);
-            const std::int64_t in_x = across.position(x, tap % across.kernel);
-            if (in_y < 0 || in_y >= down.input || in_x < 0 || in_x >= across.input) continue;
-            const std::int64_t pixel = (image * down.input + in_y) * across.input + in_x;
-            for (std::int64_t c = 0; c < layer.channels; ++c) {
-              const auto from = static_cast<std::size_t>(pixel * layer.channels + c);
-              const auto weight = static_cast<std::size_t>(
-                  setting.are_transposed ? c * layer.outputs + output
-                                         : (output * layer.channels + c) * taps + tap);
-              const double factor =
-                  setting.is_8_bit() ? setting.weights8[weight] : setting.weights16[weight];
-              sum += (number_at(setting.source, setting.source_type(), from) -
-                      layer.source_zero_point) *
-                     factor;
-            }
-          }
-          visit(at++, static_cast<std::size_t>(output), sum);
-        }
-      }
-    }
-  }
-}
-
-double activated(TileActivation activation, double x) {
-  switch (activation) {
-    case TileActivation::None:
-      return x;
-    case TileActivation::GeluErf:
-      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
-    case TileActivation::GeluTanh:
-      return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case TileActivation::Swish:
-      return x / (1 + std::exp(-x));
-    case TileActivation::HardSwish:
-      return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
-  }
-  return x;
-}
-
-double finished(const Setting& setting, std::size_t at, std::size_t output, double sum) {
-  const TileEnding& ending = setting.layer.ending;
-  if (ending.result == TileNumber::S32) return sum + setting.bias8[output];
-  // In single precision, like the kernel: what is rounded in between must round alike.
-  double value = setting.is_8_bit()
-                     ? static_cast<float>(sum + setting.bias8[output]) * setting.scales[output]
-                     : sum + setting.bias16[output];
-  if (setting.is_8_bit()) value = std::clamp<double>(value, ending.low, ending.high);
-  if (ending.rounds_first) value = std::nearbyint(value);
-  if (ending.addend_type != TileNumber::None)
-    value = value * ending.factor +
-            (number_at(setting.addend, ending.addend_type, at) - ending.addend_zero_point) *
-                ending.addend_scale;
-  if (!setting.is_8_bit()) value = activated(ending.activation, value);
-  return std::clamp<double>(value, ending.low_after, ending.high_after);
-}
-
-double allowed_error(const TileEnding& ending, double value) {
-  switch (ending.result) {
-    case TileNumber::S32:
-      return 0;
-    case TileNumber::U8:
-    case TileNumber::S8:
-      return 0.5 + 1e-4;
-    case TileNumber::BF16:
-      return std::abs(value) * 0x1p-8 + 1e-4;
-    default:
-      return std::abs(value) * 1e-5 + 1e-4;
-  }
-}
-
-std::vector<std::byte> run(const Setting& setting, const TileKernels& kernels) {
-  const TileConvolution convolution(setting.layer, setting.threads, kernels);
-  std::vector<std::byte> packed(convolution.weight_bytes());
-  TileParameters parameters{.are_transposed = setting.are_transposed};
-  if (setting.is_8_bit()) {
-    parameters.weights = setting.weights8.data();
-    parameters.bias = setting.bias8.data();
-    parameters.scales = setting.scales.data();
-  } else {
-    parameters.weights = setting.weights16.data();
-    parameters.bias = setting.bias16.data();
-  }
-  convolution.pack(parameters, packed.data());
-  // Bytes that would show if they were used: NaN as bf16.
-  std::vector<std::byte> workspace(convolution.workspace_bytes(), std::byte{0xff});
-  std::vector<std::byte> result(setting.results() * bytes_of(setting.layer.ending.result),
-                                std::byte{0xee});
-  if (setting.in_place) result = setting.addend;
-  convolution.run(TileOperands{.source = setting.source.data(),
-                               .weights = packed.data(),
-                               .addend = setting.in_place ? result.data() : setting.addend.data(),
-                               .result = result.data(),
-                               .workspace = workspace.data()});
-  return result;
-}
-
-void expect_defining_sums(const Setting& setting, const TileKernels& kernels) {
-  const TileEnding& ending = setting.layer.ending;
-  const std::vector<std::byte> result = run(setting, kernels);
-  std::size_t wrong = 0;
-  for_each_sum(setting, [&](std::size_t at, std::size_t output, double sum) {
-    const double expected = finished(setting, at, output, sum);
-    const bool is_shifted = bytes_of(ending.result) == 1;
-    const double got = number_at(result, ending.result, at) - (is_shifted ? ending.zero_point : 0);
-    if (std::abs(got - expected) <= allowed_error(ending, expected)) return;
-    if (wrong++ == 0) ADD_FAILURE() << "at " << at << ": " << got << " instead of " << expected;
-  });
-  EXPECT_EQ(wrong, 0u) << "of " << setting.results();
-}
-
-std::string described(const Setting& setting) {
-  const TileLayer& layer = setting.layer;
-  std::string text = "type " + std::to_string(static_cast<int>(layer.type)) + ", result " +
-                     std::to_string(static_cast<int>(layer.ending.result)) + ", addend " +
-                     std::to_string(static_cast<int>(layer.ending.addend_type)) + ", " +
-                     std::to_string(layer.images) + " images of " + std::to_string(layer.channels) +
-                     " channels, " + std::to_string(layer.outputs) + " outputs, threads " +
-                     std::to_string(setting.threads);
-  for (const WindowAxis& axis : layer.grid.axes) {
-    text += "; " + std::to_string(axis.input) + "->" + std::to_string(axis.output) + " kernel " +
-            std::to_string(axis.kernel) + " stride " + std::to_string(axis.stride) + " dilation " +
-            std::to_string(axis.dilation) + " pad " + std::to_string(axis.pad_begin);
-  }
-  return text;
 }
 
 TEST(TileConvolution, RandomLayersEqualTheDefiningSum) {
@@ -357,42 +24,9 @@ TEST(TileConvolution, RandomLayersEqualTheDefiningSum) {
       const Setting setting = random_setting(seed);
       SCOPED_TRACE(std::string(kernels->name) + ", seed " + std::to_string(seed) + ": " +
                    described(setting));
-      expect_defining_sums(setting, *kernels);
+      expect_defining_sums(setting, TileConvolution(setting.layer, setting.threads, *kernels));
     }
   }
-}
-
-Setting plain_setting(const TileLayer& layer) {
-  Setting setting = random_setting(1);
-  setting.layer = layer;
-  setting.in_place = setting.are_transposed = false;
-  Draw draw(7);
-  setting.source.resize(static_cast<std::size_t>(
-      layer.images * elements(layer.grid, &WindowAxis::input) * layer.channels));
-  for (std::byte& byte : setting.source) byte = draw.byte();
-  setting.weights8.clear();
-  const std::int64_t weights =
-      layer.outputs * layer.channels * elements(layer.grid, &WindowAxis::kernel);
-  for (std::int64_t i = 0; i < weights; ++i)
-    setting.weights8.push_back(static_cast<std::int8_t>(draw.byte()));
-  setting.bias8.assign(static_cast<std::size_t>(layer.outputs), 0);
-  setting.scales.assign(static_cast<std::size_t>(layer.outputs), 1);
-  return setting;
-}
-
-TileLayer image_layer(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
-                      std::int64_t channels, std::int64_t outputs) {
-  TileLayer layer{.grid = {}, .channels = channels, .outputs = outputs, .ending = {}};
-  layer.grid.rank = 2;
-  for (const std::size_t axis : {1u, 2u}) {
-    layer.grid.axes[axis] = {.input = size,
-                             .output = (size + 2 * pad - kernel) / stride + 1,
-                             .kernel = kernel,
-                             .stride = stride,
-                             .pad_begin = pad,
-                             .pad_end = pad};
-  }
-  return layer;
 }
 
 // As networks have them: a first layer, a layer in the middle, a downsampling and a last one.
@@ -401,8 +35,8 @@ TEST(TileConvolution, LayersOfAResidualNetworkEqualTheDefiningSum) {
     for (const TileLayer& layer :
          {image_layer(40, 7, 2, 3, 3, 64), image_layer(14, 3, 1, 1, 128, 40),
           image_layer(14, 3, 2, 1, 64, 48), image_layer(14, 1, 2, 0, 64, 32),
-          image_layer(7, 1, 1, 0, 512, 33)}) {
-      expect_defining_sums(plain_setting(layer), *kernels);
+          image_layer(7, 1, 1, 0, 512, 33), image_layer(60, 1, 1, 0, 260, 40)}) {
+      expect_defining_sums(plain_setting(layer), TileConvolution(layer, 1, *kernels));
     }
   }
 }
@@ -413,7 +47,7 @@ TEST(TileConvolution, ExtremeNumbersDoNotSaturate) {
     Setting setting = plain_setting(layer);
     std::fill(setting.source.begin(), setting.source.end(), std::byte{255});
     std::fill(setting.weights8.begin(), setting.weights8.end(), std::int8_t{-128});
-    const auto result = run(setting, *kernels);
+    const auto result = run(setting, TileConvolution(layer, 1, *kernels));
     EXPECT_EQ(number_at(result, TileNumber::S32, 0), -255.0 * 128 * 1000);
     EXPECT_EQ(number_at(result, TileNumber::S32, 50), -255.0 * 128 * 1000);
   }

@@ -21,7 +21,7 @@
 
 #include <vector>
 
-#include "execute/cpu/kernels/own_convolution.h"
+#include "execute/cpu/kernels/packed_convolution.h"
 #include "execute/cpu/simd/tiles/tile_product.h"
 #include "kernels/window_grid.h"
 
@@ -39,45 +39,22 @@ struct TileLayer {
 // rows[m, k] · weights[k, n]
 TileLayer tile_matrix_product(std::int64_t m, std::int64_t k, std::int64_t n, TileType type);
 
-// All row-major. `weights` are [outputs, channels, kernel…] of std::int8_t or, for bf16, floats,
-// which are rounded; with `are_transposed`, of a matrix product, [channels, outputs].
-struct TileParameters {
-  const void* weights = nullptr;
-  bool are_transposed = false;
-  const void* bias = nullptr;     // std::int32_t in units of the sums or, for bf16, floats
-  const float* scales = nullptr;  // of 8-bit numbers: one for each output
-};
-
-struct TileOperands {
-  const void* source = nullptr;
-  const void* weights = nullptr;  // packed
-  const void* addend = nullptr;   // where the ending has a type for it; may be the result
-  void* result = nullptr;
-  void* workspace = nullptr;
-};
-
-class TileConvolution : public OwnConvolution {
+class TileConvolution : public PackedConvolution {
  public:
   // Two-dimensional windows (or fewer axes) over all channels.
   static bool fits(const kernels::WindowGrid& grid, std::int64_t groups);
 
   TileConvolution(const TileLayer& layer, int threads, const TileKernels& kernels);
 
-  TileType type() const { return layer_.type; }
-  std::size_t outputs() const { return outputs_; }
-  std::size_t weight_bytes() const;     // multiples of 64
-  std::size_t workspace_bytes() const;  // also 0
+  bool takes_floats() const override { return layer_.type == TileType::BF16; }
+  std::size_t outputs() const override { return outputs_; }
+  std::size_t weight_bytes() const override;
+  std::size_t workspace_bytes() const override;  // also 0
   // Of the nominal results; padding of the depth to whole tiles counts.
   std::int64_t flops() const override;
   bool adds() const override { return layer_.ending.addend_type != TileNumber::None; }
-  void pack(const TileParameters& parameters, std::byte* packed) const;
-  void run(const TileOperands& operands) const;
-
-  // As the engine sees every convolution of ours: the pointers are to bytes.
-  std::size_t weight_floats() const override { return weight_bytes() / sizeof(float); }
-  std::size_t workspace_floats() const override { return workspace_bytes() / sizeof(float); }
-  void pack_weights(const float* weights, float* packed) const override;  // bf16 without bias
-  void run(const ConvolutionOperands& operands) const override;
+  void pack(const TileParameters& parameters, std::byte* packed) const override;
+  void run(const TileOperands& operands) const override;
 
  private:
   // One row of a window, or one tap of it where taps lie apart: bytes that lie together.

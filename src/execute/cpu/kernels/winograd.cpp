@@ -8,80 +8,12 @@
 
 namespace assay::cpu {
 
-using kernels::WindowAxis;
 using kernels::WindowGrid;
 
 namespace {
 
-// What a block of tiles may take, so that it stays in a core's own cache between the stages.
-constexpr std::size_t kBlockBytes = std::size_t{512} << 10;
-// Weights pass through the cache once for each block: fewer tiles would not be worth that.
-constexpr std::size_t kFewestTiles = 56;
-// A thread that works alone on this many tiles uses the kernels well.
-constexpr std::size_t kTilesForOneThread = 28;
 // Planes a power of two apart would compete for the same lines of the cache.
 constexpr std::size_t kPlanePadding = 16;
-
-// G·g·Gᵀ for one filter, into (tile+2)² numbers.
-template <std::size_t kSide>
-void transform_filter(const double (&matrix)[kSide][3], const float* filter, double* out) {
-  double half[kSide][3];
-  for (std::size_t i = 0; i < kSide; ++i) {
-    for (std::size_t j = 0; j < 3; ++j) {
-      half[i][j] = matrix[i][0] * static_cast<double>(filter[j]) +
-                   matrix[i][1] * static_cast<double>(filter[3 + j]) +
-                   matrix[i][2] * static_cast<double>(filter[6 + j]);
-    }
-  }
-  for (std::size_t i = 0; i < kSide; ++i) {
-    for (std::size_t j = 0; j < kSide; ++j) {
-      out[i * kSide + j] =
-          half[i][0] * matrix[j][0] + half[i][1] * matrix[j][1] + half[i][2] * matrix[j][2];
-    }
-  }
-}
-
-constexpr double kFilterOfFour[6][3] = {
-    {1.0 / 4, 0, 0},
-    {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-    {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-    {1.0 / 24, 1.0 / 12, 1.0 / 6},
-    {1.0 / 24, -1.0 / 12, 1.0 / 6},
-    {0, 0, 1},
-};
-
-// Additions and multiplications of the two transforms for one channel of one tile.
-constexpr std::int64_t input_transform_flops(std::size_t tile) {
-  return tile == 2 ? 8 * 4 : 12 * 19;
-}
-constexpr std::int64_t output_transform_flops(std::size_t tile) {
-  return tile == 2 ? 6 * 4 : 10 * 13;
-}
-
-ChannelLayout layout_of(std::size_t channels, std::size_t pixels, std::size_t block) {
-  if (block == 0) return {channels, channels, 0, pixels * channels};
-  return {block, block, pixels * block, pixels * channels};
-}
-
-WinogradShape shape_of(std::size_t tile, const WindowGrid& grid, std::int64_t channels,
-                       std::int64_t outputs, std::size_t block) {
-  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
-  const WindowAxis& down = grid.axes[1];
-  const WindowAxis& across = grid.axes[2];
-  return {.tile = tile,
-          .height = size(down.input),
-          .width = size(across.input),
-          .channels = size(channels),
-          .rows = size(down.output),
-          .columns = size(across.output),
-          .outputs = size(outputs),
-          .pad_top = down.pad_begin,
-          .pad_left = across.pad_begin,
-          .tiles_down = (size(down.output) + tile - 1) / tile,
-          .tiles_across = (size(across.output) + tile - 1) / tile,
-          .in = layout_of(size(channels), size(grid.input_elements()), block),
-          .out = layout_of(size(outputs), size(grid.output_elements()), block)};
-}
 
 }  // namespace
 
@@ -89,30 +21,23 @@ Winograd::Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images
                    std::int64_t channels, std::int64_t outputs, const Epilogue& epilogue,
                    int threads, const SimdKernels& kernels, std::size_t block)
     : kernels_(kernels),
-      shape_(shape_of(tile, grid, channels, outputs, block)),
+      shape_(winograd_shape(tile, grid, channels, outputs, block)),
       images_(static_cast<std::size_t>(images)),
       epilogue_(epilogue),
-      threads_(threads) {
-  const auto team = static_cast<std::size_t>(threads);
-  const std::size_t bytes_of_tile =
-      shape_.planes() * (shape_.channels + row_stride()) * sizeof(float);
-  const std::size_t wanted = std::max(kBlockBytes / bytes_of_tile, kFewestTiles);
-  blocks_ = (tiles() + wanted - 1) / wanted;
-  block_for_each_thread_ = team > 1 && tiles() >= team * kTilesForOneThread;
-  if (block_for_each_thread_) blocks_ = rounded_up(blocks_, team);
-  tiles_in_block_ = (tiles() + blocks_ - 1) / blocks_;
-}
+      threads_(threads),
+      blocks_(tiles(), shape_.planes() * (shape_.channels + row_stride()) * sizeof(float),
+              threads) {}
 
 std::size_t Winograd::row_stride() const {
   return panels() * kernels_.panel_width;
 }
 
 std::size_t Winograd::input_plane() const {
-  return rounded_up(tiles_in_block_ * shape_.channels, kPlanePadding) + kPlanePadding;
+  return rounded_up(blocks_.most_tiles() * shape_.channels, kPlanePadding) + kPlanePadding;
 }
 
 std::size_t Winograd::product_plane() const {
-  return tiles_in_block_ * row_stride() + kPlanePadding;
+  return blocks_.most_tiles() * row_stride() + kPlanePadding;
 }
 
 std::size_t Winograd::workspace_of_block() const {
@@ -124,7 +49,7 @@ std::size_t Winograd::weight_floats() const {
 }
 
 std::size_t Winograd::workspace_floats() const {
-  return workspace_of_block() * (block_for_each_thread_ ? static_cast<std::size_t>(threads_) : 1);
+  return workspace_of_block() * blocks_.workspaces();
 }
 
 std::int64_t Winograd::flops() const {
@@ -176,59 +101,34 @@ void Winograd::pack_weights(const float* weights, float* packed) const {
       });
 }
 
-void Winograd::run_block(const ConvolutionOperands& operands, std::size_t block, float* workspace,
-                         int threads) const {
-  const std::size_t first = tiles() * block / blocks_;
-  const std::size_t count = tiles() * (block + 1) / blocks_ - first;
+void Winograd::run_block(const ConvolutionOperands& operands, const TileBlock& block) const {
+  float* workspace = operands.workspace + block.workspace * workspace_of_block();
   float* inputs = workspace;
   float* products = workspace + shape_.planes() * input_plane();
-  const auto over_tiles = [&](auto work) {
-    execute::in_parallel(threads, static_cast<std::int64_t>(count),
-                         [&](std::int64_t from, std::int64_t to) {
-                           work(static_cast<std::size_t>(from), static_cast<std::size_t>(to));
-                         });
-  };
-  over_tiles([&](std::size_t from, std::size_t to) {
-    kernels_.winograd_input(shape_, operands.source, first + from, first + to,
+  in_parts(block.threads, block.count, [&](std::size_t from, std::size_t to) {
+    kernels_.winograd_input(shape_, operands.source, block.first + from, block.first + to,
                             inputs + from * shape_.channels, input_plane());
   });
   const std::size_t panel = shape_.channels * kernels_.panel_width;
-  const auto parts = static_cast<std::int64_t>(shape_.planes() * panels());
-  execute::in_parallel(threads, parts, [&](std::int64_t from, std::int64_t to) {
-    for (auto part = static_cast<std::size_t>(from); part < static_cast<std::size_t>(to); ++part) {
+  in_parts(block.threads, shape_.planes() * panels(), [&](std::size_t from, std::size_t to) {
+    for (std::size_t part = from; part < to; ++part) {
       const std::size_t plane = part / panels();
       const float* weights = operands.weights + part * panel;
       kernels_.panel_product(
-          inputs + plane * input_plane(), count, shape_.channels, weights, shape_.channels,
+          inputs + plane * input_plane(), block.count, shape_.channels, weights, shape_.channels,
           products + plane * product_plane() + part % panels() * kernels_.panel_width, row_stride(),
           {weights + panel, panel});
     }
   });
   const Epilogue epilogue = bound_epilogue(operands, epilogue_);
-  over_tiles([&](std::size_t from, std::size_t to) {
+  in_parts(block.threads, block.count, [&](std::size_t from, std::size_t to) {
     kernels_.winograd_output(shape_, products + from * row_stride(), product_plane(), row_stride(),
-                             first + from, first + to, epilogue, operands.result);
+                             block.first + from, block.first + to, epilogue, operands.result);
   });
 }
 
 void Winograd::run(const ConvolutionOperands& operands) const {
-  if (!block_for_each_thread_) {
-    for (std::size_t block = 0; block < blocks_; ++block) {
-      run_block(operands, block, operands.workspace, threads_);
-    }
-    return;
-  }
-  const auto team = static_cast<std::size_t>(threads_);
-  execute::in_parallel(threads_, threads_, [&](std::int64_t from, std::int64_t to) {
-    for (auto thread = static_cast<std::size_t>(from); thread < static_cast<std::size_t>(to);
-         ++thread) {
-      float* workspace = operands.workspace + thread * workspace_of_block();
-      const std::size_t last = blocks_ * (thread + 1) / team;
-      for (std::size_t block = blocks_ * thread / team; block < last; ++block) {
-        run_block(operands, block, workspace, 1);
-      }
-    }
-  });
+  blocks_.for_each([&](const TileBlock& block) { run_block(operands, block); });
 }
 
 }  // namespace assay::cpu

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "execute/cpu/kernels/own_convolution.h"
+#include "execute/cpu/kernels/tile_blocks.h"
 #include "execute/cpu/simd/simd.h"
 #include "kernels/window_grid.h"
 
@@ -41,17 +42,14 @@ class Winograd : public OwnConvolution {
   std::size_t input_plane() const;  // floats of a block's transformed inputs, one plane
   std::size_t product_plane() const;
   std::size_t workspace_of_block() const;
-  void run_block(const ConvolutionOperands& operands, std::size_t block, float* workspace,
-                 int threads) const;
+  void run_block(const ConvolutionOperands& operands, const TileBlock& block) const;
 
   const SimdKernels& kernels_;
   WinogradShape shape_;
   std::size_t images_ = 0;
   Epilogue epilogue_;
   int threads_ = 1;
-  std::size_t blocks_ = 1;
-  std::size_t tiles_in_block_ = 0;      // at most
-  bool block_for_each_thread_ = false;  // else the team shares each block
+  TileBlocks blocks_;
 };
 
 }  // namespace assay::cpu

@@ -60,10 +60,10 @@ Placement weight_placement(Lowering& lowering, const ConvolutionLayer& layer,
     return layer.is_transposed ? lowering.row_major(value)
                                : lowering.in_layout(value, choice.weights);
   }
-  if (uses_tiles(choice)) {
+  if (packs_constants(choice)) {
     TileConstants constants;
     if (layer.bias != nullptr) constants.bias = *layer.bias;
-    return tile_weights(lowering, choice, *layer.weight, std::move(constants), layer.id);
+    return packed_weights(lowering, choice, *layer.weight, std::move(constants), layer.id);
   }
   ConvolutionLayer typed = layer;
   typed.type = choice.own == nullptr ? element_of(choice.weights) : DataType::Float32;
@@ -140,6 +140,11 @@ Binder in_turn(Binder first, Binder second) {
   };
 }
 
+DataType multiplied_type(const Choice& choice) {
+  const bool widens = choice.own != nullptr && !uses_tiles(choice);
+  return widens ? DataType::Float32 : element_of(choice.source);
+}
+
 void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, const FusedOps& fused,
                           const Choice& choice) {
   const Placement source = lowering.in_layout(lowering.node(layer.id).inputs[0], choice.source);
@@ -149,13 +154,13 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, con
   const Placement weights = widened ? widened->widened : weight_placement(lowering, layer, choice);
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
-  StepDraft draft{.nodes = {layer.id},
-                  .algorithm = choice.implementation,
-                  .precision = execute::precision_name(
-                      choice.own != nullptr ? DataType::Float32 : element_of(choice.source)),
-                  .reads = {source, widened ? widened->stored : weights}};
+  StepDraft draft{
+      .nodes = {layer.id},
+      .algorithm = choice.implementation,
+      .precision = precision_of(choice, execute::precision_name(multiplied_type(choice))),
+      .reads = {source, widened ? widened->stored : weights}};
   if (widened) draft.workspace.push_back(weights.buffer);
-  if (layer.has_bias && !uses_tiles(choice)) {
+  if (layer.has_bias && !packs_constants(choice)) {
     const Placement bias = bias_placement(lowering, layer, choice);
     arguments.push_back({argument::kBias, choice.bias, bias});
     draft.reads.push_back(bias);
@@ -246,20 +251,24 @@ std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer, co
   return choices;
 }
 
-std::optional<Choice> bf16_tile_choice(const Lowering& lowering, const ConvolutionLayer& layer,
-                                       const FusedOps& fused) {
+// By tiles, which come first, or by Winograd's algorithm in 16-bit integers.
+void add_16_bit_choices(const Lowering& lowering, const ConvolutionLayer& layer,
+                        const FusedOps& fused, std::vector<Choice>& choices) {
   const auto ending = bf16_tile_ending(fused.post_ops);
   const bool has_constants = layer.weight != nullptr && (!layer.has_bias || layer.bias != nullptr);
-  if (!ending || !has_constants || layer.is_transposed) return {};
-  return tile_choice(lowering,
-                     {.grid = layer.grid,
-                      .images = layer.input[0],
-                      .channels = layer.input[1],
-                      .outputs = layer.output[1],
-                      .type = TileType::BF16,
-                      .ending = *ending},
-                     layer.groups, image_desc(layer.input, 0, layer.type),
-                     image_desc(layer.output, 0, layer.type));
+  if (!ending || !has_constants || layer.is_transposed) return;
+  const TileLayer what{.grid = layer.grid,
+                       .images = layer.input[0],
+                       .channels = layer.input[1],
+                       .outputs = layer.output[1],
+                       .type = TileType::BF16,
+                       .ending = *ending};
+  const Desc source = image_desc(layer.input, 0, layer.type);
+  const Desc result = image_desc(layer.output, 0, layer.type);
+  if (auto tiled = tile_choice(lowering, what, layer.groups, source, result))
+    choices.insert(choices.begin(), std::move(*tiled));
+  if (auto winograd = winograd16_choice(lowering, what, layer.groups, source, result))
+    choices.push_back(std::move(*winograd));
 }
 
 std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
@@ -267,8 +276,7 @@ std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& laye
   std::vector<Choice> all = choices_of_onednn(lowering, layer, fused);
   if (layer.type == DataType::BFloat16) {
     std::erase_if(all, is_slow_convolution);
-    if (auto tiled = bf16_tile_choice(lowering, layer, fused))
-      all.insert(all.begin(), std::move(*tiled));
+    add_16_bit_choices(lowering, layer, fused, all);
     if (all.empty() || lowering.options().program.optimize_for == OptimizeFor::Latency) {
       auto others = float_choices(lowering, layer, fused, all);
       std::ranges::move(others, std::back_inserter(all));

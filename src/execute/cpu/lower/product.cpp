@@ -237,7 +237,7 @@ Placement weight_placement(Lowering& lowering, const Linear& linear, const Choic
   if (uses_tiles(choice)) {
     TileConstants constants{.are_transposed = !linear.is_transposed};
     if (linear.bias) constants.bias = *lowering.constant(*linear.bias);
-    return tile_weights(lowering, choice, *linear.weight, std::move(constants), linear.id);
+    return packed_weights(lowering, choice, *linear.weight, std::move(constants), linear.id);
   }
   if (choice.own != nullptr) return packed_halves(lowering, linear, choice);
   if (linear.is_shared) return lowering.row_major(lowering.node(linear.id).inputs[1]);

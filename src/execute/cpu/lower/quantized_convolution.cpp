@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "execute/cpu/kernels/quantized_depthwise.h"
+#include "execute/cpu/kernels/winograd16.h"
 #include "execute/cpu/lower/convolution_layer.h"
 #include "execute/cpu/lower/own_choices.h"
 #include "execute/cpu/lower/quantized_facts.h"
@@ -214,12 +215,12 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
                           const Choice& choice) {
   const ConvolutionLayer& shape = layer.shape;
   const Placement source = lowering.in_layout(lowering.node(shape.id).inputs[0], choice.source);
-  const bool is_tiled = uses_tiles(choice);
+  const bool is_packed = packs_constants(choice);
   const Placement weights =
-      is_tiled
-          ? tile_weights(lowering, choice, layer.weights,
-                         {.scales = requantization_of(layer, ending).scales, .bias = layer.bias},
-                         shape.id)
+      is_packed
+          ? packed_weights(lowering, choice, layer.weights,
+                           {.scales = requantization_of(layer, ending).scales, .bias = layer.bias},
+                           shape.id)
           : lowering.weights().reordered(layer.weights,
                                          plain_desc(described_weights(shape), DataType::Int8),
                                          choice.weights);
@@ -227,10 +228,10 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
                                      {argument::kWeights, choice.weights, weights}};
   StepDraft draft{.nodes = {shape.id},
                   .algorithm = choice.implementation,
-                  .precision = "int8",
+                  .precision = precision_of(choice, "int8"),
                   .executed_flops = executed_flops(shape, choice),
                   .reads = {source, weights}};
-  if (layer.bias && !is_tiled) {
+  if (layer.bias && !is_packed) {
     const Placement bias = lowering.weights().reordered(
         *layer.bias, plain_desc({shape.output[1]}, DataType::Int32), choice.bias);
     arguments.push_back({argument::kBias, choice.bias, bias});
@@ -251,8 +252,8 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
   draft.nodes.insert(draft.nodes.end(), ending.nodes.begin(), ending.nodes.end());
   const auto addend = ending.addend ? std::optional(result) : std::nullopt;
-  lowering.add_step(draft, is_tiled ? own_binder(choice, arguments, addend)
-                                    : primitive_binder(choice.primitive, std::move(arguments)));
+  lowering.add_step(draft, is_packed ? own_binder(choice, arguments, addend)
+                                     : primitive_binder(choice.primitive, std::move(arguments)));
   lowering.set_placement(ending.value, result);
 }
 
@@ -263,20 +264,31 @@ bool hardly_enlarges(const Choice& choice, const Tensor& weights) {
   return bytes_of(choice.weights) <= stored + stored / 16 + kSmall;
 }
 
-std::optional<Choice> tile_choice_for(const Lowering& lowering, const QuantizedLayer& layer,
-                                      const Ending8& ending) {
+TileLayer tile_layer_of(const QuantizedLayer& layer, const Ending8& ending) {
   const ConvolutionLayer& shape = layer.shape;
-  const DataType result = type_of(ending.result);
-  return tile_choice(lowering,
-                     {.grid = shape.grid,
-                      .images = shape.input[0],
-                      .channels = shape.input[1],
-                      .outputs = shape.output[1],
-                      .type = tile_type(type_of(layer.source)),
-                      .source_zero_point = layer.source.zero_point,
-                      .ending = tile_ending(ending.post_ops, result, ending.result.zero_point)},
-                     shape.groups, image_desc(shape.input, 0, type_of(layer.source)),
-                     image_desc(shape.output, 0, result));
+  return {.grid = shape.grid,
+          .images = shape.input[0],
+          .channels = shape.input[1],
+          .outputs = shape.output[1],
+          .type = tile_type(type_of(layer.source)),
+          .source_zero_point = layer.source.zero_point,
+          .ending = tile_ending(ending.post_ops, type_of(ending.result), ending.result.zero_point)};
+}
+
+// Kernels of our own beside oneDNN's.
+void add_own_choices(const Lowering& lowering, const QuantizedLayer& layer, const Ending8& ending,
+                     std::vector<Choice>& choices) {
+  const ConvolutionLayer& shape = layer.shape;
+  const TileLayer what = tile_layer_of(layer, ending);
+  const Desc source = image_desc(shape.input, 0, type_of(layer.source));
+  const Desc result = image_desc(shape.output, 0, type_of(ending.result));
+  const bool saves_memory = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  auto tiled = tile_choice(lowering, what, shape.groups, source, result);
+  if (tiled && (!saves_memory || hardly_enlarges(*tiled, layer.weights)))
+    choices.insert(choices.begin(), std::move(*tiled));
+  auto winograd = winograd16_choice(lowering, what, shape.groups, source, result);
+  if (winograd && Winograd16::is_exact(what, layer.weights.to_vector<std::int8_t>().data()))
+    choices.push_back(std::move(*winograd));
 }
 
 std::vector<Choice> choices_for(const Lowering& lowering, const QuantizedLayer& layer,
@@ -288,11 +300,8 @@ std::vector<Choice> choices_for(const Lowering& lowering, const QuantizedLayer& 
   });
   if (!std::ranges::all_of(choices, is_slow_convolution))
     std::erase_if(choices, is_slow_convolution);
-  const bool saves_memory = lowering.options().program.optimize_for == OptimizeFor::Memory;
-  if (saves_memory) keep_small_weights(choices);
-  auto tiled = tile_choice_for(lowering, layer, ending);
-  if (tiled && (!saves_memory || hardly_enlarges(*tiled, layer.weights)))
-    choices.insert(choices.begin(), std::move(*tiled));
+  if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(choices);
+  add_own_choices(lowering, layer, ending, choices);
   return choices;
 }
 

@@ -107,9 +107,23 @@ bool is_dense_image(const Placement& placement) {
          *placement.blocked == image_desc(placement.dims, 0, placement.type);
 }
 
+Placement dense_placement(Lowering& lowering, ValueId id) {
+  const Placement native = lowering.native(id);
+  return is_dense_image(native) ? native : lowering.row_major(id);
+}
+
+Placement new_dense(Lowering& lowering, bool channels_last, const Dims& dims, DataType type) {
+  return lowering.new_placement(channels_last ? image_desc(dims, 0, type) : plain_desc(dims, type),
+                                dims);
+}
+
 Placement like(Lowering& lowering, const Placement& placement, const Dims& dims, DataType type) {
-  const Desc desc = is_dense_image(placement) ? image_desc(dims, 0, type) : plain_desc(dims, type);
-  return lowering.new_placement(desc, dims);
+  return new_dense(lowering, is_dense_image(placement), dims, type);
+}
+
+int threads_for_bytes(const Lowering& lowering, std::int64_t elements) {
+  constexpr std::int64_t kBytesWorthSharing = 32 << 10;
+  return elements >= kBytesWorthSharing ? lowering.threads() : 1;
 }
 
 std::optional<Clipped8> clip_after(const Lowering& lowering, ValueId value) {

@@ -118,7 +118,7 @@ std::optional<ProductStep> product_step(Lowering& lowering, const ProductLayer& 
   TileConstants constants{.bias = bias, .are_transposed = !layer.is_transposed};
   if (what.requantization) constants.scales = what.requantization->scales;
   const Placement weights =
-      is_tiled ? tile_weights(lowering, choice, layer.weights, constants, layer.id)
+      is_tiled ? packed_weights(lowering, choice, layer.weights, constants, layer.id)
                : lowering.weights().reordered(
                      layer.weights, stored_desc(layer, chosen >= all.inner), choice.weights);
   ProductStep step{

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
+#include "execute/cpu/kernels/winograd16.h"
+
 namespace assay::cpu {
 
 namespace {
@@ -83,6 +86,28 @@ bool take_activation(const PostOp& op, TileEnding& ending) {
   }
 }
 
+Choice packed_choice(std::string name, std::shared_ptr<const PackedConvolution> own,
+                     const Desc& source, const Desc& result) {
+  Choice choice;
+  choice.implementation = std::move(name);
+  choice.source = source;
+  choice.result = result;
+  choice.weights = plain_desc({static_cast<std::int64_t>(own->weight_bytes())}, DataType::Int8);
+  if (own->workspace_bytes() > 0)
+    choice.scratchpad = plain_desc({static_cast<std::int64_t>(own->workspace_floats())});
+  choice.own = std::move(own);
+  return choice;
+}
+
+// Filters that are much larger have to come from memory each time, which only many pixels are
+// worth.
+bool is_worth_its_weights(const TileLayer& layer, const Winograd16& own) {
+  constexpr std::size_t kModest = std::size_t{32} << 20;
+  constexpr std::int64_t kManyPixels = 512;
+  return own.weight_bytes() <= kModest ||
+         saturating_multiply(layer.images, layer.grid.output_elements()) >= kManyPixels;
+}
+
 }  // namespace
 
 TileType tile_type(DataType type) {
@@ -123,29 +148,43 @@ bool uses_tiles(const Choice& choice) {
   return choice.own != nullptr && choice.implementation.starts_with("tiles");
 }
 
+bool packs_constants(const Choice& choice) {
+  return dynamic_cast<const PackedConvolution*>(choice.own.get()) != nullptr;
+}
+
 std::optional<Choice> tile_choice(const Lowering& lowering, const TileLayer& layer,
                                   std::int64_t groups, const Desc& source, const Desc& result) {
   const TileKernels* kernels = tiles();
   if (kernels == nullptr || !TileConvolution::fits(layer.grid, groups)) return {};
-  const auto own = std::make_shared<TileConvolution>(layer, lowering.threads(), *kernels);
-  Choice choice;
-  choice.implementation = layer.type == TileType::BF16 ? "tiles bf16" : "tiles int8";
-  choice.source = source;
-  choice.result = result;
-  choice.weights = plain_desc({static_cast<std::int64_t>(own->weight_bytes())}, DataType::Int8);
-  if (own->workspace_bytes() > 0)
-    choice.scratchpad = plain_desc({static_cast<std::int64_t>(own->workspace_floats())});
-  choice.own = own;
-  return choice;
+  return packed_choice(layer.type == TileType::BF16 ? "tiles bf16" : "tiles int8",
+                       std::make_shared<TileConvolution>(layer, lowering.threads(), *kernels),
+                       source, result);
 }
 
-Placement tile_weights(Lowering& lowering, const Choice& choice, const Tensor& weights,
-                       TileConstants constants, NodeId node) {
-  const auto own = std::static_pointer_cast<const TileConvolution>(choice.own);
+std::optional<Choice> winograd16_choice(const Lowering& lowering, const TileLayer& layer,
+                                        std::int64_t groups, const Desc& source,
+                                        const Desc& result) {
+  const Winograd16Kernels* kernels = winograd16();
+  const auto& options = lowering.options();
+  if (kernels == nullptr || tiles() != nullptr || !Winograd16::fits(layer, groups)) return {};
+  if (options.program.optimize_for == OptimizeFor::Memory || options.ieee_strict) return {};
+  const auto own = std::make_shared<Winograd16>(layer, lowering.threads(), *kernels);
+  if (!is_worth_its_weights(layer, *own)) return {};
+  return packed_choice(fmt::format("winograd 4x4 int16:{}", kernels->isa), own, source, result);
+}
+
+std::string precision_of(const Choice& choice, const std::string& otherwise) {
+  const bool is_16_bit = dynamic_cast<const Winograd16*>(choice.own.get()) != nullptr;
+  return is_16_bit ? "int16" : otherwise;
+}
+
+Placement packed_weights(Lowering& lowering, const Choice& choice, const Tensor& weights,
+                         TileConstants constants, NodeId node) {
+  const auto own = std::static_pointer_cast<const PackedConvolution>(choice.own);
   if (constants.scales.size() == 1)
     constants.scales.resize(own->outputs(), constants.scales.front());
   const auto pack = [own, constants](const Tensor& stored, std::byte* packed) {
-    if (own->type() == TileType::BF16) {
+    if (own->takes_floats()) {
       const auto numbers = floats_of(stored);
       const auto bias = constants.bias ? floats_of(*constants.bias) : std::vector<float>{};
       return own->pack({.weights = numbers.data(),

@@ -20,9 +20,20 @@ std::optional<TileEnding> bf16_tile_ending(const std::vector<PostOp>& post_ops);
 std::optional<Choice> tile_choice(const Lowering& lowering, const TileLayer& layer,
                                   std::int64_t groups, const Desc& source, const Desc& result);
 
-bool uses_tiles(const Choice& choice);
+// By Winograd's algorithm in 16-bit integers. Nothing for other windows, where there are no such
+// instructions or tiles are faster, or where memory counts. Of 8-bit weights, Winograd16::is_exact
+// has to be asked first.
+std::optional<Choice> winograd16_choice(const Lowering& lowering, const TileLayer& layer,
+                                        std::int64_t groups, const Desc& source,
+                                        const Desc& result);
 
-// What is packed with the weights of a tile choice; one scale stands for all outputs. Weights are
+bool uses_tiles(const Choice& choice);
+// The precision in which a choice multiplies, if it is not that of its images.
+std::string precision_of(const Choice& choice, const std::string& otherwise);
+// Whether bias and scales are stored with the weights, which packed_weights makes.
+bool packs_constants(const Choice& choice);
+
+// What is packed with the weights of such a choice; one scale stands for all outputs. Weights are
 // 8-bit or, of bf16, any floats, as `TileParameters` has them.
 struct TileConstants {
   std::vector<float> scales = {};
@@ -30,8 +41,8 @@ struct TileConstants {
   bool are_transposed = false;
 };
 // `node` tells apart layers that share their weights.
-Placement tile_weights(Lowering& lowering, const Choice& choice, const Tensor& weights,
-                       TileConstants constants, NodeId node);
+Placement packed_weights(Lowering& lowering, const Choice& choice, const Tensor& weights,
+                         TileConstants constants, NodeId node);
 
 TileType tile_type(DataType type);  // of 8-bit numbers and bf16
 

@@ -2,6 +2,7 @@
 
 #include "base/instruction_set.h"
 #include "execute/cpu/simd/vnni.h"
+#include "execute/cpu/simd/winograd16.h"
 
 namespace assay::cpu {
 
@@ -26,6 +27,15 @@ const VnniKernels* vnni() {
 #if defined(__x86_64__)
   static const bool is_there = may_use(InstructionSet::Avx512Vnni);
   return is_there ? compiled_vnni() : nullptr;
+#else
+  return nullptr;
+#endif
+}
+
+const Winograd16Kernels* winograd16() {
+#if defined(__x86_64__)
+  static const bool is_there = may_use(InstructionSet::Avx512Vnni);
+  return is_there ? compiled_winograd16() : nullptr;
 #else
   return nullptr;
 #endif
