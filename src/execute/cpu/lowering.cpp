@@ -27,6 +27,7 @@ LowerTable all_lowerings() {
   add_row_gradient_lowering(table);
   add_loss_lowering(table);
   add_quantized_convolution_lowering(table);
+  add_integer_product_lowering(table);
   add_quantized_conversion_lowering(table);
   add_byte_table_lowering(table);
   add_quantized_arithmetic_lowering(table);

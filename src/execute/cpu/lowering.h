@@ -154,6 +154,7 @@ void add_row_gradient_lowering(LowerTable& table);
 void add_loss_lowering(LowerTable& table);
 void add_product_lowering(LowerTable& table);
 void add_quantized_convolution_lowering(LowerTable& table);
+void add_integer_product_lowering(LowerTable& table);
 void add_quantized_conversion_lowering(LowerTable& table);
 void add_byte_table_lowering(LowerTable& table);
 void add_quantized_arithmetic_lowering(LowerTable& table);
@@ -190,6 +191,8 @@ bool lower_batched_product(Lowering& lowering, NodeId id);
 
 // The same of 8-bit numbers: a QLinearMatMul whose second operand changes from run to run.
 bool lower_product_of_activations(Lowering& lowering, NodeId id);
+// A QLinearConv whose weights, less their zero point, need 9 bits.
+bool lower_convolution_by_sums(Lowering& lowering, NodeId id);
 
 // The plain kernel as a step.
 void lower_by_reference(Lowering& lowering, NodeId id);

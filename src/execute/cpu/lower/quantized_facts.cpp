@@ -68,6 +68,32 @@ std::optional<Tensor> signed_weights(const Lowering& lowering, ValueId weights, 
   return Tensor::of<std::int8_t>(DataType::Int8, dims, numbers);
 }
 
+std::optional<ShiftedWeights> shifted_weights(const Lowering& lowering, ValueId weights,
+                                              ValueId zero_point, std::size_t axis) {
+  if (auto whole = signed_weights(lowering, weights, zero_point, axis))
+    return ShiftedWeights{.numbers = std::move(*whole)};
+  const Tensor* tensor = lowering.constant(weights);
+  const auto zeros = zero_points_of(lowering, zero_point);
+  if (tensor == nullptr || !is_8_bit(tensor->type()) || !zeros || axis >= tensor->dims().size())
+    return {};
+  const auto count = static_cast<std::size_t>(tensor->dims()[axis]);
+  if (zeros->size() != 1 && zeros->size() != count) return {};
+  const bool is_signed = tensor->type() == DataType::Int8;
+  ShiftedWeights shifted{.numbers = *tensor};
+  if (!is_signed) {
+    const auto bytes = tensor->bytes();
+    std::vector<std::int8_t> numbers(bytes.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      numbers[i] = static_cast<std::int8_t>(static_cast<int>(bytes[i]) - 128);
+    shifted.numbers = Tensor::of<std::int8_t>(DataType::Int8, tensor->dims(), numbers);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const double zero = (*zeros)[zeros->size() == 1 ? 0 : i];
+    shifted.zero_points.push_back(static_cast<std::int32_t>(zero) - (is_signed ? 0 : 128));
+  }
+  return shifted;
+}
+
 std::vector<float> constant_numbers(const Lowering& lowering, ValueId id) {
   const Tensor* tensor = lowering.constant(id);
   if (tensor == nullptr) return {};

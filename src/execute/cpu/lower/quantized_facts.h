@@ -22,6 +22,16 @@ Scale8 scale8(double scale, double zero_point, DataType type);
 std::optional<Tensor> signed_weights(const Lowering& lowering, ValueId weights, ValueId zero_point,
                                      std::size_t axis);
 
+// Weights as signed numbers whose zero point is still to be subtracted: from uint8, both are 128
+// less.
+struct ShiftedWeights {
+  Tensor numbers;
+  std::vector<std::int32_t> zero_points = {};  // by position along the axis; empty: all are 0
+};
+// As above, with zero points where a number less its zero point needs 9 bits.
+std::optional<ShiftedWeights> shifted_weights(const Lowering& lowering, ValueId weights,
+                                              ValueId zero_point, std::size_t axis);
+
 // A constant's numbers as floats; empty where it is not a constant.
 std::vector<float> constant_numbers(const Lowering& lowering, ValueId id);
 
