@@ -4,8 +4,8 @@
   bench/versions.py OLD_ASSAY NEW_ASSAY [MODEL ...] [--threads 1 2] [--rounds 5] [--seconds 2]
 
 MODEL is an .onnx file or zoo:NAME, by default the networks of the zoo named below; the new program exports them and
-both read the same file. Processes take turns as bench/peers/latency.py says. Each program has a tuning file of its
-own, which its first round fills. Prints medians over rounds, the median ratio new/old with the range of the rounds,
+both read the same file. Processes take turns as bench/peers/latency.py says, and choose their algorithms anew in every
+round. Prints medians over rounds, the median ratio new/old with the range of the rounds,
 and a verdict: SLOWER or FASTER when the median ratio differs from 1 by more than --tolerance and at least
 three quarters of the rounds agree on the direction; otherwise SAME. Exits with 1 when anything is SLOWER.
 """
@@ -35,10 +35,9 @@ def verdict(ratios, tolerance):
 def compare(arguments, path, threads):
     """By round, the results of the new and of the old program."""
     commands = []
-    for program, cache in ((arguments.new, "new"), (arguments.old, "old")):
+    for program in (arguments.new, arguments.old):
         arguments.assay = program
-        folder = os.path.join(os.path.dirname(path), cache)
-        commands.append(["env", f"XDG_CACHE_HOME={folder}", *assay_command(arguments, path, threads)])
+        commands.append(assay_command(arguments, path, threads))
     return measure_rounds(commands, arguments.rounds)
 
 

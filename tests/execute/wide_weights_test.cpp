@@ -20,7 +20,7 @@ Tensor one_byte(int number) {
 void expect_equal_without_fallback(OneFusedNode& node) {
   const Inferred model = infer_shapes(node.graph());
   for (const int threads : {1, 2}) {
-    const auto fast = compile(model, {.threads = threads});
+    const auto fast = compile(model, {.cpu = {.threads = threads}});
     const auto reference = compile(model, {.engine = "reference"});
     for (const auto& program : {fast.get(), reference.get()}) {
       program->set_inputs(node.inputs);
