@@ -51,7 +51,7 @@ struct Instruments {
 };
 
 struct Peak {
-  std::string precision;        // "fp32", "fp16", "bf16", "int8"
+  std::string precision;        // "fp32", "fp16", "bf16", "int16", "int8"
   std::string instruction_set;  // "AVX-512 VNNI"
   int threads = 1;
   double gflops = 0;  // of int8: 10⁹ integer operations per second

@@ -11,7 +11,7 @@ namespace assay::onnx {
 
 namespace {
 
-using Axes = std::vector<std::int64_t>;
+using Numbers = std::vector<std::int64_t>;
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr std::string_view kBlocked = "com.microsoft.nchwc";
@@ -117,7 +117,7 @@ class LayoutRewrite {
   // Channels last.
 
   std::optional<std::size_t> rank_of(const Node& node) const {
-    if (const auto* kernel = node.get<Axes>("kernel_shape")) return kernel->size() + 2;
+    if (const auto* kernel = node.get<Numbers>("kernel_shape")) return kernel->size() + 2;
     const std::size_t weights = node.op == "QLinearConv" ? 3 : 1;
     if (const Tensor* filter = stored(node, weights)) return filter->dims().size();
     if (!node.has_input(0)) return {};
@@ -149,7 +149,7 @@ class LayoutRewrite {
     const auto found = channels_first_.find(id.number);
     if (found != channels_first_.end()) return found->second;
     const ValueId moved = new_value(old_.value(id).name + "_channels_first");
-    Axes order = {0, static_cast<std::int64_t>(rank) - 1};
+    Numbers order = {0, static_cast<std::int64_t>(rank) - 1};
     for (std::size_t i = 1; i + 1 < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
     add_transpose(id, moved, std::move(order));
     channels_first_[id.number] = moved;
@@ -167,14 +167,14 @@ class LayoutRewrite {
   }
 
   void add_way_back(ValueId from, ValueId to, std::size_t rank) {
-    Axes order = {0};
+    Numbers order = {0};
     for (std::size_t i = 2; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
     order.push_back(1);
     way_back_.insert(nodes_.size());
     add_transpose(from, to, std::move(order));
   }
 
-  void add_transpose(ValueId from, ValueId to, Axes order) {
+  void add_transpose(ValueId from, ValueId to, Numbers order) {
     nodes_.push_back(Node{.name = fresh_.value(to).name,
                           .op = "Transpose",
                           .domain = "",

@@ -337,11 +337,16 @@ Rewritten expand_fused_operators(Inferred model, const SimplifyOptions& options)
   for (const NodeId id : order) {
     expansion.begin(id);
     const ExpandFunction expand = find_expansion(expansion.node());
+    if (expand != nullptr && expansion.node().domain == kMicrosoftDomain) expansion.widen();
     const bool is_known = expand == expand_resize || is_plain(expansion, expansion.node());
     const bool is_expanded =
         is_known && ((expand != nullptr && expand(expansion)) ||
                      (!options.has_8_bit_products && expand_quantized_layer(expansion)));
-    if (!is_expanded) expansion.keep();
+    if (is_expanded) {
+      expansion.narrow();
+    } else {
+      expansion.keep();
+    }
   }
   return std::move(expansion).finish();
 }

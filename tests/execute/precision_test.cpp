@@ -14,6 +14,8 @@
 #include "assay/zoo.h"
 #include "execute/compare_engines.h"
 #include "execute/cpu/onednn/instruction_sets.h"
+#include "execute/cpu/simd/winograd16.h"
+#include "execute/preferred_choice.h"
 #include "execute/random_graph.h"
 #include "support/error_message.h"
 
@@ -98,6 +100,30 @@ TEST(PrecisionOfRandomGraphs, GivesTheSameOutputsOnBothEngines) {
     ASSERT_LE(difference.largest, tolerance_of(*options.precision))
         << "seed " << seed << " at " << difference.where << "\n"
         << to_text(graph);
+  }
+}
+
+// Convolutions with additions and activations, on images of 56×56 to 7×7 pixels.
+TEST(PrecisionByWinogradIn16BitIntegers, ComesNearFloat32) {
+  if (cpu::winograd16() == nullptr || cpu::tiles() != nullptr || !cpu::has_bfloat16())
+    GTEST_SKIP() << "not offered on this processor";
+  const Inferred model = infer_shapes(bound_model("resnet18"));
+  const auto exact = compile(model);
+  const auto inputs = random_inputs(exact->inputs());
+  exact->set_inputs(inputs);
+  exact->run();
+  for (const int threads : {1, 2}) {
+    ProgramOptions options{.precision = DataType::BFloat16};
+    options.cpu.threads = threads;
+    const auto program = compile_preferring("winograd 4x4 int16", model, options);
+    std::size_t steps = 0;
+    for (const StepInfo& step : program->steps()) steps += step.precision == "int16" ? 1 : 0;
+    EXPECT_EQ(steps, 13u);  // the convolutions of 3×3 without stride
+    program->set_inputs(inputs);
+    program->run();
+    const Difference difference = compare_results(program->results(), exact->results());
+    EXPECT_TRUE(difference.same_shapes && difference.same_non_finite);
+    EXPECT_LE(difference.largest, tolerance_of(DataType::BFloat16));
   }
 }
 

@@ -18,6 +18,8 @@
 #include "assay/text_form.h"
 #include "base/instruction_set.h"
 #include "execute/cpu/simd/tiles/tile_product.h"
+#include "execute/cpu/simd/winograd16.h"
+#include "execute/preferred_choice.h"
 #include "execute/quantized_graph.h"
 #include "kernels/kernel.h"
 
@@ -120,13 +122,16 @@ class Oracle {
   std::map<std::uint32_t, Tensor> results_;
 };
 
+std::vector<Tensor> results_of(Program& program, const std::vector<Tensor>& inputs) {
+  program.set_inputs(inputs);
+  program.run();
+  program.run();  // meets the arena as the first run left it
+  return program.results();
+}
+
 std::vector<Tensor> results_of(const Inferred& model, const ProgramOptions& options,
                                const std::vector<Tensor>& inputs) {
-  const auto program = compile(model, options);
-  program->set_inputs(inputs);
-  program->run();
-  program->run();  // meets the arena as the first run left it
-  return program->results();
+  return results_of(*compile(model, options), inputs);
 }
 
 // What is wrong on 1 or 2 threads, or nothing.
@@ -184,8 +189,8 @@ TEST(QuantizedGraphs, AreOneStepApartByTiles) {
     const QuantizedGraph made = quantized_graph(seed);
     const Inferred model = infer_shapes(made.graph);
     ProgramOptions options{.optimize_for = OptimizeFor::Memory, .cpu = {.threads = 1}};
-    for (const StepInfo& step : compile(model, options)->steps())
-      tile_steps += step.isa == "amx" ? 1 : 0;
+    const auto program = compile(model, options);
+    for (const StepInfo& step : program->steps()) tile_steps += step.isa == "amx" ? 1 : 0;
     const auto alone = results_of(model, options, made.inputs);
     const std::string wrong = Oracle(model.graph, made.inputs, alone).check(tally);
     EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << to_text(made.graph);
@@ -194,6 +199,38 @@ TEST(QuantizedGraphs, AreOneStepApartByTiles) {
   }
   cpu::use_emulated_tiles(false);
   EXPECT_GE(tile_steps, 50u);
+  EXPECT_LE(static_cast<double>(tally.different),
+            kMostDifferent * static_cast<double>(tally.numbers));
+}
+
+TEST(QuantizedGraphs, AreOneStepApartByWinogradIn16BitIntegers) {
+  constexpr std::string_view kName = "winograd 4x4 int16";
+  if (cpu::winograd16() == nullptr || cpu::tiles() != nullptr)
+    GTEST_SKIP() << "not offered on this processor";
+  constexpr int kGraphs = 300;
+  const std::uint64_t first = first_quantized_seed();
+  Tally tally;
+  std::size_t steps = 0;
+  for (std::uint64_t seed = first; seed < first + kGraphs; ++seed) {
+    const QuantizedGraph made = quantized_graph(seed);
+    const Inferred model = infer_shapes(made.graph);
+    ProgramOptions options;
+    options.cpu.threads = 1 + static_cast<int>(seed % 2);
+    const auto program = compile_preferring(std::string(kName), model, options);
+    const auto before = steps;
+    for (const StepInfo& step : program->steps()) {
+      if (!step.algorithm.starts_with(kName)) continue;
+      ++steps;
+      EXPECT_EQ(step.precision, "int16");
+      EXPECT_EQ(step.isa, "avx512_vnni");
+    }
+    if (steps == before) continue;
+    const auto results = results_of(*program, made.inputs);
+    ASSERT_EQ(Oracle(model.graph, made.inputs, results).check(tally), "") << "seed " << seed << "\n"
+                                                                          << to_text(made.graph);
+  }
+  std::cout << steps << " steps in graphs from seed " << first << "\n";
+  EXPECT_GE(steps, 20u);
   EXPECT_LE(static_cast<double>(tally.different),
             kMostDifferent * static_cast<double>(tally.numbers));
 }

@@ -61,7 +61,7 @@ TEST_F(Winograd16Test, RandomLayersOf8BitNumbersEqualTheDefiningSum) {
 }
 
 TEST_F(Winograd16Test, LayersOfAResidualNetworkEqualTheDefiningSumOnAnyNumberOfThreads) {
-  for (TileLayer layer : {image_layer(56, 3, 1, 1, 64, 64), image_layer(28, 3, 1, 1, 32, 40),
+  for (TileLayer layer : {image_layer(34, 3, 1, 1, 32, 32), image_layer(28, 3, 1, 1, 20, 40),
                           image_layer(7, 3, 1, 1, 100, 33)}) {
     for (const int threads : {1, 2, 5}) {
       Setting setting = plain_setting(layer);

@@ -21,6 +21,7 @@ WANTED = {
     "int8_avx_vnni": (r"vpdpbusd\s", 12),
     "int8_avx512": (r"\svpmaddubsw\s", 8),
     "int8_avx512_vnni": (r"\svpdpbusd\s", 16),
+    "int16_avx512_vnni": (r"\svpdpwssd\s", 16),
     "int8_amx": (r"\stdpbusd\s", 6),
     "bf16_amx": (r"\stdpbf16ps\s", 6),
 }

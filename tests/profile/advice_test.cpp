@@ -300,6 +300,16 @@ TEST_F(AdviceTest, Int8IsNotAdvisedWhereWinogradSavesAsMuch) {
   EXPECT_FALSE(advice("lower-precision"));
 }
 
+TEST_F(AdviceTest, Int8IsAdvisedWhereWinogradMultipliesIntegersOf16Bits) {
+  add("conv", "Conv", "winograd 4x4", 10, {.flops = 500 * kMillion}).cost.effective_macs =
+      1000 * kMillion;
+  roofline.peaks_gflops["int16"] = 200;
+  judged();
+  const auto advised = advice("lower-precision");
+  ASSERT_TRUE(advised);
+  EXPECT_NEAR(advised->gain_ms, 10 * (1 - 100.0 / 200.0), 1e-6);
+}
+
 TEST_F(AdviceTest, Int8IsNotNamedWhereItsPeakWasNotMeasured) {
   roofline.int8_peak_gflops.reset();
   add("fc", "Gemm", "brgemm", 10, {.flops = 500 * kMillion});

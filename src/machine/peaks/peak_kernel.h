@@ -9,7 +9,7 @@
 namespace assay::machine {
 
 struct PeakKernel {
-  std::string_view precision;           // "fp32", "fp16", "bf16" or "int8"
+  std::string_view precision;           // "fp32", "fp16", "bf16", "int16" or "int8"
   std::string_view instruction_set;     // "AVX-512 VNNI"
   std::int64_t operations_a_round = 0;  // multiplications and additions
   bool (*is_supported)() = nullptr;
@@ -32,6 +32,7 @@ const PeakKernel& peak_int8_avx2();
 const PeakKernel& peak_int8_avx_vnni();
 const PeakKernel& peak_int8_avx512();
 const PeakKernel& peak_int8_avx512_vnni();
+const PeakKernel& peak_int16_avx512_vnni();
 const PeakKernel& peak_int8_amx();
 const PeakKernel& peak_bf16_amx();
 #elif defined(__aarch64__)

@@ -14,6 +14,7 @@ std::vector<const PeakKernel*> supported_peak_kernels() {
     &peak_int8_avx_vnni(),
     &peak_int8_avx512(),
     &peak_int8_avx512_vnni(),
+    &peak_int16_avx512_vnni(),
     &peak_int8_amx(),
     &peak_bf16_amx(),
 #elif defined(__aarch64__)

@@ -15,12 +15,17 @@ bool is_dense(const StepFacts& step) {
          !step.is_reorder() && !step.fell_back();
 }
 
-// int8 is multiplied directly: Winograd's transforms would need more bits. So int8 may save nothing
-// in a layer where Winograd already saves most multiplications.
+// int8 is multiplied directly, or by Winograd's algorithm in 16-bit integers where the processor
+// has products of those: its transforms need more than 8 bits. So int8 may save nothing in a layer
+// where Winograd already saves most multiplications.
 double as_int8_ms(const RunFacts& facts, const StepFacts& step, double peak_ratio) {
   const double direct_flops = 2 * static_cast<double>(step.layer->cost.effective_macs);
+  const auto int16_peak = peak_gflops(facts.roofline(), "int16");
   return facts.time_with(step, [&](StepWork work) {
-    work.flops = std::max(work.flops, direct_flops) / peak_ratio;
+    double flops = std::max(work.flops, direct_flops) / peak_ratio;
+    if (int16_peak)
+      flops = std::min(flops, work.flops * facts.roofline().peak_gflops / *int16_peak);
+    work.flops = flops;
     for (double StepWork::*bytes : {&StepWork::weight_bytes, &StepWork::read_bytes,
                                     &StepWork::written_bytes, &StepWork::run_bytes}) {
       work.*bytes /= 4;

@@ -1,23 +1,31 @@
 #include "execute/cpu/kernels/dynamic_range.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
+
+#include "base/as_size.h"
+#include "execute/threads.h"
 
 namespace assay::cpu {
 
 ValueRange range_of(const float* values, std::int64_t count, int threads) {
-  if (threads <= 1) return simd().value_range(values, static_cast<std::size_t>(count));
-  float low = 0, high = 0;
-#pragma omp parallel for num_threads(threads) reduction(min : low) reduction(max : high)
-  for (int part = 0; part < threads; ++part) {
-    const std::int64_t first = count * part / threads;
-    const std::int64_t last = count * (part + 1) / threads;
-    const ValueRange found =
-        simd().value_range(values + first, static_cast<std::size_t>(last - first));
-    low = std::min(low, found.low);
-    high = std::max(high, found.high);
+  constexpr int kMostParts = 64;
+  const int parts = std::clamp(threads, 1, kMostParts);
+  std::array<ValueRange, kMostParts> found;
+  execute::for_each_in_parallel(parts, as_size(parts), [&](std::size_t part) {
+    const auto i = static_cast<std::int64_t>(part);
+    const std::int64_t first = count * i / parts;
+    const std::int64_t last = count * (i + 1) / parts;
+    found[part] = simd().value_range(values + first, as_size(last - first));
+  });
+  ValueRange all;
+  for (const ValueRange& one : std::span(found).first(as_size(parts))) {
+    all.low = std::min(all.low, one.low);
+    all.high = std::max(all.high, one.high);
   }
-  return {low, high};
+  return all;
 }
 
 Scale8 scale_for(const ValueRange& range) {

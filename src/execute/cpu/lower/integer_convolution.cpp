@@ -24,8 +24,8 @@ namespace assay::cpu {
 namespace {
 
 // Weights as oneDNN multiplies them. Less their zero points they may need 9 bits; then there is
-// either one more output channel of ones, whose results are the sums of windows, or, in groups, a
-// second part to be added to the first.
+// either one more output channel of ones, whose results are the sums of windows, or, in groups,
+// more parts to be added to the first.
 struct IntegerWeights {
   std::vector<Tensor> parts;
   std::vector<std::int32_t> zero_points = {};  // with a channel of ones: to be subtracted yet
@@ -52,15 +52,20 @@ Tensor with_ones(const Tensor& weights) {
   return Tensor::of<std::int8_t>(DataType::Int8, dims, numbers);
 }
 
-std::vector<Tensor> two_parts(const std::vector<std::int16_t>& numbers, const Dims& dims) {
-  std::vector<std::int8_t> most(numbers.size());
-  std::vector<std::int8_t> rest(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    most[i] = static_cast<std::int8_t>(std::clamp<int>(numbers[i], -128, 127));
-    rest[i] = static_cast<std::int8_t>(numbers[i] - most[i]);
+// Signed 8-bit numbers that sum up to the numbers of 9 bits: two parts, or three where there is a
+// 255.
+std::vector<Tensor> summands(std::vector<std::int16_t> numbers, const Dims& dims) {
+  std::vector<Tensor> parts;
+  const auto is_left = [](std::int16_t number) { return number != 0; };
+  while (parts.empty() || std::ranges::any_of(numbers, is_left)) {
+    std::vector<std::int8_t> part;
+    for (std::int16_t& number : numbers) {
+      part.push_back(static_cast<std::int8_t>(std::clamp<int>(number, -128, 127)));
+      number = static_cast<std::int16_t>(number - part.back());
+    }
+    parts.push_back(Tensor::of<std::int8_t>(DataType::Int8, dims, part));
   }
-  return {Tensor::of<std::int8_t>(DataType::Int8, dims, most),
-          Tensor::of<std::int8_t>(DataType::Int8, dims, rest)};
+  return parts;
 }
 
 std::optional<IntegerWeights> integer_weights(const Lowering& lowering, ValueId weights,
@@ -74,7 +79,7 @@ std::optional<IntegerWeights> integer_weights(const Lowering& lowering, ValueId 
     all.parts = {with_ones(shifted->numbers)};
     all.zero_points = std::move(shifted->zero_points);
   } else {
-    all.parts = two_parts(all.numbers, shifted->numbers.dims());
+    all.parts = summands(all.numbers, shifted->numbers.dims());
   }
   return all;
 }

@@ -18,9 +18,9 @@ struct ProductLayer {
 
 // The operands of QLinearMatMul and QGemm by position, which differ.
 struct ProductOperands {
-  ValueId source, source_scale, source_zero;
-  ValueId weights, weight_scale, weight_zero;
-  ValueId bias, result_scale, result_zero;
+  ValueId source = {}, source_scale = {}, source_zero = {};
+  ValueId weights = {}, weight_scale = {}, weight_zero = {};
+  ValueId bias = {}, result_scale = {}, result_zero = {};
 };
 ProductOperands operands_of(const Node& node);
 

@@ -142,8 +142,15 @@ Tuner::Tuner(const TunerOptions& options) : options_(options), known_(options.fi
   evicting_ = MemoryBlock(static_cast<std::size_t>(kCoreCache), "choosing algorithms");
 }
 
+// Weights that a choice enlarges take part of the last cache, too.
+bool Tuner::come_from_memory(const MemoryBlock& weights) const {
+  if (weights_come_from_ != WeightsComeFrom::LastCache)
+    return weights_come_from_ == WeightsComeFrom::Memory;
+  return options_.model_bytes + static_cast<std::int64_t>(weights.size()) > last_cache_bytes();
+}
+
 void Tuner::evict(const MemoryBlock& weights) {
-  if (weights_come_from_ == WeightsComeFrom::Memory) flush_from_caches(weights);
+  if (come_from_memory(weights)) flush_from_caches(weights);
   if (weights_come_from_ == WeightsComeFrom::Anywhere) return;
   auto* words = reinterpret_cast<volatile std::int64_t*>(evicting_.data());
   const std::size_t count = evicting_.size() / sizeof(std::int64_t);

@@ -47,6 +47,7 @@ class Tuner {
   std::size_t measured_fastest(const std::vector<Choice>& choices,
                                const std::vector<Reorders>& reorders);
   std::int64_t time_of(const Choice& choice, const Reorders& reorders, std::int64_t best_so_far);
+  bool come_from_memory(const MemoryBlock& weights) const;
   void evict(const MemoryBlock& weights);
 
   TunerOptions options_;
