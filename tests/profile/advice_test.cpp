@@ -307,7 +307,7 @@ TEST_F(AdviceTest, Int8IsAdvisedWhereWinogradMultipliesIntegersOf16Bits) {
   judged();
   const auto advised = advice("lower-precision");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 * (1 - 100.0 / 200.0), 1e-6);
+  EXPECT_NEAR(advised->saving_ms, 10 * (1 - 100.0 / 200.0), 1e-6);
 }
 
 TEST_F(AdviceTest, Int8IsNotNamedWhereItsPeakWasNotMeasured) {
