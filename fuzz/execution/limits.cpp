@@ -1,5 +1,6 @@
 #include "execution/limits.h"
 
+#include <execinfo.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -38,13 +39,26 @@ void count_second(int) {
 }
 
 #ifndef __SANITIZE_ADDRESS__
+// Says where, for whoever looks into the finding: addr2line knows the lines.
+void print_stack(int number) {
+  void* frames[64];
+  backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void report_signals() {
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(number, print_stack);
+}
+
 void limit_memory() {
   constexpr rlim_t kMostMemory = rlim_t{6} << 30;
   const rlimit limit{kMostMemory, kMostMemory};
   setrlimit(RLIMIT_AS, &limit);
 }
 #else
-void limit_memory() {}  // the sanitizer maps far more than it uses, and has a limit of its own
+void report_signals() {}  // the sanitizer does
+void limit_memory() {}    // the sanitizer maps far more than it uses, and has a limit of its own
 #endif
 
 }  // namespace
@@ -60,6 +74,7 @@ void start_watch() {
 void install_limits() {
   signal(SIGPROF, end_as_hung);
   signal(SIGALRM, count_second);
+  report_signals();
   limit_memory();
 }
 

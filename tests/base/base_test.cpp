@@ -13,25 +13,17 @@
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 namespace {
 
-class TemporaryFolder : public testing::Test {
+class TemporaryFolder : public InScratchFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::temp_directory_path() / "assay-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::size_t file_count() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(folder_), {}));
   }
-
-  std::filesystem::path folder_;
 };
 
 using MappedFileTest = TemporaryFolder;

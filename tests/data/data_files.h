@@ -18,18 +18,12 @@
 #include "assay/error.h"
 #include "assay/npy.h"
 #include "support/error_message.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 
-class TemporaryFolder : public testing::Test {
+class TemporaryFolder : public InScratchFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::temp_directory_path() / "assay-data-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& content) const {
     // A new file each time: file systems hurry to write out one that is emptied and filled again.
     std::filesystem::remove(folder_ / name);
@@ -41,8 +35,6 @@ class TemporaryFolder : public testing::Test {
     std::ifstream stream(folder_ / "made.npy", std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
-
-  std::filesystem::path folder_;
 };
 
 // An IDX file: type, dimensions with their highest byte first, elements.

@@ -6,6 +6,7 @@
 
 #include "machine/energy/pmic.h"
 #include "machine/energy_simulation.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 
@@ -326,20 +327,18 @@ TEST_F(Meters, AreChosenInADocumentedOrder) {
 }
 
 TEST(RealFiles, ReadTheMetersBelowARoot) {
-  const auto root = std::filesystem::path(::testing::TempDir()) / "assay-meters";
-  std::filesystem::remove_all(root);
-  const auto zone = root / "sys/class/powercap/intel-rapl:0";
+  const ScratchFolder root;
+  const auto zone = root.path() / "sys/class/powercap/intel-rapl:0";
   std::filesystem::create_directories(zone);
   std::ofstream(zone / "name") << "package-0\n";
   std::ofstream(zone / "energy_uj") << "123456\n";
-  const EnergyMeters found = find_energy_meters(root.string());
+  const EnergyMeters found = find_energy_meters(root.path().string());
   ASSERT_EQ(found.meters.size(), 1u);
   EXPECT_EQ(found.meters[0]->read().at(0).value, 123456);
   std::filesystem::remove(zone / "energy_uj");
   EXPECT_THAT(found.meters[0]->read().at(0).why_not, HasSubstr("is gone"));
   std::filesystem::create_directory(zone / "energy_uj");
   EXPECT_THAT(found.meters[0]->read().at(0).why_not, HasSubstr("cannot be read: Is a directory"));
-  std::filesystem::remove_all(root);
 }
 
 TEST(FindEnergyMeters, OnThisMachineEitherFindsOneOrSaysWhyNot) {

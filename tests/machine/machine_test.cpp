@@ -8,6 +8,7 @@
 #include "assay/counters.h"
 #include "assay/error.h"
 #include "assay/machine.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 namespace {
@@ -30,23 +31,15 @@ TEST(Topology, DescribesThisMachine) {
   }
 }
 
-class FakeRoot : public ::testing::Test {
+class FakeRoot : public InScratchFolder {
  protected:
-  FakeRoot() : root_(std::filesystem::path(::testing::TempDir()) / "assay-root") {
-    std::filesystem::remove_all(root_);
-  }
-  ~FakeRoot() override { std::filesystem::remove_all(root_); }
-
   void put(const std::string& path, const std::string& text) {
-    const std::filesystem::path file = root_.string() + path;
+    const std::filesystem::path file = folder_.string() + path;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
-  Instruments instruments() const { return find_instruments(root_.string()); }
-  Surroundings read() const { return read_surroundings(root_.string()); }
-
- private:
-  std::filesystem::path root_;
+  Instruments instruments() const { return find_instruments(folder_.string()); }
+  Surroundings read() const { return read_surroundings(folder_.string()); }
 };
 
 TEST_F(FakeRoot, WithNothingSaysWhatIsMissing) {

@@ -14,6 +14,7 @@
 #include "assay/error.h"
 #include "assay/onnx.h"
 #include "support/error_message.h"
+#include "support/scratch_folder.h"
 
 namespace assay::testing {
 
@@ -218,35 +219,21 @@ inline std::string refusal_of(const std::string& bytes) {
   return error_message([&] { read_bytes(bytes); });
 }
 
-// A folder that disappears with the test.
-class TemporaryFolder {
+class TemporaryFolder : public ScratchFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "assay.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-
-  const std::filesystem::path& path() const { return path_; }
   std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-    const auto file = path_ / name;
+    const auto file = path() / name;
     std::ofstream(file, std::ios::binary) << bytes;
     return file;
   }
   std::vector<std::string> listing() const {
     std::vector<std::string> names;
-    for (const auto& file : std::filesystem::directory_iterator(path_)) {
+    for (const auto& file : std::filesystem::directory_iterator(path())) {
       names.push_back(file.path().filename().string());
     }
     std::sort(names.begin(), names.end());
     return names;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline std::string refusal_of_file(const std::filesystem::path& path) {

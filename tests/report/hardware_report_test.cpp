@@ -14,6 +14,7 @@
 #include "assay/zoo.h"
 #include "report/golden.h"
 #include "report/picture.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 namespace {
@@ -46,17 +47,7 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
-class HardwareArtifacts : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
-};
+using HardwareArtifacts = InScratchFolder;
 
 TEST(HardwareTable, IsPinned) {
   const auto layers = estimate_layerwise_stats(zoo_model("small_cnn"), 1);

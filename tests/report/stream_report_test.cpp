@@ -8,6 +8,7 @@
 
 #include "assay/error.h"
 #include "report/golden.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 namespace {
@@ -109,7 +110,8 @@ std::string content(const std::filesystem::path& path) {
 }
 
 TEST(StreamArtifacts, AreTwoFilesOfValues) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "stream_artifacts" / "deep";
+  const ScratchFolder scratch;
+  const auto folder = scratch.path() / "stream_artifacts" / "deep";
   const auto written = write_hardware_profile_artifacts(fixed_estimate(), folder);
   ASSERT_EQ(written.size(), 2u);
   EXPECT_EQ(written.at("operator_profile_csv"), folder / "operator_profile.csv");
@@ -118,7 +120,6 @@ TEST(StreamArtifacts, AreTwoFilesOfValues) {
   EXPECT_EQ(content(written.at("hardware_totals_csv")),
             "latency_ms,memory_kb,estimated_bandwidth_mb_s,stream_utilization,"
             "stream_utilization_uncapped,overhead_ms\n2,400,195.3125,0.4,0.4,0.6\n");
-  std::filesystem::remove_all(folder.parent_path());
 }
 
 TEST(StreamArtifacts, SayWhyTheyCannotBeWritten) {

@@ -12,6 +12,7 @@
 #include "assay/stored_calibration.h"
 #include "assay/stored_machine.h"
 #include "report/some_machine.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 namespace {
@@ -20,25 +21,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Cache : public testing::Test {
+class Cache : public InScratchFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::temp_directory_path() / "assay-cache-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    ::setenv("XDG_CACHE_HOME", pattern.c_str(), 1);
-  }
-  void TearDown() override {
-    ::unsetenv("XDG_CACHE_HOME");
-    std::filesystem::remove_all(folder_);
-  }
+  void SetUp() override { ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
+  void TearDown() override { ::unsetenv("XDG_CACHE_HOME"); }
 
   std::filesystem::path only_file() const {
     const std::filesystem::directory_iterator files(folder_ / "assay");
     return *files;
   }
 
-  std::filesystem::path folder_;
   std::vector<std::string> warnings_ = {};
 };
 

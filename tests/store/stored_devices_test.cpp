@@ -11,6 +11,7 @@
 #include "assay/machine_report.h"
 #include "some_devices.h"
 #include "support/error_message.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 namespace {
@@ -163,10 +164,10 @@ TEST(DevicesJson, RefusesTooDeepAndTooMuch) {
 
 // --- files
 
-class DeviceFile : public ::testing::Test {
+class DeviceFile : public InScratchFolder {
  protected:
   std::filesystem::path put(const std::string& name, const std::string& text) {
-    const auto path = std::filesystem::path(::testing::TempDir()) / name;
+    const auto path = folder_ / name;
     std::ofstream(path) << text;
     return path;
   }

@@ -14,6 +14,7 @@
 #include "assay/train.h"
 #include "assay/zoo.h"
 #include "support/error_message.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 
@@ -42,16 +43,6 @@ inline TrainOptions small_training() {
           .program = {.optimize_for = OptimizeFor::Memory, .cpu = {.threads = 1}}};
 }
 
-class TrainFolder : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::temp_directory_path() / "assay-train-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
-};
+using TrainFolder = InScratchFolder;
 
 }  // namespace assay
