@@ -13,6 +13,7 @@
 #include "assay/verify.h"
 #include "execution/limits.h"
 #include "execution/mutate.h"
+#include "graph/node_kinds.h"
 
 namespace assay::fuzz {
 
@@ -64,8 +65,10 @@ bool is_large(const Inferred& model, const CostSheet& costs) {
                              [&](const Node& node) { return may_run_long(model, node); });
 }
 
-// Whether every size follows from the shapes of the inputs, whatever the file declares.
+// Whether every size follows from the shapes of the inputs, whatever the file declares. Inference
+// does not tell what is left open inside a subgraph.
 bool sizes_are_fixed(const Inferred& model) {
+  if (std::ranges::any_of(model.graph.nodes(), graph::holds_subgraph)) return false;
   Graph graph = model.graph;
   for (const Node& node : model.graph.nodes()) {
     for (const ValueId output : node.outputs) {

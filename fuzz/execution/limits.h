@@ -8,7 +8,8 @@ inline constexpr int kHung = 101;
 inline constexpr int kTooMuchMemory = 102;
 inline constexpr int kUnexpectedException = 103;
 
-// Begins the time of the next mutant: some seconds of processor time, or a minute on the clock.
+// Begins the time of the next mutant: 10 s of processor time, or two minutes in which the process
+// was not stopped.
 void start_watch();
 void install_limits();
 

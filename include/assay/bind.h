@@ -1,8 +1,7 @@
 // Gives a graph's inputs definite shapes: symbolic dimensions by name, the batch, whole shapes.
 //
-// A dimension at axis 0 of an input that nothing binds is taken for the batch, and is 1: that is an
-// assumption, which is reported. Any other dimension left open is an Error that names the flag to
-// set.
+// An unbound dimension at axis 0 of an input is taken to be the batch and becomes 1; this
+// assumption is reported. Any other unbound dimension is an Error that names the argument to set.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct Bindings {
 
 struct BoundGraph {
   Graph graph;
-  std::vector<std::string> assumptions;  // one sentence each, with the flag that replaces it
+  std::vector<std::string> assumptions;  // one sentence each, with the argument that replaces it
 };
 
 BoundGraph bind_inputs(Graph graph, const Bindings& bindings);

@@ -1,6 +1,6 @@
 // The engines that run a compiled model: which there are, and whether each can run here.
 //
-// An engine that this machine lacks something for is still listed, with what it lacks.
+// An engine that cannot run on this machine is still listed, with the reason.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ std::vector<EngineInfo> engines();
 const std::string& default_engine();
 std::vector<std::string> engine_names();  // without asking whether they are available
 
-// By its name or an alias. Throws an Error that lists the engines there are where this is none of
-// them or is not available here.
+// By its name or an alias. Throws an Error that lists the engines if there is none of this name, or
+// if it is not available here.
 EngineInfo find_engine(std::string_view name);
 
 }  // namespace assay

@@ -37,7 +37,7 @@ struct HardwareSummary {
 };
 
 // Latency in seconds and bandwidth are raised to 1e-9 where they are not above it, and the summary
-// says so. A figure that is no finite number, a peak that is not above 0 and an empty list are
+// says so. A figure that is not a finite number, a peak that is not above 0 and an empty list are
 // Errors.
 HardwareSummary summarize_hardware(const std::vector<LayerEstimate>& layers, double latency_ms,
                                    double memory_bandwidth_gbps,

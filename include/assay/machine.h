@@ -109,7 +109,7 @@ Ceilings better_of(Ceilings some, const Ceilings& others);
 // Machines with equal fingerprints can share ceilings.
 std::string fingerprint(const Topology& topology);
 
-// The best that was measured; nothing where none was.
+// The best that was measured; nothing if none was.
 std::optional<double> peak_gflops(const Ceilings& ceilings, const std::string& precision,
                                   int threads);
 std::optional<double> bandwidth_gbps(const Ceilings& ceilings, const std::string& level,

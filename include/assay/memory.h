@@ -2,7 +2,7 @@
 // holds them.
 //
 // The schedule is the graph's node order. A view (Reshape, Flatten, Squeeze, Identity, …) has the
-// bytes of what it views; an element-wise op may write over an input that nobody reads after it,
+// bytes of what it views; an element-wise op may write over an input that nothing reads after it,
 // unless that input is the caller's. What is computed from constants alone is a constant: made
 // once, before the first run, and no part of the arena. The body of an If, Loop or Scan has an
 // arena of its own, in use while its node runs. The planned arena is what an executor allocates, to

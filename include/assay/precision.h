@@ -1,6 +1,6 @@
 // The same model with weights and activations in another floating type.
 //
-// Inputs and outputs keep their types: there is a Cast behind each input and before each output.
+// Inputs and outputs keep their types: there is a Cast after each input and before each output.
 // Ops that lose too much in 16 bits (exponentials, powers, sums over axes, recurrent layers,
 // resizing, statistics of norms; docs/precision.md lists them) compute in float32, with a Cast on
 // either side.

@@ -103,7 +103,7 @@ class Program {
 
   // Whether steps are timed, and what has been summed up since the last reset.
   virtual void observe_steps(bool on) = 0;
-  // Called after every step of an observed run with its position; what it takes is no step's time.
+  // Called after every step of an observed run with its position; what it takes belongs to no step.
   virtual void on_step(std::function<void(std::size_t step)> listener) = 0;
   virtual void reset_step_times() = 0;
   virtual std::span<const std::int64_t> step_nanoseconds() const = 0;  // by step

@@ -46,11 +46,11 @@ struct Roofline {
   double step_overhead_ms = 0;  // that starting and ending a step takes
 };
 
-// Nothing where the machine has no peak of the precision, or no bandwidth of memory.
+// Nothing if the machine has no peak of the precision, or no bandwidth of memory.
 std::optional<Roofline> roofline_of(const Machine& machine, int threads,
                                     const std::string& precision = "fp32");
 
-// Nothing where none was measured.
+// Nothing if none was measured.
 std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision);
 // For arithmetic by the instruction set `isa` (StepInfo): tiles or vectors; empty: the best of
 // both.

@@ -53,7 +53,7 @@ struct PlannedTraining {
 PlannedTraining plan_training(const Graph& model, const TrainingStepOptions& options,
                               const Bindings& bindings = {});
 
-// The largest batch whose step takes no more than `budget_bytes`; nothing where not even one sample
+// The largest batch whose step takes no more than `budget_bytes`; nothing if not even one sample
 // fits.
 std::optional<PlannedTraining> largest_batch(const Graph& model, std::int64_t budget_bytes,
                                              const TrainingStepOptions& options,

@@ -67,6 +67,12 @@ std::string with_si_suffix(double number) {
   return scaled<7>(number, 1000.0, {"", " k", " M", " G", " T", " P", " E"});
 }
 
+std::string with_si_unit(double number, std::string_view unit) {
+  std::string text = with_si_suffix(number);
+  if (text.find(' ') == std::string::npos) text += ' ';
+  return text + std::string(unit);
+}
+
 std::string with_binary_unit(double bytes) {
   return scaled<6>(bytes, 1024.0, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
 }

@@ -18,9 +18,10 @@ std::string join_dims(std::span<const std::int64_t> dims);  // "1x3x224x224"
 // The whole text must be one decimal integer.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
-std::string with_thousands(std::int64_t number);  // "1,814,073,344"
-std::string with_si_suffix(double number);        // "1.81 G"
-std::string with_binary_unit(double bytes);       // "97.5 MiB"
+std::string with_thousands(std::int64_t number);                 // "1,814,073,344"
+std::string with_si_suffix(double number);                       // "1.81 G"
+std::string with_si_unit(double number, std::string_view unit);  // "1.81 GFLOPs", "96 FLOPs"
+std::string with_binary_unit(double bytes);                      // "97.5 MiB"
 
 // The unit that suits a time, for several times in one line.
 struct TimeUnit {

@@ -56,10 +56,6 @@ std::vector<double> budgets_of(const std::string& text) {
   return budgets;
 }
 
-std::int64_t count_or(const char* flag, const std::string& text, std::int64_t otherwise) {
-  return text.empty() ? otherwise : parse_count(flag, text, 1);
-}
-
 double decimal_or(const char* flag, const std::string& text, double otherwise) {
   return text.empty() ? otherwise : parse_decimal(flag, text, 1e-9);
 }

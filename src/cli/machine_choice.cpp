@@ -17,10 +17,11 @@ namespace {
 
 std::string text_in(const std::string& path) {
   std::ifstream file(path);
+  if (!file) fail_bad_input("ASSAY_MACHINE={}: cannot be read: {}", path, last_system_error());
   std::stringstream text;
-  if (!(text << file.rdbuf())) {
-    fail_bad_input("ASSAY_MACHINE={}: cannot be read: {}", path, last_system_error());
-  }
+  text << file.rdbuf();
+  if (text.view().empty())
+    fail_bad_input("ASSAY_MACHINE={}: is empty; 'assay machine --json > FILE' writes one", path);
   return text.str();
 }
 

@@ -204,6 +204,10 @@ std::map<std::string, Tensor> parse_values(const std::vector<std::string>& argum
   return values;
 }
 
+std::int64_t count_or(const std::string& flag, const std::string& text, std::int64_t otherwise) {
+  return text.empty() ? otherwise : parse_count(flag, text, 1);
+}
+
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest) {
   const auto number = parse_integer(text);
   if (number && *number >= smallest) return *number;

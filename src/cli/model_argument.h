@@ -33,6 +33,8 @@ std::map<std::string, Tensor> parse_values(const std::vector<std::string>& argum
                                            const Graph& graph);
 // A whole number not below `smallest`, for the flag named.
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest);
+// At least 1; `otherwise` where the text is empty.
+std::int64_t count_or(const std::string& flag, const std::string& text, std::int64_t otherwise);
 // A finite number not below `smallest`, for the flag named.
 double parse_decimal(const std::string& flag, const std::string& text, double smallest);
 // The same, not above `largest` either.

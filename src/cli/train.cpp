@@ -56,10 +56,6 @@ constexpr const char* kTrainExamples = R"(Examples:
   assay train trained.onnx --dataset fashion-mnist --evaluate-only --confusion
 Ctrl-C stops after the current step; --checkpoint and --resume continue after the last epoch.)";
 
-std::int64_t count_or(const char* flag, const std::string& text, std::int64_t otherwise) {
-  return text.empty() ? otherwise : parse_count(flag, text, 1);
-}
-
 // Common first choices: SGD needs larger steps than Adam.
 double usual_rate(OptimizerKind kind) {
   return states_of(kind) == 2 ? 0.001 : 0.01;

@@ -31,7 +31,7 @@ Work each_parameter(const OpView& op) {
 
 // Comparing and adding, or dividing and adding, for every element of every window.
 template <std::size_t Gradient>
-Work windows(const OpView& op) {
+Work window_gradients(const OpView& op) {
   const std::int64_t window = product(op.node().ints_or("kernel_shape", {}));
   return flops_only(
       saturating_multiply(2, saturating_multiply(op.input_elements(Gradient), window)));
@@ -56,8 +56,8 @@ void add_gradient_costs(CostTable& table) {
   table["assay:Sgd"] = {each_parameter<2>};
   table["assay:Momentum"] = {each_parameter<4>};
   table["assay:Adam"] = {each_parameter<12>};
-  table["assay:MaxPoolGradient"] = {windows<1>};
-  table["assay:AveragePoolGradient"] = {windows<0>};
+  table["assay:MaxPoolGradient"] = {window_gradients<1>};
+  table["assay:AveragePoolGradient"] = {window_gradients<0>};
   // Mean, variance, normalised values, two sums, two products: a forward and a backward pass.
   table["assay:BatchNormalizationGradient"] = {each<14>};
   table["assay:LayerNormalizationGradient"] = {each<14>};

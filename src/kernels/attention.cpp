@@ -100,12 +100,6 @@ double score_scale(const KernelCall& call, const AttentionSizes& sizes) {
   return given != 0 ? static_cast<double>(given) : 1 / std::sqrt(static_cast<double>(sizes.head));
 }
 
-double dot(const double* a, const double* b, std::int64_t count) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 }  // namespace
 
 std::vector<double> attended(const KernelCall& call, const AttentionSizes& sizes,

@@ -31,7 +31,7 @@ std::int64_t multiplied(const KernelCall& call, std::int64_t dim, std::int64_t f
   return *product;
 }
 
-// "DCR": the block's row and column come before the remaining channels; "CRD": behind them.
+// "DCR": the block's row and column come before the remaining channels; "CRD": after them.
 std::vector<Tensor> depth_to_space(const KernelCall& call) {
   const Tensor& input = call.input(0);
   const Dims& dims = input.dims();

@@ -1,5 +1,5 @@
-// Evaluates one node on tensors in the simplest way: the oracle that faster engines are tested
-// against.
+// Evaluates one node on tensors in the simplest possible way: the oracle that faster engines are
+// tested against.
 //
 // A kernel is a function from a call (node, inputs, opset) to output tensors. It checks its
 // inputs: a bad index, a division by zero or mismatched shapes throw an Error that names the node.

@@ -21,7 +21,7 @@ struct Targets {
 };
 
 // Inputs 0, 1 and 2 of the call: scores, targets, and weights by class where there are any. Fails
-// where a target is no class.
+// where a target is not a class.
 Targets targets_of(const KernelCall& call);
 
 // Which element of the scores belongs to target `i`.

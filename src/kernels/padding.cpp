@@ -27,7 +27,7 @@ Dims pads_of(const KernelCall& call, std::size_t rank) {
   return pads;
 }
 
-// The position in the input along one axis, or nothing where the constant is used.
+// The position in the input along one axis, or nothing if the constant is used.
 std::optional<std::int64_t> unpadded(const KernelCall& call, std::int64_t at, std::int64_t dim,
                                      const std::string& mode) {
   if (at >= 0 && at < dim) return at;

@@ -156,6 +156,10 @@ double DynamicRange::rounded(double value) const {
   return (quantized(value) - zero_point) * scale;
 }
 
+float whole_reciprocal(float scale) {
+  return std::max(std::floor(1.0f / scale), 1.0f);
+}
+
 DynamicRange dynamic_range(std::span<const double> values) {
   double low = 0, high = 0;
   for (const double value : values) {

@@ -22,6 +22,9 @@ Tensor dequantized_input(const KernelCall& call, std::size_t input);
 Tensor quantized_result(const KernelCall& call, DataType type, const Tensor& result,
                         std::size_t scale_input);
 
+// 1 / scale without its fraction, at least 1.
+float whole_reciprocal(float scale);
+
 // How numbers become uint8 when they are quantised as they arrive. The range always holds 0, so
 // that zero is represented exactly.
 struct DynamicRange {

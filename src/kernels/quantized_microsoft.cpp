@@ -36,13 +36,22 @@ std::vector<Tensor> quantized_binary(const KernelCall& call) {
   return {quantized_result(call, call.input(0).type(), result, 6)};
 }
 
+// ONNX Runtime, whose operator this is, rounds the reciprocal of the result's scale down.
+Tensor as_with_whole_reciprocal(const KernelCall& call, const Tensor& result) {
+  const double scale = one_number(call, 3);
+  const auto steps = static_cast<double>(whole_reciprocal(static_cast<float>(scale)));
+  std::vector<double> numbers = result.to_double();
+  for (double& number : numbers) number *= steps * scale;
+  return Tensor::of<double>(DataType::Float64, result.dims(), numbers);
+}
+
 // Before opset 13, which an attribute names, all axes from `axis` on are one.
 std::vector<Tensor> quantized_softmax(const KernelCall& call) {
   Node op = float_op(call);
   if (op.find("axis") == nullptr) op.attributes.push_back({"axis", std::int64_t{-1}});
   const std::vector<Tensor> inputs = {dequantized_input(call, 0)};
   const Tensor result = evaluate(op, inputs, call.node.int_or("opset", kFloatOpset)).front();
-  return {quantized_result(call, call.input(0).type(), result, 3)};
+  return {quantized_result(call, call.input(0).type(), as_with_whole_reciprocal(call, result), 3)};
 }
 
 // After the result's scale and zero point come triples: tensor, scale, zero point.

@@ -29,6 +29,12 @@ std::vector<double> load_real(const KernelCall& call, std::size_t input, std::in
   return load_real(call, tensor);
 }
 
+double dot(const double* a, const double* b, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 Tensor store_real(DataType type, Dims dims, const std::vector<double>& values) {
   if (type == DataType::Float64) return store<double>(type, std::move(dims), values);
   std::vector<float> rounded(values.size());

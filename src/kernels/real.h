@@ -15,6 +15,8 @@ std::vector<double> load_real(const KernelCall& call, const Tensor& tensor);
 // The elements as double; fails unless there is one for each of `count`, e.g. channels.
 std::vector<double> load_real(const KernelCall& call, std::size_t input, std::int64_t count);
 
+double dot(const double* a, const double* b, std::int64_t count);
+
 // Rounded to `type`, which must be floating.
 Tensor store_real(DataType type, Dims dims, const std::vector<double>& values);
 

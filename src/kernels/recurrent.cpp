@@ -11,12 +11,6 @@ namespace assay::kernels {
 
 namespace {
 
-double dot(const double* a, const double* b, std::int64_t count) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 std::int64_t direction_count(const KernelCall& call) {
   const std::string direction = call.node.string_or("direction", "forward");
   if (direction == "bidirectional") return 2;

@@ -63,7 +63,7 @@ constexpr T highest() {
   else
     return std::numeric_limits<T>::max();
 }
-struct Greatest {
+struct GreatestElement {
   template <typename T>
   static T first() {
     return lowest<T>();
@@ -73,7 +73,7 @@ struct Greatest {
     return a < b ? b : a;
   }
 };
-struct Least {
+struct LeastElement {
   template <typename T>
   static T first() {
     return highest<T>();
@@ -159,13 +159,13 @@ std::vector<Tensor> log_of_sum_of_exponentials(const KernelCall& call) {
       [&](double sum, std::size_t to) { return largest[to] + std::log(sum); });
 }
 
-struct Greater {
+struct IsGreater {
   template <typename T>
   bool operator()(T a, T b) const {
     return a > b;
   }
 };
-struct Less {
+struct IsLess {
   template <typename T>
   bool operator()(T a, T b) const {
     return a < b;
@@ -231,16 +231,16 @@ std::vector<Tensor> cumulative_sum(const KernelCall& call) {
 void add_reduction_kernels(KernelTable& table) {
   table["ReduceSum"] = reduce<Sum, false>;
   table["ReduceProd"] = reduce<Product, false>;
-  table["ReduceMax"] = reduce<Greatest, false>;
-  table["ReduceMin"] = reduce<Least, false>;
+  table["ReduceMax"] = reduce<GreatestElement, false>;
+  table["ReduceMin"] = reduce<LeastElement, false>;
   table["ReduceMean"] = reduce<Sum, true>;
   table["ReduceL1"] = reduce<SumOfMagnitudes, false>;
   table["ReduceSumSquare"] = reduce<SumOfSquares, false>;
   table["ReduceL2"] = euclidean_norm;
   table["ReduceLogSum"] = log_of_sum;
   table["ReduceLogSumExp"] = log_of_sum_of_exponentials;
-  table["ArgMax"] = position_of_best<Greater>;
-  table["ArgMin"] = position_of_best<Less>;
+  table["ArgMax"] = position_of_best<IsGreater>;
+  table["ArgMin"] = position_of_best<IsLess>;
   table["CumSum"] = cumulative_sum;
 }
 

@@ -140,7 +140,7 @@ class LivenessFinder {
     }
   }
 
-  // New state is written over the old, once nobody reads that any more.
+  // New state is written over the old, once nothing reads that any more.
   std::optional<std::uint32_t> state_to_overwrite(NodeId id, ValueId output) const {
     const auto found = state_buffer_.find(output);
     if (found == state_buffer_.end()) return std::nullopt;

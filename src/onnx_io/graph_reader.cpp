@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "onnx_io/canonical_order.h"
+#include "onnx_io/machine_layouts.h"
 #include "onnx_io/old_opsets.h"
 #include "onnx_io/tensor_reader.h"
 #include "onnx_io/type_reader.h"
@@ -53,6 +54,7 @@ Graph GraphReader::read(std::string_view graph_message) {
     graph = upgraded_from(standard->second, graph);
     standard->second = kUpgradedOpset;
   }
+  if (has_machine_layouts(graph)) graph = without_machine_layouts(graph);
   put_in_canonical_order(graph, calls_ > 0);
   graph.opsets = opsets_;
   return graph;

@@ -1,4 +1,4 @@
-// Operator sets 1 to 6 rewritten as operator set 7, so that everything behind the reader knows one
+// Operator sets 1 to 6 rewritten as operator set 7, so that everything after the reader knows one
 // form of each op.
 //
 // What changed in between: a second operand was broadcast by `broadcast` and `axis` where it now

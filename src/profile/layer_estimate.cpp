@@ -20,7 +20,7 @@ Inferred with_input_shape(const Graph& model, std::int64_t batch_size,
   return infer_shapes(bind_inputs(model, bindings).graph);
 }
 
-// Bytes of one parameter of the layer; nothing where it has none, or some of several widths.
+// Bytes of one parameter of the layer; nothing if it has none, or some of several widths.
 std::optional<std::int64_t> parameter_width(const LayerCost& layer) {
   if (layer.parameters == 0) return {};
   for (const std::int64_t width : {1, 2, 4, 8}) {

@@ -56,7 +56,7 @@ std::string figure_text(FigureUnit unit, double value) {
     case FigureUnit::Bandwidth:
       return rate_text(value) + " GB/s";
     case FigureUnit::Rate:
-      return with_si_suffix(value * 1e9) + "OP/s";
+      return with_si_unit(value * 1e9, "OP/s");
     case FigureUnit::Watts:
       return fmt::format("{:.3g} W", value);
     case FigureUnit::Microseconds:
@@ -67,7 +67,7 @@ std::string figure_text(FigureUnit unit, double value) {
 
 std::string peak_text(std::string_view precision, double gigaoperations) {
   const bool is_integer = precision.starts_with("int");
-  return with_si_suffix(gigaoperations * 1e9) + (is_integer ? "OP/s" : "FLOP/s");
+  return with_si_unit(gigaoperations * 1e9, is_integer ? "OP/s" : "FLOP/s");
 }
 
 }  // namespace assay::report

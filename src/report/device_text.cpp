@@ -12,9 +12,9 @@ using namespace assay::report;
 
 namespace {
 
-constexpr std::size_t kLabel = 15;
-constexpr std::size_t kValue = 14;
-constexpr std::size_t kKind = 13;
+constexpr std::size_t kLabelWidth = 15;
+constexpr std::size_t kValueWidth = 14;
+constexpr std::size_t kKindWidth = 13;
 
 std::string padded_to(std::string_view text, std::size_t width) {
   const std::size_t used = display_width(text);
@@ -40,9 +40,9 @@ class Lines {
  public:
   void add(std::string_view label, const Figures& figures, auto&& value_text) {
     for (const Figure& figure : ranked(figures)) {
-      text_ += padded_to(label, kLabel) + padded_to(value_text(figure.value), kValue) +
-               padded_to(name(figure.provenance), kKind) +
-               wrapped(source_text(figure), kLabel + kValue + kKind);
+      text_ += padded_to(label, kLabelWidth) + padded_to(value_text(figure.value), kValueWidth) +
+               padded_to(name(figure.provenance), kKindWidth) +
+               wrapped(source_text(figure), kLabelWidth + kValueWidth + kKindWidth);
       label = "";
     }
     if (figures.empty()) unknown_.emplace_back(label);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/figures.h"
 #include "report/hardware_columns.h"
@@ -72,11 +74,12 @@ std::string accuracy_text(const PerfMetrics& metrics) {
                      100 * metrics.accuracy_ci95_low, 100 * metrics.accuracy_ci95_high);
 }
 
+// With few repeats the interval may reach below 0, which no latency does.
 std::string metrics_latency_text(const PerfMetrics& metrics) {
   return fmt::format("{} mean, {} median, {} p95, standard deviation {}; 95 % interval {} to {}",
                      duration_text(metrics.latency_ms), duration_text(metrics.latency_median_ms),
                      duration_text(metrics.latency_p95_ms), duration_text(metrics.latency_std_ms),
-                     duration_text(metrics.latency_ci95_low_ms),
+                     duration_text(std::max(0.0, metrics.latency_ci95_low_ms)),
                      duration_text(metrics.latency_ci95_high_ms));
 }
 

@@ -189,7 +189,7 @@ Json advice_json(const std::vector<Advice>& advice) {
                     {"layers", one.layers},
                     {"reason", one.reason},
                     {"action", one.action},
-                    {"gain_ms", one.gain_ms},
+                    {"gain_ms", one.saving_ms},
                     {"once", one.once}});
   }
   return list;

@@ -15,17 +15,15 @@ using namespace assay::report;
 
 namespace {
 
-constexpr std::size_t kRowsShown = 15;
-
 // --- the lines above the table
 
 std::string work_text(const Profile& profile) {
-  std::string text = fmt::format("{}FLOPs at {} GFLOP/s",
-                                 with_si_suffix(static_cast<double>(profile.totals.flops)),
+  std::string text = fmt::format("{} at {} GFLOP/s",
+                                 with_si_unit(static_cast<double>(profile.totals.flops), "FLOPs"),
                                  rate_text(profile.gflops_per_second));
   if (profile.executed_flops > 0 && profile.executed_flops != profile.totals.flops) {
-    text += fmt::format("; executed {}FLOPs at {}",
-                        with_si_suffix(static_cast<double>(profile.executed_flops)),
+    text += fmt::format("; executed {} at {}",
+                        with_si_unit(static_cast<double>(profile.executed_flops), "FLOPs"),
                         rate_text(profile.executed_gflops_per_second));
   }
   return text;
@@ -222,7 +220,7 @@ std::string advice_text(const Advice& advice) {
   const std::string where = advice.layers.empty() ? "" : names_text(advice.layers) + ". ";
   const std::string text = fmt::format("{}{}: {}{} → {}", advice.rule, advice.once ? ", once" : "",
                                        where, advice.reason, advice.action);
-  return fmt::format("{:>8}  {}", duration_text(advice.gain_ms),
+  return fmt::format("{:>8}  {}", duration_text(advice.saving_ms),
                      wrapped(with_short_words(text) + ".", kIndent));
 }
 

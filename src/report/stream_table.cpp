@@ -13,8 +13,6 @@ using namespace assay::report;
 
 namespace {
 
-constexpr std::size_t kRowsShown = 15;
-
 std::string kib_text(double kilobytes) {
   return with_binary_unit(kilobytes * 1024);
 }

@@ -7,6 +7,8 @@
 
 namespace assay::report {
 
+constexpr std::size_t kRowsShown = 15;  // of a long table, unless asked for more
+
 struct TextColumn {
   std::string title;
   bool is_number = false;

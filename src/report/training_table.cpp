@@ -16,8 +16,6 @@ using namespace assay::report;
 
 namespace {
 
-constexpr std::size_t kRowsShown = 15;
-
 // --- the lines above the table
 
 std::string step_setting(const TrainingProfile& profile) {
@@ -27,19 +25,19 @@ std::string step_setting(const TrainingProfile& profile) {
 
 std::string phase_text(const PhaseTotals& phase) {
   const double seconds = std::max(1e-12, phase.time_ms / 1000);
-  std::string text = fmt::format("{}   {}FLOPs at {} GFLOP/s", duration_text(phase.time_ms),
-                                 with_si_suffix(static_cast<double>(phase.flops)),
+  std::string text = fmt::format("{}   {} at {} GFLOP/s", duration_text(phase.time_ms),
+                                 with_si_unit(static_cast<double>(phase.flops), "FLOPs"),
                                  rate_text(static_cast<double>(phase.flops) / seconds / 1e9));
   if (phase.executed_flops > 0 && phase.executed_flops != phase.flops) {
-    text += fmt::format("; executed {}FLOPs",
-                        with_si_suffix(static_cast<double>(phase.executed_flops)));
+    text += fmt::format("; executed {}",
+                        with_si_unit(static_cast<double>(phase.executed_flops), "FLOPs"));
   }
   return text;
 }
 
 std::string loss_text(const TrainingProfile& profile) {
-  return fmt::format("of which the loss: {}FLOPs",
-                     with_si_suffix(static_cast<double>(profile.loss_flops)));
+  return fmt::format("of which the loss: {}",
+                     with_si_unit(static_cast<double>(profile.loss_flops), "FLOPs"));
 }
 
 std::string ratio_text(const TrainingProfile& profile) {

@@ -14,7 +14,7 @@ struct ChannelAffine {  // y = scale·x + shift
   std::vector<float> shift;
 };
 
-// Nothing if the norm is in training mode or a parameter is no float32 constant.
+// Nothing if the norm is in training mode or a parameter is not a float32 constant.
 std::optional<ChannelAffine> batch_norm_affine(
     const Node& norm, const std::function<const Tensor*(ValueId)>& constant);
 

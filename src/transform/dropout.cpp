@@ -32,7 +32,7 @@ void turn_on(Graph& graph, NodeId id, ValueId step, float ratio, std::uint64_t s
   graph.opsets[std::string(kOwnDomain)] = 1;
 }
 
-// Old exporters ask for a mask that nobody reads.
+// Old exporters ask for a mask that nothing reads.
 void check_mask(Graph& graph, NodeId id, const std::vector<bool>& is_read) {
   Node& node = graph.node(id);
   if (!node.has_output(1)) return;

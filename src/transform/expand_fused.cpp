@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "transform/expansion.h"
+#include "transform/late_products.h"
 #include "transform/simplify.h"
 
 namespace assay::transform {
@@ -244,6 +245,49 @@ bool expand_dynamic_product(Expansion& to) {
   return true;
 }
 
+// Along another axis than the last: between two Transposes, which engines have as views.
+bool expand_softmax(Expansion& to) {
+  constexpr std::int64_t kAlongAxis = 13;  // the opset since which only one axis counts
+  const Node& node = to.node();
+  if (node.int_or("opset", to.opset()) < kAlongAxis) return false;
+  const Dims dims = to.dims(node.inputs[0]);
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  const std::int64_t given = node.int_or("axis", -1);
+  const std::int64_t axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis >= rank) return false;
+  const bool is_last =
+      std::ranges::all_of(dims.begin() + axis + 1, dims.end(), [](auto dim) { return dim == 1; });
+  if (is_last) return false;
+  std::vector<std::int64_t> order;
+  for (std::int64_t i = 0; i < rank; ++i) order.push_back(i);
+  std::swap(order[static_cast<std::size_t>(axis)], order.back());
+  Dims moved = dims;
+  std::swap(moved[static_cast<std::size_t>(axis)], moved.back());
+  const ValueId x = node.inputs[0];
+  Piece along_last{node.op, node.inputs, node.attributes, node.domain};
+  along_last.inputs[0] = to.add({"Transpose", {x}, {{"perm", order}}}, moved, to.element(x));
+  std::erase_if(along_last.attributes, [](const Attribute& one) { return one.name == "axis"; });
+  along_last.attributes.push_back({"axis", rank - 1});
+  const ValueId result = to.add(std::move(along_last), moved, to.element(node.outputs[0]));
+  to.add_as({"Transpose", {result}, {{"perm", order}}}, node.outputs);
+  return true;
+}
+
+// Of 8-bit numbers, whose plain kernel interpolates in real numbers and truncates.
+bool expand_resize(Expansion& to) {
+  const Node& node = to.node();
+  const ValueId result = node.outputs[0];
+  const DataType type = to.element(node.inputs[0]);
+  const bool is_8_bit = type == DataType::Int8 || type == DataType::UInt8;
+  const bool is_known = !to.dims(node.inputs[0]).empty() && !to.dims(result).empty();
+  if (!is_8_bit || !is_known || node.outputs.size() != 1) return false;
+  Piece resize{node.op, node.inputs, node.attributes};
+  resize.inputs[0] = to.as_floats(node.inputs[0]);
+  const ValueId floats = to.add(std::move(resize), to.dims(result));
+  to.add_as({"Cast", {floats}, {{"to", static_cast<std::int64_t>(type)}}}, {result});
+  return true;
+}
+
 using ExpandFunction = bool (*)(Expansion&);
 
 ExpandFunction find_expansion(const Node& node) {
@@ -263,7 +307,10 @@ ExpandFunction find_expansion(const Node& node) {
       {"Attention", expand_attention},
       {"MultiHeadAttention", expand_multi_head_attention},
       {"QAttention", expand_quantized_attention},
+      {"QLinearSoftmax", expand_softmax},
   };
+  if (node.is("Softmax") || node.is("LogSoftmax")) return expand_softmax;
+  if (node.is("Resize") || node.is("Upsample")) return expand_resize;
   // ONNX Runtime has this one among the standard operators.
   const bool is_theirs = node.domain == kMicrosoftDomain || node.is("SimplifiedLayerNormalization");
   if (!is_theirs) return nullptr;
@@ -285,16 +332,21 @@ bool is_plain(const Expansion& to, const Node& node) {
 }  // namespace
 
 Rewritten expand_fused_operators(Inferred model, const SimplifyOptions& options) {
-  const std::size_t count = model.graph.node_count();
+  const std::vector<NodeId> order = order_with_late_products(model.graph);
   Expansion expansion(std::move(model));
-  for (std::uint32_t i = 0; i < count; ++i) {
-    expansion.begin(NodeId{i});
+  for (const NodeId id : order) {
+    expansion.begin(id);
     const ExpandFunction expand = find_expansion(expansion.node());
-    const bool is_known = is_plain(expansion, expansion.node());
+    if (expand != nullptr && expansion.node().domain == kMicrosoftDomain) expansion.widen();
+    const bool is_known = expand == expand_resize || is_plain(expansion, expansion.node());
     const bool is_expanded =
         is_known && ((expand != nullptr && expand(expansion)) ||
                      (!options.has_8_bit_products && expand_quantized_layer(expansion)));
-    if (!is_expanded) expansion.keep();
+    if (is_expanded) {
+      expansion.narrow();
+    } else {
+      expansion.keep();
+    }
   }
   return std::move(expansion).finish();
 }

@@ -15,10 +15,52 @@ Expansion::Expansion(Inferred model)
 void Expansion::begin(NodeId id) {
   current_ = id;
   node_ = old_.graph.node(id);
+  widened_results_.clear();
   for (ValueId& output : node_.outputs) {
     if (output.is_valid() && !is_read_[output.number]) output = {};
   }
   while (!node_.outputs.empty() && !node_.outputs.back().is_valid()) node_.outputs.pop_back();
+}
+
+namespace {
+
+bool is_half(DataType type) {
+  return type == DataType::Float16 || type == DataType::BFloat16;
+}
+
+Tensor as_float32(const Tensor& tensor) {
+  std::vector<float> numbers;
+  for (const double number : tensor.to_double()) numbers.push_back(static_cast<float>(number));
+  return Tensor::of<float>(DataType::Float32, tensor.dims(), numbers);
+}
+
+}  // namespace
+
+void Expansion::widen() {
+  const auto is_known_half = [&](ValueId id) {
+    return id.is_valid() && is_half(element(id)) && graph_.value(id).type.has_known_shape();
+  };
+  for (ValueId& input : node_.inputs) {
+    if (!is_known_half(input)) continue;
+    const Dims dims_of_input = dims(input);
+    if (const Tensor* known = constant(input)) {
+      input = new_value("widened", dims_of_input, DataType::Float32);
+      graph_.add_initializer(input, as_float32(*known));
+    } else {
+      input = as_floats(input);
+    }
+  }
+  for (ValueId& output : node_.outputs) {
+    if (!is_known_half(output)) continue;
+    const ValueId wide = new_value("wide", dims(output), DataType::Float32);
+    widened_results_.emplace_back(wide, output);
+    output = wide;
+  }
+}
+
+void Expansion::narrow() {
+  for (const auto& [wide, output] : widened_results_)
+    add_as({"Cast", {wide}, {{"to", static_cast<std::int64_t>(element(output))}}}, {output});
 }
 
 void Expansion::keep() {

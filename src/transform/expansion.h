@@ -25,10 +25,14 @@ class Expansion {
  public:
   explicit Expansion(Inferred model);
 
-  // The node whose turn it is, without outputs that nobody reads.
+  // The node whose turn it is, without outputs that nothing reads.
   void begin(NodeId id);
   const Node& node() const { return node_; }
   void keep();  // as it was
+  // The node in float32, where it works in 16 bits: operands are converted first, and what the
+  // pieces make afterwards, by `narrow`.
+  void widen();
+  void narrow();
 
   // Facts about values.
   bool is_float(ValueId id) const;                         // float32 of known shape, with elements
@@ -72,6 +76,7 @@ class Expansion {
   std::vector<bool> is_read_;  // by value of the old graph
   NodeId current_;
   Node node_;
+  std::vector<std::pair<ValueId, ValueId>> widened_results_;  // in float32, and of the old graph
   std::vector<std::vector<NodeId>> origins_;
   std::map<std::string, ValueId> shared_;
 };

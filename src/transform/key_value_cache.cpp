@@ -188,7 +188,7 @@ class CacheRewriter {
     return node != nullptr && (node->is("MatMul") || node->is("Mul") || node->is("Div"));
   }
 
-  // The mask for a few tokens behind a few others must be what the cached attention does by itself.
+  // The mask for a few tokens after a few others must be what the cached attention does by itself.
   void check_masks() const {
     constexpr std::int64_t kPast = 3;
     constexpr std::int64_t kTokens = 2;

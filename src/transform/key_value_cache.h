@@ -22,7 +22,7 @@ struct CachedDecoder {
   Graph graph;           // for one sample; its caches are carried from run to run
   std::string ids;       // input [1, tokens]
   std::string position;  // input [1]: how many tokens are in the caches before the run
-  std::string logits;    // the output that is no cache
+  std::string logits;    // the output that is not a cache
 };
 
 // Throws an Error that names what it does not recognise: attention must read all tokens so far,

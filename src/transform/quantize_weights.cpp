@@ -284,7 +284,7 @@ class WeightQuantizer {
     });
   }
 
-  // Without transposes that nobody reads any more; whatever was unread before stays.
+  // Without transposes that nothing reads any more; whatever was unread before stays.
   std::vector<bool> nodes_in_use(const std::vector<Node>& nodes) {
     is_read_.assign(result_.graph.value_count(), false);
     for (const ValueId output : old_.outputs()) is_read_[output.number] = true;

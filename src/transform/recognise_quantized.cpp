@@ -2,7 +2,7 @@
 // quantised op they stand for (QLinearConv, QGemm, QLinearAdd, …), so that an engine can keep whole
 // chains in 8 bits. Ops that only move or compare elements run on the 8-bit numbers themselves
 // where scale and zero point stay the same. A Relu or Clip in between becomes a Clip of 8-bit
-// numbers, or nothing where the range of the result does the same.
+// numbers, or nothing if the range of the result does the same.
 //
 // Also here: MatMulInteger, Cast and Mul of a dynamically quantised layer as MatMulIntegerToFloat.
 #include <algorithm>
@@ -225,7 +225,7 @@ class QuantizedLayers {
     node.inputs.push_back(zero_point_of(ending.result, type_of(result_of(ending))));
   }
 
-  // A bias in units of the products, or an invalid id; nothing where it cannot be had.
+  // A bias in units of the products, or an invalid id; nothing if it cannot be had.
   std::optional<ValueId> bias_in_sums(const Node& node, std::size_t input, const QuantizedValue& x,
                                       const QuantizedValue& w, std::vector<NodeId>& pattern) {
     if (!node.has_input(input)) return ValueId{};
@@ -437,7 +437,28 @@ class QuantizedLayers {
       if (matmul.has_input(i)) node.inputs[i + 2] = matmul.inputs[i];
     }
     node.outputs = mul.outputs;
-    take_over(edit_, scaling, std::move(node), {id, cast, edit_.maker_id(factor)});
+    std::vector<NodeId> pattern = {id, cast, edit_.maker_id(factor)};
+    const auto biased = bias_after(node);
+    if (!biased) return take_over(edit_, scaling, std::move(node), pattern);
+    node.inputs.resize(7);
+    node.inputs[6] = biased->second;
+    node.outputs = edit_.node(biased->first).outputs;
+    pattern.push_back(scaling);
+    take_over(edit_, biased->first, std::move(node), pattern);
+  }
+
+  // The Add of a constant row to a product's result, and the row.
+  std::optional<std::pair<NodeId, ValueId>> bias_after(const Node& product) const {
+    const NodeId id = edit_.only_reader(product.outputs[0]);
+    if (!id.is_valid() || !edit_.node(id).is("Add")) return {};
+    const Node& add = edit_.node(id);
+    const ValueId bias = add.inputs[add.inputs[0] == product.outputs[0] ? 1 : 0];
+    const Tensor* row = edit_.constant(bias);
+    const Tensor* weights = edit_.constant(product.inputs[1]);
+    const bool fits = row != nullptr && row->type() == DataType::Float32 &&
+                      row->dims().size() == 1 && weights->dims().size() == 2 &&
+                      row->elements() == weights->dims()[1];
+    return fits ? std::optional(std::pair(id, bias)) : std::nullopt;
   }
 
   GraphEdit& edit_;

@@ -93,14 +93,14 @@ AttentionOverPast attention_over_past(GraphBuilder& builder, ValueId input,
   const auto by_head = [&](const std::string& what, ValueId value) {
     return split_heads(builder, name + "." + what, value, options, {0, 2, 1, 3});
   };
-  const auto behind = [&](const std::string& what, ValueId earlier, ValueId added) {
+  const auto appended = [&](const std::string& what, ValueId earlier, ValueId added) {
     return builder.node("Concat", name + "." + what, {earlier, added}, {{"axis", std::int64_t{2}}});
   };
   const ValueId queries = by_head("queries", scaled(builder, parts.queries, options));
-  const KeysAndValues present{behind("all_keys", past.keys, by_head("keys", parts.keys)),
-                              behind("all_values", past.values, by_head("values", parts.values))};
-  const ValueId turned = transposed(builder, name + ".turned_keys", present.keys, {0, 1, 3, 2});
-  return {attended(builder, queries, turned, present.values, options), present};
+  const KeysAndValues present{appended("all_keys", past.keys, by_head("keys", parts.keys)),
+                              appended("all_values", past.values, by_head("values", parts.values))};
+  const ValueId keys = transposed(builder, name + ".transposed_keys", present.keys, {0, 1, 3, 2});
+  return {attended(builder, queries, keys, present.values, options), present};
 }
 
 ValueId residual(GraphBuilder& builder, const std::string& name, ValueId input, ValueId branch) {

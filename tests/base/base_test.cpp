@@ -59,6 +59,8 @@ TEST(Text, NumbersReadAsPeopleWriteThem) {
   EXPECT_EQ(with_thousands(-999), "-999");
   EXPECT_EQ(with_si_suffix(1814073344.0), "1.81 G");
   EXPECT_EQ(with_si_suffix(999.0), "999");
+  EXPECT_EQ(with_si_unit(1814073344.0, "FLOPs"), "1.81 GFLOPs");
+  EXPECT_EQ(with_si_unit(96, "FLOPs"), "96 FLOPs");
   EXPECT_EQ(with_binary_unit(102228128.0), "97.5 MiB");
   EXPECT_EQ(parse_integer("12x"), std::nullopt);
   EXPECT_EQ(parse_integer("-3"), -3);

@@ -733,6 +733,8 @@ class MachineCeilings(Case):
                       assay("machine", env=self.environment).stderr)
         path.write_text("{}")
         self.expect(3, f"{path}: 'schema' is missing", "machine", env=self.environment)
+        path.write_text("")
+        self.expect(3, "is empty; 'assay machine --json > FILE' writes one", "machine", env=self.environment)
         self.environment["ASSAY_MACHINE"] = str(self.folder / "none.json")
         self.expect(3, "cannot be read", "profile", "zoo:mlp", env=self.environment)
 

@@ -18,6 +18,12 @@ struct Case {
 
 class Allocation : public testing::TestWithParam<Case> {};
 
+std::string algorithms_of(const Program& program) {
+  std::string text;
+  for (const StepInfo& step : program.steps()) text += step.name + ": " + step.algorithm + "\n";
+  return text;
+}
+
 TEST_P(Allocation, NoneInARunOnceTheFirstIsOver) {
   const Case& one = GetParam();
   const auto program = compile(infer_shapes(bind_inputs(zoo_model(one.network), {}).graph),
@@ -25,7 +31,7 @@ TEST_P(Allocation, NoneInARunOnceTheFirstIsOver) {
   for (const StepInfo& step : program->steps()) ASSERT_EQ(step.fell_back, "") << step.name;
   program->set_inputs(random_inputs(program->inputs()));
   program->run();
-  EXPECT_EQ(test::allocations_in([&] { program->run(); }), 0);
+  EXPECT_EQ(test::allocations_in([&] { program->run(); }), 0) << algorithms_of(*program);
 }
 
 std::vector<Case> cases() {

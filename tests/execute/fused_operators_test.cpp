@@ -3,94 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
 #include "execute/compare_engines.h"
+#include "execute/one_fused_node.h"
 
 namespace assay {
 namespace {
-
-// A graph of one node whose inputs are runtime inputs or constants.
-class OneFusedNode {
- public:
-  explicit OneFusedNode(std::string op, std::uint64_t seed = 1) : random_(seed) {
-    node_.op = std::move(op);
-    node_.name = "fused";
-    node_.domain = "com.microsoft";
-    graph_.opsets = {{"", 17}, {"com.microsoft", 1}};
-  }
-
-  OneFusedNode& standard() {
-    node_.domain = "";
-    return *this;
-  }
-  OneFusedNode& set(const char* name, AttributeValue value) {
-    node_.set(name, std::move(value));
-    return *this;
-  }
-  OneFusedNode& floats(const Dims& dims) { return input(random_floats(dims)); }
-  OneFusedNode& weights(const Dims& dims) { return constant(random_floats(dims)); }
-  OneFusedNode& missing() {
-    node_.inputs.emplace_back();
-    return *this;
-  }
-  OneFusedNode& input(Tensor tensor) {
-    const ValueId id = value(tensor);
-    graph_.add_input(id);
-    inputs.push_back(std::move(tensor));
-    node_.inputs.push_back(id);
-    return *this;
-  }
-  OneFusedNode& constant(Tensor tensor) {
-    const ValueId id = value(tensor);
-    graph_.add_initializer(id, std::move(tensor));
-    node_.inputs.push_back(id);
-    return *this;
-  }
-  template <typename T>
-  OneFusedNode& bytes(DataType type, const Dims& dims, bool is_constant, int low, int high) {
-    std::uniform_int_distribution<int> pick(low, high);
-    std::vector<T> numbers(count_of(dims));
-    for (T& number : numbers) number = static_cast<T>(pick(random_));
-    Tensor tensor = Tensor::of<T>(type, dims, numbers);
-    return is_constant ? constant(std::move(tensor)) : input(std::move(tensor));
-  }
-
-  Graph graph(std::size_t outputs = 1) {
-    Graph result = graph_;
-    Node node = node_;
-    for (std::size_t i = 0; i < outputs; ++i) {
-      const ValueId id = result.add_value("y" + std::to_string(i));
-      node.outputs.push_back(id);
-      result.add_output(id);
-    }
-    result.add_node(std::move(node));
-    return result;
-  }
-
-  std::vector<Tensor> inputs;
-
- private:
-  static std::size_t count_of(const Dims& dims) {
-    std::size_t count = 1;
-    for (const std::int64_t size : dims) count *= static_cast<std::size_t>(size);
-    return count;
-  }
-  Tensor random_floats(const Dims& dims) {
-    std::normal_distribution<float> pick(0, 0.5f);
-    std::vector<float> numbers(count_of(dims));
-    for (float& number : numbers) number = pick(random_);
-    return Tensor::of<float>(DataType::Float32, dims, numbers);
-  }
-  ValueId value(const Tensor& tensor) {
-    return graph_.add_value("v" + std::to_string(graph_.value_count()),
-                            tensor_type(tensor.type(), Shape(tensor.dims())));
-  }
-
-  std::mt19937_64 random_;
-  Graph graph_;
-  Node node_;
-};
 
 Tensor whole_numbers(const Dims& dims, const std::vector<std::int32_t>& numbers) {
   return Tensor::of<std::int32_t>(DataType::Int32, dims, numbers);
@@ -198,6 +116,15 @@ TEST(FusedOperators, ConvolutionOfIntegers) {
     }
     for (const StepInfo& step : fast->steps()) EXPECT_EQ(step.fell_back, "") << step.op;
     EXPECT_EQ(fast->results(), reference->results());
+  }
+}
+
+TEST(FusedOperators, ImagesOfBytesAreResized) {
+  for (const char* mode : {"nearest", "linear"}) {
+    OneFusedNode node("Resize");
+    node.standard().bytes<std::uint8_t>(DataType::UInt8, {1, 16, 4, 6}, false, 0, 255);
+    node.missing().constant(Tensor::of_float({4}, {1, 1, 2, 2})).set("mode", std::string(mode));
+    expect_same_on_any_threads(node.graph(), node.inputs);
   }
 }
 

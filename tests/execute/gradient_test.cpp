@@ -11,6 +11,7 @@
 #include "assay/zoo.h"
 #include "compare_engines.h"
 #include "gradient_check.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -498,14 +499,11 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
     std::vector<ValueType> types;
     for (const Shape& shape : inputs) types.push_back(tensor_type(DataType::Float32, shape));
     const Graph graph = own_op(op, types, std::move(attributes));
-    try {
+    return error_message([&] {
       const auto program = compile(infer_shapes(graph), {.engine = "reference"});
       program->set_inputs(random_inputs(program->inputs()));
       program->run();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    });
   };
   const Ints huge = {std::int64_t{1} << 62};
   EXPECT_NE(message("SliceGradient", {Shape{3}},
@@ -571,12 +569,7 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
 std::string refusal(const Case& one) {
   const Scene scene = scene_of(one);
   const Inferred inferred = infer_shapes(scene.graph);
-  try {
-    differentiate(inferred, scene.loss, inferred.graph.inputs());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_message([&] { differentiate(inferred, scene.loss, inferred.graph.inputs()); });
 }
 
 TEST(Gradient, NamesWhatHasNone) {

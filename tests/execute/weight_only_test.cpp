@@ -258,8 +258,8 @@ TEST(FewRows, ALargeMatrixIsReadInPanelsOrWhereItIsStored) {
     for (const std::int64_t m : {1, 4}) {
       GraphBuilder builder("head");
       const ValueId ids = builder.input("ids", DataType::Int64, Shape{m});
-      const ValueId x = builder.input("x", DataType::Float32, Shape{m, 300});
-      const ValueId table = builder.weight("table", {333, 300}, 0.1);
+      const ValueId x = builder.input("x", DataType::Float32, Shape{m, 700});
+      const ValueId table = builder.weight("table", {777, 700}, 0.1);
       const ValueId matrix =
           builder.node("Transpose", "turned", {table}, {{"perm", std::vector<std::int64_t>{1, 0}}});
       if (is_shared) builder.output(builder.node("Gather", "rows", {table, ids}), "rows");

@@ -7,6 +7,7 @@
 #include "assay/layers.h"
 #include "assay/text_form.h"
 #include "assay/verify.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -19,13 +20,8 @@ Graph two_relus() {
   return builder.finish();
 }
 
-std::string message_of(const Graph& graph) {
-  try {
-    verify(graph);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+std::string problem_in(const Graph& graph) {
+  return error_message([&] { verify(graph); });
 }
 
 TEST(Graph, LinksEachValueToTheNodeThatComputesIt) {
@@ -52,7 +48,7 @@ TEST(Graph, ConsumersListEachReaderOnce) {
 }
 
 TEST(Verify, AcceptsAWellFormedGraph) {
-  EXPECT_EQ(message_of(two_relus()), "");
+  EXPECT_EQ(problem_in(two_relus()), "");
 }
 
 TEST(Verify, NamesTheNodesOfACycle) {
@@ -61,7 +57,7 @@ TEST(Verify, NamesTheNodesOfACycle) {
   const ValueId b = graph.add_value("b");
   graph.add_node(Node{.name = "first", .op = "Relu", .domain = "", .inputs = {b}, .outputs = {a}});
   graph.add_node(Node{.name = "second", .op = "Relu", .domain = "", .inputs = {a}, .outputs = {b}});
-  EXPECT_NE(message_of(graph).find("'first' reads tensor 'b' before Relu 'second' defines it"),
+  EXPECT_NE(problem_in(graph).find("'first' reads tensor 'b' before Relu 'second' defines it"),
             std::string::npos);
 }
 
@@ -71,14 +67,14 @@ TEST(Verify, NamesATensorThatNothingDefines) {
   const ValueId y = graph.add_value("y");
   graph.add_node(
       Node{.name = "n", .op = "Relu", .domain = "", .inputs = {missing}, .outputs = {y}});
-  EXPECT_EQ(message_of(graph), "Relu 'n' reads tensor 'missing', which nothing defines");
+  EXPECT_EQ(problem_in(graph), "Relu 'n' reads tensor 'missing', which nothing defines");
 }
 
 TEST(Verify, RefusesTwoTensorsOfOneName) {
   Graph graph;
   graph.add_input(graph.add_value("x"));
   graph.add_input(graph.add_value("x"));
-  EXPECT_NE(message_of(graph).find("tensor name 'x' is used for two"), std::string::npos);
+  EXPECT_NE(problem_in(graph).find("tensor name 'x' is used for two"), std::string::npos);
 }
 
 TEST(Verify, RefusesASecondDefinition) {
@@ -86,14 +82,14 @@ TEST(Verify, RefusesASecondDefinition) {
   const ValueId x = graph.add_value("x");
   graph.add_input(x);
   graph.add_node(Node{.name = "n", .op = "Relu", .domain = "", .inputs = {x}, .outputs = {x}});
-  EXPECT_EQ(message_of(graph), "tensor 'x' is defined a second time by Relu 'n'");
+  EXPECT_EQ(problem_in(graph), "tensor 'x' is defined a second time by Relu 'n'");
 }
 
 TEST(Verify, RefusesAnOutputThatNothingDefines) {
   Graph graph;
   graph.name = "g";
   graph.add_output(graph.add_value("y"));
-  EXPECT_EQ(message_of(graph), "graph 'g': nothing defines its output 'y'");
+  EXPECT_EQ(problem_in(graph), "graph 'g': nothing defines its output 'y'");
 }
 
 TEST(Layers, LinearIsAGemmOnMatricesAndAMatMulElsewhere) {

@@ -22,6 +22,10 @@ def clashes(first, second):
     return list(check_names.find_clashes(files))
 
 
+def local_clashes(first_path, second_path, text):
+    return list(check_names.find_local_clashes({first_path: names_in(text), second_path: names_in(text)}))
+
+
 def misplaced(path, text):
     return list(check_names.find_misplaced({path: names_in(text)}))
 
@@ -29,6 +33,19 @@ def misplaced(path, text):
 def exposed(source, header=""):
     declared = check_names.Reader(header, is_header=True).names
     return list(check_names.find_exposed({"src/a/a.cpp": names_in(source), "src/a/a.h": declared}))
+
+
+class LocalClashes(unittest.TestCase):
+    LOCAL = "namespace assay { namespace { struct Pass { int a = 0; }; } }"
+
+    def test_two_files_of_one_folder(self):
+        self.assertEqual(1, len(local_clashes("src/a/first.cpp", "src/a/deep/second.cpp", self.LOCAL)))
+
+    def test_files_of_two_folders_are_never_compiled_together(self):
+        self.assertEqual([], local_clashes("src/a/first.cpp", "src/b/second.cpp", self.LOCAL))
+
+    def test_files_with_flags_of_their_own_are_compiled_alone(self):
+        self.assertEqual([], local_clashes("src/machine/peaks/a.cpp", "src/machine/peaks/b.cpp", self.LOCAL))
 
 
 class Clashes(unittest.TestCase):

@@ -2,6 +2,7 @@
 #include "assay/bind.h"
 
 #include "infer_helpers.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -19,12 +20,7 @@ std::string bound_shape(const BoundGraph& bound, std::size_t i = 0) {
 }
 
 std::string refusal(Graph graph, const Bindings& bindings) {
-  try {
-    bind_inputs(std::move(graph), bindings);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_message([&] { bind_inputs(std::move(graph), bindings); });
 }
 
 TEST(Bind, DimsAreBoundByName) {

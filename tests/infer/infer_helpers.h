@@ -6,6 +6,7 @@
 #include "assay/builder.h"
 #include "assay/error.h"
 #include "assay/infer.h"
+#include "support/error_message.h"
 
 namespace assay::test {
 
@@ -50,12 +51,7 @@ class OneNode {
     return type(output, outputs).to_string();
   }
   std::string error() {
-    try {
-      infer();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return error_message([&] { infer(); });
   }
 
  private:

@@ -127,6 +127,14 @@ TEST(QLinearSoftmax, FlattensBeforeOpset13) {
             (Sizes{64, 64, 64, 64}));
 }
 
+TEST(QLinearSoftmax, RoundsTheReciprocalOfTheScaleDown) {
+  const Tensor equal = bytes_tensor({1, 2}, {9, 9});
+  const std::vector<Tensor> inputs = {equal, scale(1), zero_point(9), scale(1 / 257.8f),
+                                      zero_point(0)};
+  EXPECT_EQ(result_of(quantised("QLinearSoftmax", inputs, {number("opset", 13)})).to_int64(),
+            (Sizes{128, 128}));  // 257 / 2, to even, and not 128.9
+}
+
 TEST(QGemm, AddsCToTheSumsAndScales) {
   const Tensor a = bytes_tensor({1, 2}, {3, 5});
   const Tensor b = signed_bytes({2, 2}, {1, 2, -3, 4});

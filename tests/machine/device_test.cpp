@@ -5,6 +5,7 @@
 
 #include "assay/device_list.h"
 #include "assay/error.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -72,13 +73,7 @@ TEST(DeviceId, IsLowerCaseWithDashesBetweenWords) {
 }
 
 std::string refusal(const std::vector<Device>& devices, const std::string& id) {
-  try {
-    find_device(devices, id);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::BadInput);
-    return error.what();
-  }
-  return "found";
+  return error_message(ErrorKind::BadInput, [&] { find_device(devices, id); });
 }
 
 TEST(FindDevice, ForgivesCaseAndNamesTheNearest) {

@@ -6,6 +6,7 @@
 #include "assay/memory_budget.h"
 #include "assay/metrics.h"
 #include "assay/zoo.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -51,13 +52,9 @@ TEST(Metrics, MultiplierScalesLatencyThroughputAndEnergy) {
 }
 
 std::string refused(const char* device, double watts, const char* precision, double multiplier) {
-  try {
+  return error_message(ErrorKind::Usage, [&] {
     collect_metrics(zoo_model("small_cnn"), images(8), device, watts, precision, multiplier);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(Metrics, ArgumentsAreCheckedFirst) {

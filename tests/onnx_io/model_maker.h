@@ -13,6 +13,7 @@
 
 #include "assay/error.h"
 #include "assay/onnx.h"
+#include "support/error_message.h"
 
 namespace assay::testing {
 
@@ -213,14 +214,8 @@ inline Graph read_bytes(const std::string& bytes) {
   return read_onnx(std::as_bytes(std::span(bytes)), "test.onnx");
 }
 
-// The message of the Error that reading `bytes` throws; empty if it throws none.
 inline std::string refusal_of(const std::string& bytes) {
-  try {
-    read_bytes(bytes);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_message([&] { read_bytes(bytes); });
 }
 
 // A folder that disappears with the test.
@@ -255,12 +250,7 @@ class TemporaryFolder {
 };
 
 inline std::string refusal_of_file(const std::filesystem::path& path) {
-  try {
-    read_onnx(path);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_message([&] { read_onnx(path); });
 }
 
 template <typename T>

@@ -87,7 +87,7 @@ TEST_F(AdviceTest, WeightsFromMemoryShrinkToAQuarter) {
   ASSERT_TRUE(advised);
   EXPECT_THAT(advised->layers, ElementsAre("fc"));
   // At 80 %, 10.1 MB take about 5 · 10.1 / 40.1 = 1.26 ms.
-  EXPECT_NEAR(advised->gain_ms, 5 - 5 * 10.1 / 40.1, 0.01);
+  EXPECT_NEAR(advised->saving_ms, 5 - 5 * 10.1 / 40.1, 0.01);
   EXPECT_THAT(advised->reason, HasSubstr("5.000 ms (100 % of the run) for 38.2 MiB"));
   EXPECT_THAT(advised->reason, HasSubstr("8.02 GB/s, 80 % of the measured ceiling"));
   EXPECT_THAT(advised->reason, HasSubstr("DRAM reads 10.0 GB/s"));
@@ -116,7 +116,7 @@ TEST_F(AdviceTest, BatchOfEightReadsTheWeightsOnce) {
   const auto advised = advice("small-batch");
   ASSERT_TRUE(advised);
   // 4 ms at the ceiling, 80 % reached; eight samples compute 1.6 ms and still read 4 ms.
-  EXPECT_NEAR(advised->gain_ms, 5 - 5.0 / 8, 0.001);
+  EXPECT_NEAR(advised->saving_ms, 5 - 5.0 / 8, 0.001);
   EXPECT_THAT(advised->reason, HasSubstr("38.1 MiB of weights are read for a batch of 1"));
   EXPECT_THAT(advised->action, HasSubstr("`batch` 8"));
 }
@@ -125,7 +125,7 @@ TEST_F(AdviceTest, FarBelowTheCeilingOnlyTheSavingOfTheCeilingCounts) {
   // 4 ms at the ceiling, a fifth of the time: a quarter of the weights takes 3 ms less at best.
   add("fc", "Gemm", "brgemm", 20, {.weights = 40 * kMillion});
   judged();
-  EXPECT_NEAR(advice("memory-bound-weights")->gain_ms, 3, 0.001);
+  EXPECT_NEAR(advice("memory-bound-weights")->saving_ms, 3, 0.001);
   EXPECT_FALSE(advice("small-batch"));
 }
 
@@ -144,7 +144,7 @@ TEST_F(AdviceTest, ElementWiseStepFusedLeavesItsOtherOperand) {
   judged();
   const auto advised = advice("unfused-elementwise");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 2.0, 0.001);
+  EXPECT_NEAR(advised->saving_ms, 2.0, 0.001);
   EXPECT_THAT(advised->reason, HasSubstr("28.6 MiB of activations: 10.0 GB/s, 100 % of"));
   EXPECT_FALSE(advice("memory-bound-activations"));
 }
@@ -154,7 +154,7 @@ TEST_F(AdviceTest, PoolKeepsItsStepAndHalvesItsBytes) {
   judged();
   const auto advised = advice("memory-bound-activations");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 2.0, 0.001);
+  EXPECT_NEAR(advised->saving_ms, 2.0, 0.001);
   EXPECT_FALSE(advice("unfused-elementwise"));
 }
 
@@ -174,7 +174,7 @@ TEST_F(AdviceTest, DepthwiseAtLowEfficiencyCouldReachSixtyPercent) {
   judged();  // 12 MB are 1.2 ms, 30 % of the time
   const auto advised = advice("inefficient-depthwise");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 4 - 1.2 / 0.6, 0.001);
+  EXPECT_NEAR(advised->saving_ms, 4 - 1.2 / 0.6, 0.001);
   EXPECT_THAT(advised->reason, HasSubstr("at 30 % of their ceilings: 0.3 FLOPs"));
   EXPECT_THAT(advised->action, HasSubstr("multiple of 16, unlike 1 of 1 now"));
   profile.layers[0].cost.output_shape = Shape{1, 32, 14, 14};
@@ -195,7 +195,7 @@ TEST_F(AdviceTest, WinogradIsNamedWhereMemoryForbadeIt) {
   judged();
   const auto advised = advice("winograd-not-allowed");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 - 10 / 4.0, 0.001);  // 4 MB of weights still take less
+  EXPECT_NEAR(advised->saving_ms, 10 - 10 / 4.0, 0.001);  // 4 MB of weights still take less
   EXPECT_THAT(advised->reason, HasSubstr("500 MFLOPs of 3x3 convolutions at 50 %"));
   EXPECT_THAT(advised->action, HasSubstr("`optimize_for` latency"));
   EXPECT_THAT(advised->action, HasSubstr("977 KiB of weights become 1.70 MiB to 3.81 MiB"));
@@ -219,7 +219,7 @@ TEST_F(AdviceTest, TilesThatOverhangTheImageAreWaste) {
   judged();
   const auto advised = advice("padding-waste");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 * (1 - 49.0 / 64.0), 1e-9);
+  EXPECT_NEAR(advised->saving_ms, 10 * (1 - 49.0 / 64.0), 1e-9);
   EXPECT_THAT(advised->reason, HasSubstr("covers 7x7 pixels with tiles for 8x8, 23 % of them"));
 }
 
@@ -230,7 +230,7 @@ TEST_F(AdviceTest, PaddingThatIsMultipliedIsWaste) {
   judged();
   const auto advised = advice("padding-waste");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 2.0, 1e-6);
+  EXPECT_NEAR(advised->saving_ms, 2.0, 1e-6);
   EXPECT_THAT(advised->reason, HasSubstr("20 % of its multiplications on padding"));
 }
 
@@ -257,7 +257,7 @@ TEST_F(AdviceTest, ChannelsThatMissTheVectorWidthLeaveLanesEmpty) {
   judged();
   const auto advised = advice("odd-channels");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 * (1 - 24.0 / 32.0), 1e-9);
+  EXPECT_NEAR(advised->saving_ms, 10 * (1 - 24.0 / 32.0), 1e-9);
   EXPECT_THAT(advised->reason, HasSubstr("24 output channels in the slowest fill 2 vectors of 16"));
   EXPECT_THAT(advised->action, HasSubstr("16 channels take 50 % less time, 32 take no more"));
 }
@@ -270,7 +270,7 @@ TEST_F(AdviceTest, ChannelsOfAProductAreItsLastDimension) {
   profile.roofline->instruction_set = "AVX2 FMA";
   const auto advised = advice("odd-channels");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 * (1 - 20.0 / 24.0), 1e-9);
+  EXPECT_NEAR(advised->saving_ms, 10 * (1 - 20.0 / 24.0), 1e-9);
 }
 
 TEST_F(AdviceTest, LanesAreNotEmptyWhereTheCeilingIsNearerThanTheyAllow) {
@@ -287,7 +287,7 @@ TEST_F(AdviceTest, Int8SavesByTheRatioOfMeasuredPeaks) {
   judged();
   const auto advised = advice("lower-precision");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 * (1 - 100.0 / 400.0), 1e-6);
+  EXPECT_NEAR(advised->saving_ms, 10 * (1 - 100.0 / 400.0), 1e-6);
   EXPECT_THAT(advised->reason, HasSubstr("at 50 % of the measured 100 GFLOP/s; int8 was measured "
                                          "at 400, 4.0 times as much"));
 }
@@ -307,7 +307,7 @@ TEST_F(AdviceTest, Int8IsAdvisedWhereWinogradMultipliesIntegersOf16Bits) {
   judged();
   const auto advised = advice("lower-precision");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 * (1 - 100.0 / 200.0), 1e-6);
+  EXPECT_NEAR(advised->saving_ms, 10 * (1 - 100.0 / 200.0), 1e-6);
 }
 
 TEST_F(AdviceTest, Int8IsNotNamedWhereItsPeakWasNotMeasured) {
@@ -325,7 +325,7 @@ TEST_F(AdviceTest, StepThatFellBackCouldReachItsCeiling) {
   judged();
   const auto advised = advice("fell-back");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 5 - 1.0, 0.001);
+  EXPECT_NEAR(advised->saving_ms, 5 - 1.0, 0.001);
   EXPECT_THAT(advised->reason, HasSubstr("no fast kernel for this form of Odd"));
   EXPECT_FALSE(advice("memory-bound-activations"));
 }
@@ -335,7 +335,7 @@ TEST_F(AdviceTest, StepThatFellBackCountsTheWorkOfItsLayer) {
   profile.steps[0].info.fell_back = "no fast kernel";
   profile.steps[0].rates.gflops_per_second = 60;  // 300 MFLOP in 5 ms: 3 ms at the peak
   judged();
-  EXPECT_NEAR(advice("fell-back")->gain_ms, 2.0, 0.001);
+  EXPECT_NEAR(advice("fell-back")->saving_ms, 2.0, 0.001);
 }
 
 TEST_F(AdviceTest, WithoutCeilingsOnlyRulesThatNeedNoneApply) {
@@ -345,7 +345,7 @@ TEST_F(AdviceTest, WithoutCeilingsOnlyRulesThatNeedNoneApply) {
   const auto all = advise(profile);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].rule, "fell-back");
-  EXPECT_DOUBLE_EQ(all[0].gain_ms, 5);
+  EXPECT_DOUBLE_EQ(all[0].saving_ms, 5);
   EXPECT_THAT(all[0].action, HasSubstr("all of that time is the most"));
 }
 
@@ -356,7 +356,7 @@ TEST_F(AdviceTest, RunOfTheReferenceEngineGetsOneAdvice) {
   const auto all = advise(profile);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].rule, "reference-engine");
-  EXPECT_NEAR(all[0].gain_ms, 46, 0.01);
+  EXPECT_NEAR(all[0].saving_ms, 46, 0.01);
 }
 
 TEST_F(AdviceTest, FastStepsDidNotFallBack) {
@@ -375,7 +375,7 @@ TEST_F(AdviceTest, LargerBatchSharesStepOverhead) {
   judged();
   const auto advised = advice("overhead");
   ASSERT_TRUE(advised);
-  EXPECT_NEAR(advised->gain_ms, 10 * 0.01 * 7 / 8, 1e-9);
+  EXPECT_NEAR(advised->saving_ms, 10 * 0.01 * 7 / 8, 1e-9);
   EXPECT_THAT(advised->reason, HasSubstr("to start and end 10 steps, 10.00 µs for each"));
   EXPECT_THAT(advised->action, HasSubstr("`threads` 1"));
   EXPECT_THAT(advised->reason, HasSubstr("little else: 10, 150.0 µs (100 % of the run)"));
@@ -387,7 +387,7 @@ TEST_F(AdviceTest, StepOverheadIsAtMostTheTimeOfTheStep) {
   add("shorter", "Relu", "", 0.002, {.reads = 1000});
   add("longer", "Gemm", "brgemm", 0.05, {.weights = 400'000});
   judged();
-  EXPECT_NEAR(advice("overhead")->gain_ms, (0.002 + 0.01) * 7 / 8, 1e-9);
+  EXPECT_NEAR(advice("overhead")->saving_ms, (0.002 + 0.01) * 7 / 8, 1e-9);
 }
 
 TEST_F(AdviceTest, StepOverheadIsNotNamedForLongSteps) {
@@ -410,7 +410,7 @@ TEST_F(AdviceTest, LayoutChangesNameTheLayersOnBothSides) {
   judged();
   const auto advised = advice("layout-changes");
   ASSERT_TRUE(advised);
-  EXPECT_DOUBLE_EQ(advised->gain_ms, 1);
+  EXPECT_DOUBLE_EQ(advised->saving_ms, 1);
   EXPECT_THAT(advised->layers, ElementsAre("first"));
   EXPECT_THAT(advised->reason, HasSubstr("between first (winograd 4x4) and second (jit)"));
   EXPECT_THAT(advised->action, HasSubstr("so that both use one layout"));
@@ -432,7 +432,7 @@ TEST_F(AdviceTest, StartUpIsSavedOnceAndComesLast) {
   ASSERT_GT(all.size(), 1u);
   EXPECT_EQ(all.back().rule, "start-up");
   EXPECT_TRUE(all.back().once);
-  EXPECT_NEAR(all.back().gain_ms, 500 - 8, 0.01);  // 40 MB read and 40 MB written at 10 GB/s
+  EXPECT_NEAR(all.back().saving_ms, 500 - 8, 0.01);  // 40 MB read and 40 MB written at 10 GB/s
   EXPECT_THAT(all.back().reason, HasSubstr("as long as 102 runs"));
 }
 

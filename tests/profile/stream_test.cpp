@@ -10,6 +10,7 @@
 #include "assay/zoo.h"
 #include "profile/compiled_model.h"
 #include "profile/stream/estimate.h"
+#include "support/error_message.h"
 
 namespace assay {
 
@@ -177,13 +178,7 @@ TEST(HardwareProfile, AWiderProjectionHasMoreWeights) {
 
 template <typename Call>
 std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    return error.what();
-  }
-  return "accepted";
+  return error_message(ErrorKind::Usage, call);
 }
 
 TEST(HardwareProfile, RefusesWhatCannotBeStreamed) {

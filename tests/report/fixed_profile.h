@@ -124,11 +124,11 @@ inline Profile fixed_profile() {
                                "kernel",
                      .action = "use ops and attributes that have a fast kernel: at the "
                                "measured ceilings 20.00 µs would be left",
-                     .gain_ms = 0.58},
+                     .saving_ms = 0.58},
                     {.rule = "start-up",
                      .reason = "compiling takes 210.2 ms, as long as 105 runs",
                      .action = "--tuning FILE keeps what it chose",
-                     .gain_ms = 210.25,
+                     .saving_ms = 210.25,
                      .once = true}};
   profile.traced_runs = {{0, 2'000'000, {1'200'000, 600'000}},
                          {2'100'000, 2'200'000, {1'300'000, 600'000}}};

@@ -77,7 +77,7 @@ TEST(ProfileReport, EveryLineFitsEightyColumns) {
 
 TEST(ProfileReport, NamesThreeLayersOfAnAdviceAndFiveAdvices) {
   Profile profile = fixed_profile();
-  profile.advice.assign(6, {.rule = "rule", .layers = {"a", "b", "c", "d", "e"}, .gain_ms = 1});
+  profile.advice.assign(6, {.rule = "rule", .layers = {"a", "b", "c", "d", "e"}, .saving_ms = 1});
   profile.advice.back().rule = "sixth";
   const std::string table = profile_table(profile);
   EXPECT_NE(table.find("1.000 ms  rule: a, b, c and 2 more."), std::string::npos);

@@ -10,6 +10,7 @@
 #include "assay/error.h"
 #include "assay/machine_report.h"
 #include "some_devices.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -52,13 +53,7 @@ TEST(DevicesJson, ComesBackAsItWas) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    parse_devices_json(text, "x.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::BadInput);
-    return error.what();
-  }
-  return "accepted";
+  return error_message(ErrorKind::BadInput, [&] { parse_devices_json(text, "x.json"); });
 }
 
 struct Damage {

@@ -8,6 +8,7 @@
 #include "assay/error.h"
 #include "assay/machine_report.h"
 #include "report/some_machine.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
@@ -38,13 +39,7 @@ TEST(StoredMachine, ComesBackAsItWas) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    parse_machine_json(text, "x.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::BadInput);
-    return error.what();
-  }
-  return "accepted";
+  return error_message(ErrorKind::BadInput, [&] { parse_machine_json(text, "x.json"); });
 }
 
 TEST(StoredMachine, SaysWhichFieldIsWrong) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "assay/error.h"
+#include "support/error_message.h"
 #include "timing/simulation.h"
 
 namespace assay {
@@ -256,14 +257,9 @@ TEST_F(Measure, CallsAfterSampleOutsideTheTimedRegion) {
 }
 
 TEST_F(Measure, RefusesOptionsThatMakeNoSense) {
-  const auto refusal = [&](const TimingOptions& options) -> std::string {
-    try {
-      measure_it(constant_work(clock_, 1e6), options);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Usage);
-      return error.what();
-    }
-    return "";
+  const auto refusal = [&](const TimingOptions& options) {
+    return error_message(ErrorKind::Usage,
+                         [&] { measure_it(constant_work(clock_, 1e6), options); });
   };
   EXPECT_THAT(refusal({.target = 0}), HasSubstr("target 0"));
   EXPECT_THAT(refusal({.max_seconds = -1}), HasSubstr("max_seconds -1"));

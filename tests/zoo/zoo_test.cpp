@@ -8,17 +8,13 @@
 
 #include "assay/error.h"
 #include "assay/verify.h"
+#include "support/error_message.h"
 
 namespace assay {
 namespace {
 
-std::string message_of(const std::string& spec) {
-  try {
-    zoo_model(spec);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+std::string problem_with(const std::string& spec) {
+  return error_message([&] { zoo_model(spec); });
 }
 
 // Floating initializers of more than one element, each once, without running statistics.
@@ -140,36 +136,38 @@ TEST(Zoo, EveryEntryTakesABatchAndIsWellFormedAtBothEndsOfItsRanges) {
       EXPECT_FALSE(parameter.meaning.empty());
     }
     EXPECT_EQ(entry.parameters.front().name, "batch");
-    EXPECT_EQ(message_of(smallest), "");
+    EXPECT_EQ(problem_with(smallest), "");
     // An encoder of 64 layers of 8192 has 200 GB of weights: they must not be made.
-    EXPECT_EQ(message_of(largest), "");
+    EXPECT_EQ(problem_with(largest), "");
     EXPECT_EQ(zoo_model(entry.name).opset(), 17);
   }
 }
 
 TEST(Zoo, MistypedNamesGetTheNearest) {
-  EXPECT_EQ(message_of("resnet81"), "the zoo has no model 'resnet81'; did you mean 'resnet18'?");
-  EXPECT_EQ(message_of("encoder:layer=3"),
+  EXPECT_EQ(problem_with("resnet81"), "the zoo has no model 'resnet81'; did you mean 'resnet18'?");
+  EXPECT_EQ(problem_with("encoder:layer=3"),
             "zoo model 'encoder' has no parameter 'layer'; did you mean 'layers'?");
-  EXPECT_NE(message_of("").find("there are mlp, small_cnn"), std::string::npos) << message_of("");
-  EXPECT_NE(message_of("a\x1b[31m"), "");
-  EXPECT_EQ(message_of("a\x1b[31m").find('\x1b'), std::string::npos);
+  EXPECT_NE(problem_with("").find("there are mlp, small_cnn"), std::string::npos)
+      << problem_with("");
+  EXPECT_NE(problem_with("a\x1b[31m"), "");
+  EXPECT_EQ(problem_with("a\x1b[31m").find('\x1b'), std::string::npos);
 }
 
 TEST(Zoo, BadSettingsAreRefusedWithTheirRange) {
-  EXPECT_EQ(message_of("encoder:layers=0"),
+  EXPECT_EQ(problem_with("encoder:layers=0"),
             "zoo model 'encoder': layers=0 should be an integer from 1 to 64 (encoder layers)");
-  EXPECT_NE(message_of("encoder:layers=65"), "");
-  EXPECT_NE(message_of("mlp:batch=-1"), "");
-  EXPECT_NE(message_of("mlp:batch=1.5"), "");
-  EXPECT_NE(message_of("mlp:batch="), "");
-  EXPECT_NE(message_of("mlp:batch=99999999999999999999"), "");
-  EXPECT_EQ(message_of("mlp:batch"),
+  EXPECT_NE(problem_with("encoder:layers=65"), "");
+  EXPECT_NE(problem_with("mlp:batch=-1"), "");
+  EXPECT_NE(problem_with("mlp:batch=1.5"), "");
+  EXPECT_NE(problem_with("mlp:batch="), "");
+  EXPECT_NE(problem_with("mlp:batch=99999999999999999999"), "");
+  EXPECT_EQ(problem_with("mlp:batch"),
             "zoo model 'mlp': 'batch' should read NAME=NUMBER, as in 'mlp:batch=8'");
-  EXPECT_NE(message_of("mlp:"), "");
-  EXPECT_NE(message_of("mlp:batch=1,"), "");
-  EXPECT_EQ(message_of("mlp:batch=1,batch=2"), "zoo model 'mlp': parameter 'batch' is given twice");
-  EXPECT_EQ(message_of("encoder:width=250,heads=4"),
+  EXPECT_NE(problem_with("mlp:"), "");
+  EXPECT_NE(problem_with("mlp:batch=1,"), "");
+  EXPECT_EQ(problem_with("mlp:batch=1,batch=2"),
+            "zoo model 'mlp': parameter 'batch' is given twice");
+  EXPECT_EQ(problem_with("encoder:width=250,heads=4"),
             "zoo model 'encoder': width=250 is not a multiple of heads=4");
 }
 

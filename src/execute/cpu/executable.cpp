@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/free_memory.h"
+#include "execute/cpu/arena_guard.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/library_memory.h"
 #include "execute/cpu/onednn/tuner.h"
@@ -30,6 +31,11 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
+// At least one.
+std::int64_t whole_lines(std::int64_t bytes) {
+  return std::max<std::int64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
+}
+
 // Which steps each buffer of the arena is needed for.
 struct BufferUse {
   std::vector<Block> blocks;            // of the arena's buffers
@@ -49,9 +55,7 @@ class UseFinder {
     if (block == BufferId::kNone) {
       block = static_cast<std::uint32_t>(use_.blocks.size());
       const std::int64_t bytes = buffers_[id.number].bytes;
-      use_.blocks.push_back(
-          {std::max<std::int64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment, step,
-           step});
+      use_.blocks.push_back({whole_lines(bytes) + kArenaGap, step, step});
     }
     Block& found = use_.blocks[block];
     found.first = std::min(found.first, step);
@@ -183,8 +187,14 @@ std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
 
 void Executable::bind(Lowering& lowering, std::vector<std::byte*> starts) {
   const Addresses addresses(std::move(starts));
+  const std::span<std::byte> arena(arena_.data(), arena_.size());
   for (PlannedStep& step : lowering.steps()) {
-    runners_.push_back(step.bind(addresses));
+    std::vector<std::span<std::byte>> own;
+    for (const BufferId id : step.touched) {
+      if (!id.is_valid() || lowering.buffers().is_fixed(id)) continue;
+      own.push_back({addresses.start(id), static_cast<std::size_t>(lowering.buffers()[id].bytes)});
+    }
+    runners_.push_back(guarded(step.bind(addresses), arena, std::move(own)));
     infos_.push_back(std::move(step.info));
   }
   for (Input& input : inputs_) {

@@ -27,7 +27,11 @@ LowerTable all_lowerings() {
   add_row_gradient_lowering(table);
   add_loss_lowering(table);
   add_quantized_convolution_lowering(table);
-  add_quantized_elementwise_lowering(table);
+  add_integer_product_lowering(table);
+  add_quantized_conversion_lowering(table);
+  add_byte_table_lowering(table);
+  add_quantized_arithmetic_lowering(table);
+  add_quantized_concat_lowering(table);
   add_quantized_product_lowering(table);
   add_quantized_pooling_lowering(table);
   add_quantized_softmax_lowering(table);

@@ -71,9 +71,9 @@ class Lowering {
   // The same of state, which its new content may replace.
   bool may_replace(ValueId id, NodeId reader) const;
 
-  // Where values live; a change of layout becomes a step of its own, once. A floating value may
-  // have been left in another floating type than its own; whoever asks for strides or rows gets its
-  // own type, unless he takes any.
+  // Where values live. A layout change is a step of its own, added once. A floating value may be
+  // stored in another floating type than the graph's; `strided` and `row_major` convert it to the
+  // graph's type, the functions `…_in_any_type` do not.
   Placement native(ValueId id);                       // as it was left
   Placement strided(ValueId id);                      // any strides, never blocked
   Placement row_major(ValueId id);                    // contiguous
@@ -154,7 +154,11 @@ void add_row_gradient_lowering(LowerTable& table);
 void add_loss_lowering(LowerTable& table);
 void add_product_lowering(LowerTable& table);
 void add_quantized_convolution_lowering(LowerTable& table);
-void add_quantized_elementwise_lowering(LowerTable& table);
+void add_integer_product_lowering(LowerTable& table);
+void add_quantized_conversion_lowering(LowerTable& table);
+void add_byte_table_lowering(LowerTable& table);
+void add_quantized_arithmetic_lowering(LowerTable& table);
+void add_quantized_concat_lowering(LowerTable& table);
 void add_quantized_product_lowering(LowerTable& table);
 void add_quantized_pooling_lowering(LowerTable& table);
 void add_quantized_softmax_lowering(LowerTable& table);
@@ -187,12 +191,14 @@ bool lower_batched_product(Lowering& lowering, NodeId id);
 
 // The same of 8-bit numbers: a QLinearMatMul whose second operand changes from run to run.
 bool lower_product_of_activations(Lowering& lowering, NodeId id);
+// A QLinearConv whose weights, less their zero point, need 9 bits.
+bool lower_convolution_by_sums(Lowering& lowering, NodeId id);
 
 // The plain kernel as a step.
 void lower_by_reference(Lowering& lowering, NodeId id);
-// What that step does: its operands are added to the draft, and its outputs get places.
+// What that step does: its operands are added to the draft, and its outputs get placements.
 Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft);
-// Between a place of plain row-major bytes and a tensor.
+// Between a row-major placement and a tensor.
 Tensor tensor_at(const Placement& placement, const std::byte* bytes);
 void store(const reference::RuntimeValue& value, const Placement& placement, std::byte* to,
            const std::string& name);

@@ -68,7 +68,7 @@ Desc desc_of(const Placement& placement) {
 
 namespace {
 
-// How many channels lie side by side, 0 meaning all; nothing where they are not in such blocks.
+// How many channels lie side by side, 0 meaning all; nothing if they are not in such blocks.
 std::optional<std::int64_t> channel_block(const Placement& placement) {
   if (!placement.blocked || placement.dims.size() < 3 || placement.dims.size() > 5) return {};
   for (const std::int64_t block : {16, 8, 4, 0}) {

@@ -16,7 +16,7 @@ class WeightPool {
   explicit WeightPool(OptimizeFor what) : what_(what) {}
   // Aligned to a cache line.
   std::byte* allocate(std::size_t bytes);
-  // Steps may point into a tensor that is no part of the graph.
+  // Steps may point into a tensor that is not part of the graph.
   void keep(const Tensor& tensor) { kept_.push_back(tensor); }
   std::int64_t bytes() const { return bytes_; }  // handed out
 

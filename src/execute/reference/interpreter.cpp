@@ -29,7 +29,7 @@ Interpreter::Interpreter(const Graph& graph, const InterpreterContext& context)
   plan_lifetimes();
 }
 
-// Every value is let go after the last node that reads it, or that makes it if nobody does.
+// Every value is released after the last node that reads it, or that makes it if none does.
 void Interpreter::plan_lifetimes() {
   last_read_by_.resize(graph_.node_count());
   const auto readers = consumers(graph_);

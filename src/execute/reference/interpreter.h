@@ -25,7 +25,7 @@ class Interpreter;
 // reference must stay good while the node runs.
 using ValueLookup = std::function<const RuntimeValue&(ValueId)>;
 
-// Where a graph stands: bodies use the operator sets of the model, and lie only so deep.
+// The context of a graph: bodies use the operator sets of the model; `depth` is limited.
 struct InterpreterContext {
   std::map<std::string, std::int64_t> opsets;
   int depth = 0;
@@ -90,7 +90,7 @@ class Interpreter {
   const Graph& graph_;
   std::vector<NodeEvaluator> nodes_;
   std::vector<RuntimeValue> stored_;                // by value: initializers
-  std::vector<std::vector<ValueId>> last_read_by_;  // by node: values nobody reads after it
+  std::vector<std::vector<ValueId>> last_read_by_;  // by node: values nothing reads after it
   std::vector<ValueId> never_read_;                 // inputs and captures
 };
 

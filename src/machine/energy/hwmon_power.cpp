@@ -13,7 +13,7 @@ namespace assay::machine {
 
 namespace {
 
-constexpr const char* kFolder = "/sys/class/hwmon";
+constexpr const char* kHwmonFolder = "/sys/class/hwmon";
 constexpr double kHwmonUpdateMs = 100;  // if the driver does not report it
 
 MeterScope scope_of(std::string_view chip) {
@@ -80,8 +80,8 @@ void find_chip(const MeterSources& sources, const std::string& folder, EnergyMet
 
 void find_hwmon(const MeterSources& sources, EnergyMeters& found) {
   const std::size_t before = found.meters.size() + found.notes.size();
-  for (const std::string& chip : sources.files->names(kFolder)) {
-    find_chip(sources, fmt::format("{}/{}", kFolder, chip), found);
+  for (const std::string& chip : sources.files->names(kHwmonFolder)) {
+    find_chip(sources, fmt::format("{}/{}", kHwmonFolder, chip), found);
   }
   if (found.meters.size() + found.notes.size() == before) {
     found.absent.emplace_back("no hwmon power sensor");

@@ -15,11 +15,11 @@ namespace assay::machine {
 
 namespace {
 
-constexpr const char* kFolder = "/sys/class/powercap";
+constexpr const char* kPowercapFolder = "/sys/class/powercap";
 constexpr std::string_view kPrefix = "intel-rapl:";  // not intel-rapl-mmio: the same packages again
 
 std::string zone_name(const SystemFiles& files, const std::string& zone) {
-  return first_line(files, fmt::format("{}/{}/name", kFolder, zone)).value_or(zone);
+  return first_line(files, fmt::format("{}/{}/name", kPowercapFolder, zone)).value_or(zone);
 }
 
 bool is_part(const std::string& zone) {
@@ -32,7 +32,8 @@ MeterChannel channel_of(const SystemFiles& files, const std::string& zone) {
   return {
       .name = is_part(zone) ? zone_name(files, whole) + " " + own : own,
       .is_counted = !is_part(zone) && own.starts_with("package"),
-      .range = read_count(files, fmt::format("{}/{}/max_energy_range_uj", kFolder, zone)).value};
+      .range =
+          read_count(files, fmt::format("{}/{}/max_energy_range_uj", kPowercapFolder, zone)).value};
 }
 
 }  // namespace
@@ -41,12 +42,12 @@ void find_rapl(const MeterSources& sources, EnergyMeters& found) {
   const auto files = sources.files;
   ChannelList list({.source = "RAPL", .kind = MeterKind::Energy, .update_ms = 1}, found);
   bool is_there = false;
-  for (const std::string& zone : files->names(kFolder)) {
+  for (const std::string& zone : files->names(kPowercapFolder)) {
     if (!zone.starts_with(kPrefix)) continue;
     is_there = true;
-    const std::string path = fmt::format("{}/{}/energy_uj", kFolder, zone);
+    const std::string path = fmt::format("{}/{}/energy_uj", kPowercapFolder, zone);
     list.add(channel_of(*files, zone), [files, path] {
-      return read_count(*files, path, fmt::format("{}/{}*/energy_uj", kFolder, kPrefix));
+      return read_count(*files, path, fmt::format("{}/{}*/energy_uj", kPowercapFolder, kPrefix));
     });
   }
   if (!is_there) found.absent.emplace_back("no RAPL");

@@ -9,7 +9,7 @@
 
 namespace assay::machine {
 
-// What `vcgencmd pmic_read_adc` printed; nothing where it could not be run.
+// What `vcgencmd pmic_read_adc` printed; nothing if it could not be run.
 using RunPmic = std::function<std::optional<std::string>()>;
 // The address of a function in a shared library, null if there is none of that name.
 using FindSymbol = std::function<void*(const char* name)>;

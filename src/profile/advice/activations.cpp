@@ -80,7 +80,7 @@ std::optional<Advice> unfused_elementwise(const RunFacts& facts) {
       "{} "
       "would be left, for other operands; in fp16 or bf16, half of the bytes, {}",
       duration_text(left_ms), duration_text(half_precision_ms(facts, group)));
-  advice.gain_ms = total_ms(group) - left_ms;
+  advice.saving_ms = total_ms(group) - left_ms;
   return advice;
 }
 
@@ -95,7 +95,7 @@ std::optional<Advice> memory_bound_activations(const RunFacts& facts) {
       "keep activations as fp16 or bf16, half of the bytes: {} would be left; or make them smaller "
       "before these layers (stride, fewer channels)",
       duration_text(left_ms));
-  advice.gain_ms = total_ms(group) - left_ms;
+  advice.saving_ms = total_ms(group) - left_ms;
   return advice;
 }
 

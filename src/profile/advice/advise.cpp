@@ -41,11 +41,11 @@ bool applies(const Rule& rule, const Profile& profile, bool is_reference) {
 
 bool is_worth_it(const Advice& advice, double run_ms) {
   constexpr double kWorthIt = 0.01;
-  return advice.gain_ms >= kWorthIt * run_ms;
+  return advice.saving_ms >= kWorthIt * run_ms;
 }
 
 bool ranks_before(const Advice& one, const Advice& other) {
-  return one.once != other.once ? other.once : one.gain_ms > other.gain_ms;
+  return one.once != other.once ? other.once : one.saving_ms > other.saving_ms;
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ std::optional<Advice> inefficient_depthwise(const RunFacts& facts) {
       "fewer and wider layers, larger kernels (5x5 moves the bytes of 3x3), or a dense convolution "
       "in place of depthwise and 1x1{}; at {:.0f} % of the ceiling {} would be left",
       channels_text(facts, group), kReachablePercent, duration_text(at_reachable_ms(group)));
-  advice.gain_ms = time_ms - at_reachable_ms(group);
+  advice.saving_ms = time_ms - at_reachable_ms(group);
   return advice;
 }
 
@@ -100,16 +100,16 @@ std::optional<Advice> winograd_not_allowed(const RunFacts& facts) {
   for (const StepFacts& step : group) left_ms += with_best_tile_ms(facts, step);
   const StepWork work = total_work(group);
   Advice advice{.layers = layer_names(group)};
-  advice.reason = fmt::format(
-      "{} for {}FLOPs of 3x3 convolutions at {:.0f} % of the peak, run directly",
-      facts.time_text(total_ms(group)), with_si_suffix(work.flops), percent_of_ceiling(group));
+  advice.reason = fmt::format("{} for {} of 3x3 convolutions at {:.0f} % of the peak, run directly",
+                              facts.time_text(total_ms(group)), with_si_unit(work.flops, "FLOPs"),
+                              percent_of_ceiling(group));
   advice.action = fmt::format(
       "`optimize_for` latency may use Winograd: 2.25 (tiles of 2x2) to 4 times (4x4) fewer "
       "multiplications, at best {} would be left; {} of weights become {} to {}",
       duration_text(left_ms), with_binary_unit(work.weight_bytes),
       with_binary_unit(work.weight_bytes * kTiles[0].larger_weights),
       with_binary_unit(work.weight_bytes * kTiles[1].larger_weights));
-  advice.gain_ms = total_ms(group) - left_ms;
+  advice.saving_ms = total_ms(group) - left_ms;
   return advice;
 }
 

@@ -56,7 +56,7 @@ std::optional<Advice> fell_back(const RunFacts& facts) {
                               facts.time_text(total_ms(group)), why(group));
   advice.action =
       fmt::format("use ops and attributes that have a fast kernel: {}", left_text(facts, group));
-  advice.gain_ms = total_ms(group) - least_ms(facts, group);
+  advice.saving_ms = total_ms(group) - least_ms(facts, group);
   return advice;
 }
 
@@ -67,7 +67,7 @@ std::optional<Advice> reference_engine(const RunFacts& facts) {
   advice.reason = fmt::format("{} in plain kernels that are written for correctness, not speed",
                               facts.time_text(total_ms(group)));
   advice.action = fmt::format("`engine` {}: {}", default_engine(), left_text(facts, group));
-  advice.gain_ms = total_ms(group) - least_ms(facts, group);
+  advice.saving_ms = total_ms(group) - least_ms(facts, group);
   return advice;
 }
 

@@ -76,7 +76,7 @@ std::optional<Advice> layout_changes(const RunFacts& facts) {
                   changes_text(group), with_binary_unit(total_work(group).bytes()),
                   duration_text(slowest.time_ms), between_text(from, to));
   advice.action = agreement_text(from, to) + "; without layout changes all of that time is saved";
-  advice.gain_ms = time_ms;
+  advice.saving_ms = time_ms;
   return advice;
 }
 

@@ -51,7 +51,7 @@ std::optional<Advice> overhead(const RunFacts& facts) {
   advice.action = fmt::format(
       "run {} samples at once (`batch` {}), so that each step starts once for all of them{}", batch,
       batch, threads_text(profile));
-  advice.gain_ms = starting_ms * (1 - 1.0 / kLarger);
+  advice.saving_ms = starting_ms * (1 - 1.0 / kLarger);
   return advice;
 }
 

@@ -67,7 +67,7 @@ std::optional<Advice> lower_precision(const RunFacts& facts) {
       others == 0 ? ""
                   : fmt::format("; {} other {} would be no faster, Winograd saves as much there",
                                 others, others == 1 ? "layer" : "layers"));
-  advice.gain_ms = total_ms(group) - left_ms;
+  advice.saving_ms = total_ms(group) - left_ms;
   return advice;
 }
 

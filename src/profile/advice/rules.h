@@ -1,4 +1,4 @@
-// The advice rules, one function each: it returns its advice, or nothing where it does not apply.
+// The advice rules, one function each: it returns its advice, or nothing if it does not apply.
 // Their table is in advise.cpp, which also ranks the advice; docs/advice.md says when each applies.
 #pragma once
 

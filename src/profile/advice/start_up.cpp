@@ -49,7 +49,7 @@ std::optional<Advice> start_up(const RunFacts& facts) {
       "all of "
       "compiling but {}",
       rest_text(profile));
-  advice.gain_ms = std::max(0.0, took.compile_ms - packing_ms(profile));
+  advice.saving_ms = std::max(0.0, took.compile_ms - packing_ms(profile));
   return advice;
 }
 

@@ -150,7 +150,7 @@ std::optional<Advice> padding_waste(const RunFacts& facts) {
   advice.action =
       fmt::format("{}; without the waste {} would be left", fitting_text(found.steps.front()),
                   duration_text(time_ms - found.wasted_ms));
-  advice.gain_ms = found.wasted_ms;
+  advice.saving_ms = found.wasted_ms;
   return advice;
 }
 
@@ -177,7 +177,7 @@ std::optional<Advice> odd_channels(const RunFacts& facts) {
       "{}",
       above - *lanes, 100.0 * static_cast<double>(*lanes) / static_cast<double>(above), above,
       channels, duration_text(found.wasted_ms));
-  advice.gain_ms = found.wasted_ms;
+  advice.saving_ms = found.wasted_ms;
   return advice;
 }
 

@@ -80,7 +80,7 @@ std::optional<Advice> memory_bound_weights(const RunFacts& facts) {
       "store the weights as int8, a quarter of the bytes: {} would be left; as fp16 or bf16, half "
       "of them: {}. Pruning saves its share of the bytes",
       duration_text(quarter_ms), duration_text(half_ms));
-  advice.gain_ms = time_ms - quarter_ms;
+  advice.saving_ms = time_ms - quarter_ms;
   return advice;
 }
 
@@ -106,7 +106,7 @@ std::optional<Advice> small_batch(const RunFacts& facts) {
       kBatch, kBatch, duration_text(batch_ms), times, duration_text(time_ms),
       with_binary_unit(times * static_cast<double>(facts.profile().memory.program.arena_bytes)),
       with_binary_unit(static_cast<double>(facts.profile().memory.program.arena_bytes)));
-  advice.gain_ms = time_ms - batch_ms / times;
+  advice.saving_ms = time_ms - batch_ms / times;
   return advice;
 }
 

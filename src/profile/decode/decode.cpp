@@ -56,7 +56,7 @@ std::size_t position_of(const std::vector<Value>& values, const std::string& nam
   return static_cast<std::size_t>(found - values.begin());
 }
 
-// The scores behind the last row of a [1, rows, vocabulary] tensor, or behind another one.
+// The scores after the last row of a [1, rows, vocabulary] tensor, or after another row.
 std::span<const float> row_of_scores(const Tensor& logits, std::int64_t row) {
   if (logits.type() != DataType::Float32 || logits.dims().size() != 3)
     fail_bad_input("a decoder's output must be float32 [1, tokens, vocabulary], this is {}",

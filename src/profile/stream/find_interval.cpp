@@ -85,7 +85,7 @@ class Search {
     return keeps_up && is_in_time;
   }
 
-  // Nothing where it was cut short.
+  // Nothing if it was cut short.
   std::optional<StreamMeasurement> streamed(const StreamOptions& stream) {
     Quietly quietly(progress_);
     try {

@@ -51,14 +51,3 @@ std::string fitted(std::string_view text, double width, const TextStyle& style) 
 }
 
 }  // namespace assay::report
-
-#if defined(__SANITIZE_ADDRESS__)
-// fontconfig keeps its data as long as the process lives and refers to it by offsets. LeakSanitizer
-// cannot follow these and would report leaks.
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfontconfig";
-}
-extern "C" const char* __lsan_default_options() {
-  return "print_suppressions=0";
-}
-#endif

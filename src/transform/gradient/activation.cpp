@@ -68,7 +68,7 @@ ValueId where_between(GradientContext& context, ValueId value, double low, doubl
   return gradient;
 }
 
-// A bound of Clip: an attribute in old opsets, an input in later ones; nothing where it is not a
+// A bound of Clip: an attribute in old opsets, an input in later ones; nothing if it is not a
 // number known before running.
 std::optional<double> clip_bound(const GradientContext& context, std::size_t input,
                                  const char* attribute, double otherwise) {

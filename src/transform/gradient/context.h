@@ -69,11 +69,11 @@ class GradientContext {
   const Tensor* known(std::size_t input) const;  // content that does not change; null otherwise
   Dims known_ints(std::size_t input) const;      // fails where it is not known
 
-  // Of an output; invalid where nobody reads it.
+  // Of an output; invalid if nothing reads it.
   ValueId gradient_if_any(std::size_t output) {
     return node_.has_output(output) ? builder_.total(out(output)) : ValueId{};
   }
-  // Of an output; zeros where nobody reads it.
+  // Of an output; zeros if nothing reads it.
   ValueId gradient(std::size_t output = 0);
   void give(std::size_t input, ValueId gradient) { builder_.give(in(input), gradient); }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/as_size.h"
 #include "base/checked.h"
 #include "execute/threads.h"
 
@@ -12,10 +13,6 @@ namespace assay::cpu {
 namespace {
 
 constexpr std::size_t kLanes = 16;  // of a plane's pixels in a row
-
-std::size_t size(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 // Groups are shared out among threads; where there are too few of them, stretches of images too.
 std::int64_t parts_of(const NormShape& shape, int threads) {
@@ -43,8 +40,8 @@ class LaneNumbers {
 template <typename Work>
 void with_rows(const NormShape& shape, std::int64_t image, std::int64_t group, const Work& work) {
   const std::int64_t first = (image * shape.groups + group) * shape.channels * shape.pixels;
-  const std::size_t pixels = size(shape.pixels);
-  const std::size_t channels = size(shape.channels);
+  const std::size_t pixels = as_size(shape.pixels);
+  const std::size_t channels = as_size(shape.channels);
   if (channels > 1) return work(first, NormRows{pixels, channels, channels});
   if (pixels >= kLanes) work(first, NormRows{pixels / kLanes, kLanes, kLanes});
   const std::size_t rest = pixels % kLanes;
@@ -61,7 +58,7 @@ class Sums {
   // `add(offset, rows, group, first sums, second sums)`
   template <typename Add>
   void take(const Add& add) const {
-    execute::for_each_in_parallel(threads_, size(parts_ * shape_.groups), [&](std::size_t item) {
+    execute::for_each_in_parallel(threads_, as_size(parts_ * shape_.groups), [&](std::size_t item) {
       const auto part = static_cast<std::int64_t>(item) / shape_.groups;
       sum_up(part, static_cast<std::int64_t>(item) % shape_.groups, add);
     });
@@ -112,7 +109,7 @@ const float* pivots_of(const NormShape& shape, const float* images, std::int64_t
 }
 
 const SimdKernels& kernels_for(const NormShape& shape) {
-  return shape.channels > 1 ? simd_for(size(shape.channels)) : simd();
+  return shape.channels > 1 ? simd_for(as_size(shape.channels)) : simd();
 }
 
 // What is left of the gradients once their mean and their part along the images is taken away.
@@ -189,15 +186,16 @@ void norm_backward(const NormShape& shape, int threads, const NormBackward& back
                                backward.gradients + offset, first, second);
   });
   find_vectors(shape, backward, sums);
-  execute::for_each_in_parallel(threads, size(shape.images * shape.groups), [&](std::size_t item) {
-    const auto image = static_cast<std::int64_t>(item) / shape.groups;
-    const auto group = static_cast<std::int64_t>(item) % shape.groups;
-    const GroupGradient vectors(shape, backward, group);
-    with_rows(shape, image, group, [&](std::int64_t offset, const NormRows& rows) {
-      kernels.norm_gradient(rows, vectors.get(), backward.images + offset,
-                            backward.gradients + offset, backward.result + offset);
-    });
-  });
+  execute::for_each_in_parallel(
+      threads, as_size(shape.images * shape.groups), [&](std::size_t item) {
+        const auto image = static_cast<std::int64_t>(item) / shape.groups;
+        const auto group = static_cast<std::int64_t>(item) % shape.groups;
+        const GroupGradient vectors(shape, backward, group);
+        with_rows(shape, image, group, [&](std::int64_t offset, const NormRows& rows) {
+          kernels.norm_gradient(rows, vectors.get(), backward.images + offset,
+                                backward.gradients + offset, backward.result + offset);
+        });
+      });
 }
 
 }  // namespace assay::cpu

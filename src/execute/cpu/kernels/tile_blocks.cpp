@@ -18,6 +18,7 @@ constexpr std::size_t kBlockBytes = std::size_t{512} << 10;
 constexpr std::size_t kFewestTiles = 56;
 // A thread that works alone on this many tiles uses the kernels well.
 constexpr std::size_t kTilesForOneThread = 28;
+
 ChannelLayout layout_of(std::size_t channels, std::size_t pixels, std::size_t block) {
   if (block == 0) return {channels, channels, 0, pixels * channels};
   return {block, block, pixels * block, pixels * channels};
@@ -60,7 +61,7 @@ TileBlock TileBlocks::block(std::size_t i, std::size_t workspace, int threads) c
   return {first, tiles_ * (i + 1) / blocks_ - first, workspace, threads};
 }
 
-void TileBlocks::for_each(const std::function<void(const TileBlock&)>& work) const {
+void TileBlocks::for_each(FunctionRef<void(const TileBlock&)> work) const {
   if (!block_for_each_thread_) {
     for (std::size_t i = 0; i < blocks_; ++i) work(block(i, 0, threads_));
     return;
@@ -72,8 +73,7 @@ void TileBlocks::for_each(const std::function<void(const TileBlock&)>& work) con
   });
 }
 
-void in_parts(int threads, std::size_t count,
-              const std::function<void(std::size_t, std::size_t)>& work) {
+void in_parts(int threads, std::size_t count, FunctionRef<void(std::size_t, std::size_t)> work) {
   execute::in_parallel(threads, static_cast<std::int64_t>(count),
                        [&](std::int64_t first, std::int64_t last) {
                          work(static_cast<std::size_t>(first), static_cast<std::size_t>(last));

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 
+#include "base/function_ref.h"
 #include "execute/cpu/simd/simd.h"
 #include "kernels/window_grid.h"
 
@@ -32,7 +32,7 @@ class TileBlocks {
     return block_for_each_thread_ ? static_cast<std::size_t>(threads_) : 1;
   }
 
-  void for_each(const std::function<void(const TileBlock&)>& work) const;
+  void for_each(FunctionRef<void(const TileBlock&)> work) const;
 
  private:
   TileBlock block(std::size_t i, std::size_t workspace, int threads) const;
@@ -45,7 +45,6 @@ class TileBlocks {
 };
 
 // Calls work(first, last) for parts of 0..count on `threads` threads.
-void in_parts(int threads, std::size_t count,
-              const std::function<void(std::size_t, std::size_t)>& work);
+void in_parts(int threads, std::size_t count, FunctionRef<void(std::size_t, std::size_t)> work);
 
 }  // namespace assay::cpu

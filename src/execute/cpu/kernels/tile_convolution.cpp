@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/as_size.h"
 #include "base/round.h"
 #include "execute/threads.h"
 
@@ -12,10 +13,6 @@ using kernels::WindowAxis;
 using kernels::WindowGrid;
 
 namespace {
-
-std::size_t size(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 // Of all axes together.
 std::int64_t elements(const WindowGrid& grid, std::int64_t WindowAxis::*of_axis) {
@@ -76,13 +73,13 @@ TileConvolution::TileConvolution(const TileLayer& layer, int threads, const Tile
     : layer_(layer),
       threads_(threads),
       kernels_(kernels),
-      images_(size(layer.images)),
-      channels_(size(layer.channels)),
-      outputs_(size(layer.outputs)),
+      images_(as_size(layer.images)),
+      channels_(as_size(layer.channels)),
+      outputs_(as_size(layer.outputs)),
       number_bytes_(layer.type == TileType::BF16 ? 2 : 1) {
   const auto& [deep, down, across] = layer_.grid.axes;
   run_bytes_ = channels_ * number_bytes_;
-  if (taps_lie_together(across)) run_bytes_ *= size(across.kernel);
+  if (taps_lie_together(across)) run_bytes_ *= as_size(across.kernel);
   chunk_bytes_ = std::min(kTileBytes, rounded_up(run_bytes_, std::size_t{4}));
   chunks_per_run_ = (run_bytes_ + chunk_bytes_ - 1) / chunk_bytes_;
   // Whole words are loaded, which may be more than there is behind the last pixel.
@@ -91,7 +88,7 @@ TileConvolution::TileConvolution(const TileLayer& layer, int threads, const Tile
             across.stride > 1;
   plan_copy();
   plan_runs();
-  const auto team = size(std::max(1, threads_));
+  const auto team = as_size(std::max(1, threads_));
   const bool divides_evenly = images_ % team == 0 || images_ >= 4 * team;
   shares_workspace_ = team == 1 || !divides_evenly;
 }
@@ -99,35 +96,35 @@ TileConvolution::TileConvolution(const TileLayer& layer, int threads, const Tile
 void TileConvolution::plan_copy() {
   const auto& [deep, down, across] = layer_.grid.axes;
   if (!copies_) {
-    pitch_ = size(across.input);
+    pitch_ = as_size(across.input);
     return;
   }
   // Windows one pixel wide need no pixels between them.
   const bool is_narrow = across.kernel == 1;
-  column_step_ = is_narrow ? 1 : size(across.stride);
-  pitch_ = is_narrow ? size(across.output)
-                     : rounded_up(size((across.output - 1) * across.stride + across.extent()),
+  column_step_ = is_narrow ? 1 : as_size(across.stride);
+  pitch_ = is_narrow ? as_size(across.output)
+                     : rounded_up(as_size((across.output - 1) * across.stride + across.extent()),
                                   column_step_);
   for (std::int64_t tap = 0; tap < down.kernel; ++tap) {
-    const auto phase = size(tap * down.dilation % down.stride);
+    const auto phase = as_size(tap * down.dilation % down.stride);
     if (std::ranges::find(planes_, phase) == planes_.end()) planes_.push_back(phase);
   }
-  plane_rows_ = size(down.output + (down.kernel - 1) * down.dilation / down.stride);
+  plane_rows_ = as_size(down.output + (down.kernel - 1) * down.dilation / down.stride);
 }
 
 void TileConvolution::plan_runs() {
   const auto& [deep, down, across] = layer_.grid.axes;
   const std::size_t pixel = channels_ * number_bytes_;
-  const std::size_t taps = taps_lie_together(across) ? size(across.kernel) : 1;
-  for (std::size_t row = 0; row < size(down.kernel); ++row) {
-    const std::size_t at = row * size(down.dilation);
+  const std::size_t taps = taps_lie_together(across) ? as_size(across.kernel) : 1;
+  for (std::size_t row = 0; row < as_size(down.kernel); ++row) {
+    const std::size_t at = row * as_size(down.dilation);
     std::size_t image_row = at;
     if (copies_) {
-      const auto plane = std::ranges::find(planes_, at % size(down.stride)) - planes_.begin();
-      image_row = size(plane) * plane_rows_ + at / size(down.stride);
+      const auto plane = std::ranges::find(planes_, at % as_size(down.stride)) - planes_.begin();
+      image_row = as_size(plane) * plane_rows_ + at / as_size(down.stride);
     }
-    for (std::size_t column = 0; column < size(across.kernel); column += taps) {
-      const std::size_t image_column = column * size(across.dilation);
+    for (std::size_t column = 0; column < as_size(across.kernel); column += taps) {
+      const std::size_t image_column = column * as_size(across.dilation);
       runs_.push_back({row, column, taps, (image_row * pitch_ + image_column) * pixel});
     }
   }
@@ -155,7 +152,7 @@ std::size_t TileConvolution::padded_outputs() const {
 }
 
 std::size_t TileConvolution::image_bytes() const {
-  return size(elements(layer_.grid, &WindowAxis::input)) * channels_ * number_bytes_;
+  return as_size(elements(layer_.grid, &WindowAxis::input)) * channels_ * number_bytes_;
 }
 
 std::size_t TileConvolution::copy_bytes() const {
@@ -170,7 +167,7 @@ std::size_t TileConvolution::weight_bytes() const {
 
 std::size_t TileConvolution::workspace_bytes() const {
   if (!copies_) return 0;
-  return copy_bytes() * (shares_workspace_ ? 1 : size(threads_));
+  return copy_bytes() * (shares_workspace_ ? 1 : as_size(threads_));
 }
 
 std::int64_t TileConvolution::flops() const {
@@ -185,8 +182,8 @@ void TileConvolution::pack_run(const TileParameters& parameters, std::size_t run
                                std::size_t output, std::byte* packed) const {
   const Run& place = runs_[run];
   const WindowAxis& across = layer_.grid.axes[2];
-  const auto kernel = size(elements(layer_.grid, &WindowAxis::kernel));
-  std::size_t tap = place.row * size(across.kernel) + place.column;
+  const auto kernel = as_size(elements(layer_.grid, &WindowAxis::kernel));
+  std::size_t tap = place.row * as_size(across.kernel) + place.column;
   std::size_t channel = 0;
   for (std::size_t chunk = 0; chunk < chunks_per_run_; ++chunk) {
     const std::size_t begin = chunk * chunk_bytes_;
@@ -220,7 +217,7 @@ void TileConvolution::put_weight(const TileParameters& parameters, std::size_t f
 
 // Bias, then scales; the zero point's share of the sums is subtracted from the bias.
 void TileConvolution::pack_constants(const TileParameters& parameters, std::byte* packed) const {
-  const std::size_t depth = channels_ * size(elements(layer_.grid, &WindowAxis::kernel));
+  const std::size_t depth = channels_ * as_size(elements(layer_.grid, &WindowAxis::kernel));
   std::byte* bias = packed + tile_weight_bytes(outputs_, offsets_.size(), chunk_bytes_);
   std::byte* scales = bias + padded_outputs() * sizeof(float);
   if (parameters.bias != nullptr) std::memcpy(bias, parameters.bias, outputs_ * sizeof(float));
@@ -256,13 +253,14 @@ TileProduct TileConvolution::product(const TileOperands& operands, const std::by
   what.type = layer_.type;
   what.rows = rows;
   what.row_stride = column_step_ * channels_ * number_bytes_;
-  what.used = size(across.output);
+  what.used = as_size(across.output);
   what.period = pitch_ / column_step_;
-  what.row_count = size(down.output - 1) * what.period + what.used;
+  what.row_count = as_size(down.output - 1) * what.period + what.used;
   if (is_one_matrix()) what.row_count *= images_;
   what.offsets = offsets_.data();
   what.chunks = offsets_.size();
   what.chunk_bytes = chunk_bytes_;
+  what.reads_rows_once = runs_.size() == 1;
   what.weights = static_cast<const std::byte*>(operands.weights);
   what.columns = outputs_;
   what.ending = layer_.ending;
@@ -282,25 +280,25 @@ void TileConvolution::fill_copy_row(const std::byte* image, std::size_t plane, s
   std::byte* to = copy + (plane * plane_rows_ + row) * pitch_ * pixel;
   const auto border = static_cast<unsigned char>(layer_.source_zero_point);
   const auto y =
-      static_cast<std::int64_t>(planes_[plane] + row * size(down.stride)) - down.pad_begin;
+      static_cast<std::int64_t>(planes_[plane] + row * as_size(down.stride)) - down.pad_begin;
   if (y < 0 || y >= down.input) {
     std::memset(to, border, pitch_ * pixel);
     return;
   }
-  const std::byte* from = image + size(y * across.input) * pixel;
+  const std::byte* from = image + as_size(y * across.input) * pixel;
   if (across.kernel == 1 && across.stride > 1) {
     for (std::size_t i = 0; i < pitch_; ++i) {
       const std::int64_t x = across.position(static_cast<std::int64_t>(i), 0);
       if (x < 0 || x >= across.input) {
         std::memset(to + i * pixel, border, pixel);
       } else {
-        std::memcpy(to + i * pixel, from + size(x) * pixel, pixel);
+        std::memcpy(to + i * pixel, from + as_size(x) * pixel, pixel);
       }
     }
     return;
   }
-  const std::size_t left = std::min(pitch_, size(across.pad_begin));
-  const std::size_t inside = std::min(pitch_ - left, size(across.input));
+  const std::size_t left = std::min(pitch_, as_size(across.pad_begin));
+  const std::size_t inside = std::min(pitch_ - left, as_size(across.input));
   std::memset(to, border, left * pixel);
   std::memcpy(to + left * pixel, from, inside * pixel);
   std::memset(to + (left + inside) * pixel, border, (pitch_ - left - inside) * pixel);
@@ -317,7 +315,7 @@ void TileConvolution::copy_image(const std::byte* image, std::byte* copy, int th
 void TileConvolution::multiply(const TileProduct& what, int threads) const {
   execute::in_parallel(threads, static_cast<std::int64_t>(tile_blocks(what)),
                        [&](std::int64_t first, std::int64_t last) {
-                         kernels_.multiply(what, size(first), size(last));
+                         kernels_.multiply(what, as_size(first), as_size(last));
                        });
 }
 
@@ -329,7 +327,7 @@ void TileConvolution::run_image(const TileOperands& operands, std::size_t image,
     rows = copy;
   }
   TileProduct what = product(operands, rows);
-  const std::size_t first = image * size(elements(layer_.grid, &WindowAxis::output));
+  const std::size_t first = image * as_size(elements(layer_.grid, &WindowAxis::output));
   what.results += first * what.result_stride;
   if (what.ending.addend != nullptr)
     what.ending.addend += first * outputs_ * bytes_of_number(what.ending.addend_type);
@@ -346,7 +344,7 @@ void TileConvolution::run(const TileOperands& operands) const {
       run_image(operands, image, workspace, threads_);
     return;
   }
-  const auto team = size(threads_);
+  const auto team = as_size(threads_);
   execute::for_each_in_parallel(threads_, team, [&](std::size_t thread) {
     for (std::size_t image = images_ * thread / team; image < images_ * (thread + 1) / team;
          ++image) {

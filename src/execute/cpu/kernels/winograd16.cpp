@@ -16,10 +16,10 @@ using kernels::WindowAxis;
 namespace {
 
 constexpr std::size_t kFilterTaps = 9;
-constexpr std::size_t kLine = 64;  // bytes of a line of the cache
+constexpr std::size_t kCacheLine = 64;  // bytes of a line of the cache
 // Planes a power of two apart would compete for the same lines of the cache.
-constexpr std::size_t kLineOfInputs = kLine / sizeof(std::int16_t);
-constexpr std::size_t kLineOfProducts = kLine / sizeof(std::int32_t);
+constexpr std::size_t kLineOfInputs = kCacheLine / sizeof(std::int16_t);
+constexpr std::size_t kLineOfProducts = kCacheLine / sizeof(std::int32_t);
 
 bool is_8_bit(TileNumber type) {
   return type == TileNumber::U8 || type == TileNumber::S8;
@@ -113,7 +113,7 @@ std::size_t Winograd16::bytes_of_workspace() const {
                                            product_plane() * sizeof(std::int32_t));
   if (!takes_floats()) return bytes;
   bytes += kWinograd16Planes * sizeof(float) *
-           (rounded_up(blocks_.most_tiles(), kLine) + threads_of_workspace() * input_stride());
+           (rounded_up(blocks_.most_tiles(), kCacheLine) + threads_of_workspace() * input_stride());
   return bytes;
 }
 
@@ -128,7 +128,7 @@ Winograd16::Between Winograd16::between(std::byte* workspace) const {
   at.products = reinterpret_cast<std::int32_t*>(workspace);
   workspace += kWinograd16Planes * product_plane() * sizeof(std::int32_t);
   at.scales = reinterpret_cast<float*>(workspace);
-  at.transformed = at.scales + kWinograd16Planes * rounded_up(blocks_.most_tiles(), kLine);
+  at.transformed = at.scales + kWinograd16Planes * rounded_up(blocks_.most_tiles(), kCacheLine);
   return at;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/lower/tile_batch_step.h"
 #include "execute/cpu/onednn/sgemm.h"
 #include "execute/cpu/steps.h"
 #include "execute/precision.h"
@@ -12,8 +13,6 @@
 namespace assay::cpu {
 
 using kernels::broadcast_dims;
-using kernels::for_each_index;
-using kernels::offset_of;
 using kernels::row_major_strides;
 
 namespace {
@@ -61,21 +60,6 @@ Placement readable_matrix(Lowering& lowering, ValueId value, DataType type, bool
 
 Dims batch_of(const Dims& dims) {
   return Dims(dims.begin(), dims.end() - 2);
-}
-
-// Offsets of each matrix of the batch, repeated where it is broadcast.
-std::vector<std::int64_t> batch_offsets(const Placement& placement, const Dims& batch) {
-  const std::size_t own = placement.dims.size() - 2;
-  std::vector<std::int64_t> strides(batch.size(), 0);
-  for (std::size_t i = 0; i < own; ++i) {
-    const std::size_t axis = batch.size() - own + i;
-    if (placement.dims[i] != 1) strides[axis] = placement.strides[i];
-  }
-  std::vector<std::int64_t> offsets;
-  for_each_index(batch, [&](std::span<const std::int64_t> index, std::size_t) {
-    offsets.push_back(offset_of(index, strides));
-  });
-  return offsets;
 }
 
 // A Transpose that alone reads the result is written at once, its order as strides of the result.
@@ -223,6 +207,23 @@ void add_primitive_step(Lowering& lowering, const Choice& choice, StepDraft draf
   lowering.add_step(draft, primitive_binder(choice.primitive, std::move(arguments)));
 }
 
+// By tile instructions; false: not in this form.
+bool add_bf16_tile_step(Lowering& lowering, const StepDraft& draft, const Sizes& sizes,
+                        const Placement& left, const Placement& right, const Placement& result,
+                        const Dims& batch) {
+  const TileBatchLayer layer{.type = TileType::BF16,
+                             .m = sizes.m,
+                             .k = sizes.k,
+                             .n = sizes.n,
+                             .scale = sizes.alpha,
+                             .ending = {.result = TileNumber::BF16}};
+  const BatchedMatrix a = batched_matrix(left, batch);
+  const BatchedMatrix c = batched_matrix(result, batch);
+  if (!fits_tiles(layer, a, c)) return false;
+  add_tile_batch_step(lowering, draft, layer, a, batched_matrix(right, batch), c);
+  return true;
+}
+
 // In this type; false: not in this form.
 bool lower_batched_as(Lowering& lowering, NodeId id, DataType type) {
   const Node& node = lowering.node(id);
@@ -258,6 +259,9 @@ bool lower_batched_as(Lowering& lowering, NodeId id, DataType type) {
                         .executed_flops = saturating_multiply(2, macs),
                         .reads = {left, right},
                         .writes = {result.placement}};
+  if (type == DataType::BFloat16 &&
+      add_bf16_tile_step(lowering, draft, sizes, left, right, written, *batch))
+    return true;
   if (choice) {
     add_primitive_step(lowering, *choice, draft, left, right, written);
   } else {

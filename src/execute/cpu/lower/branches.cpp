@@ -48,7 +48,7 @@ bool gives(const Program& program, const Lowering& lowering, const std::vector<V
   });
 }
 
-// Nothing where the branch does not fit the shapes at hand; that there is no memory for it, or that
+// Nothing if the branch does not fit the shapes at hand; that there is no memory for it, or that
 // the user gave up, is passed on.
 std::shared_ptr<Program> program_of(Graph branch, const ProgramOptions& options) {
   try {

@@ -13,7 +13,7 @@ struct DropoutSettings {
   ValueId step = {};  // one int64 number; an invalid value stands for 0
 };
 
-// Nothing where the node is no Dropout that drops, or somebody reads its mask.
+// Nothing if the node is no Dropout that drops, or somebody reads its mask.
 std::optional<DropoutSettings> dropout_settings(const Lowering& lowering, const Node& node);
 
 // A Dropout of a chain, and where its step number is, if it has one.

@@ -13,8 +13,8 @@ namespace {
 
 // Above it, arithmetic counts too.
 constexpr std::int64_t kMostRowsOfFew = 4;
-// Below it, the matrix stays in a cache and starting threads takes as long as multiplying.
-constexpr std::int64_t kFewRowsBytes = std::int64_t{256} << 10;
+// Below it, the matrix stays in a core's own cache, where oneDNN's product is as fast or faster.
+constexpr std::int64_t kFewRowsBytes = std::int64_t{2} << 20;
 
 std::int64_t panel_columns() {
   return static_cast<std::int64_t>(simd().panel_width);

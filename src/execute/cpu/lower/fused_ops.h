@@ -1,5 +1,5 @@
 // What a convolution or matrix product does to its result before it is written: add another
-// tensor, apply an activation. Found by following the result to nodes that nobody else waits for.
+// tensor, apply an activation. Found by following the result to nodes that nothing else reads.
 #pragma once
 
 #include "execute/cpu/lowering.h"
@@ -10,7 +10,7 @@ namespace assay::cpu {
 struct FusedOps {
   std::vector<PostOp> post_ops;
   std::optional<ValueId> addend = {};  // added to the result
-  // The result is added into the addend's bytes, which nobody needs afterwards; else the addend is
+  // The result is added into the addend's bytes, which nothing needs afterwards; else the addend is
   // a binary operand.
   bool in_place = false;
   std::vector<NodeId> nodes;  // that are fused

@@ -55,7 +55,7 @@ bool are_indices(const Lowering& lowering, ValueId id) {
   return type == DataType::Int64 || type == DataType::Int32;
 }
 
-// Which row of the axis each index means, told anew in every run: threads may not fail, so that
+// Which row of the axis each index selects, found again in every run: threads may not fail, so that
 // all are looked at before any starts.
 class PickedRows {
  public:

@@ -1,4 +1,5 @@
 // Cast between integers and floats, as masks and sums of 8-bit products need it.
+#include "base/number_cast.h"
 #include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/steps.h"
 #include "execute/threads.h"
@@ -11,12 +12,26 @@ template <typename From, typename To>
 void convert(const std::byte* from, std::byte* to, std::int64_t first, std::int64_t last) {
   const auto* numbers = reinterpret_cast<const From*>(from);
   auto* results = reinterpret_cast<To*>(to);
-  for (std::int64_t i = first; i < last; ++i) results[i] = static_cast<To>(numbers[i]);
+  for (std::int64_t i = first; i < last; ++i) results[i] = number_cast<To>(numbers[i]);
 }
 
 using Conversion = void (*)(const std::byte*, std::byte*, std::int64_t, std::int64_t);
 
-// Nothing for types that need rounding rules of their own.
+Conversion conversion_from_floats(DataType to) {
+  switch (to) {
+    case DataType::Int32:
+      return convert<float, std::int32_t>;
+    case DataType::Int64:
+      return convert<float, std::int64_t>;
+    case DataType::Int8:
+      return convert<float, std::int8_t>;
+    case DataType::UInt8:
+      return convert<float, std::uint8_t>;
+    default:
+      return nullptr;
+  }
+}
+
 Conversion conversion(DataType from, DataType to) {
   if (to == DataType::Float32) {
     switch (from) {
@@ -32,6 +47,7 @@ Conversion conversion(DataType from, DataType to) {
         return nullptr;
     }
   }
+  if (from == DataType::Float32) return conversion_from_floats(to);
   if (from == DataType::Int64 && to == DataType::Int32) return convert<std::int64_t, std::int32_t>;
   if (from == DataType::Int32 && to == DataType::Int64) return convert<std::int32_t, std::int64_t>;
   return nullptr;

@@ -1,145 +1,100 @@
 // ConvInteger by oneDNN, channels last, and what quantize_dynamic writes after it: Cast, Mul by the
-// scales, Add of a bias, Relu or Clip.
+// scales, Add of a bias, Relu or Clip. Also QLinearConv whose weights, less their zero point, need
+// 9 bits.
 //
 // oneDNN multiplies the 8-bit numbers as they are. What the source's zero point, known only at run
 // time, takes from a sum is its product with the sum of the weights whose taps fall on the image;
 // those sums are known ahead, one list of channels for each kind of position. Taps on padding,
 // which stands for the zero point, count neither here nor there.
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 
 #include "base/checked.h"
-#include "execute/cpu/lower/convolution_layer.h"
+#include "execute/cpu/lower/integer_sums.h"
 #include "execute/cpu/lower/quantized_facts.h"
+#include "execute/cpu/lower/weight_sums.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/tuner.h"
-#include "execute/cpu/simd/simd.h"
 #include "execute/cpu/steps.h"
 #include "execute/threads.h"
 
 namespace assay::cpu {
 
-using kernels::IndexRange;
-using kernels::WindowAxis;
-
 namespace {
 
-// Weights less their zero point, which may need 9 bits, as the sum of one or two signed 8-bit ones.
-std::optional<std::vector<Tensor>> weight_parts(const Lowering& lowering, const Node& node) {
-  const ValueId zero_id = node.has_input(3) ? node.inputs[3] : ValueId{};
-  if (auto whole = signed_weights(lowering, node.inputs[1], zero_id, 0))
-    return std::vector{std::move(*whole)};
-  const Tensor* weights = lowering.constant(node.inputs[1]);
-  const Tensor* zero = zero_id.is_valid() ? lowering.constant(zero_id) : nullptr;
-  if (weights == nullptr || zero == nullptr || !is_8_bit(weights->type())) return {};
-  const auto zeros = zero->to_double();
-  const auto stored = weights->to_double();
-  const auto outputs = static_cast<std::size_t>(weights->dims()[0]);
-  if (stored.empty() || (zeros.size() != 1 && zeros.size() != outputs)) return {};
-  std::vector<std::int8_t> most(stored.size());
-  std::vector<std::int8_t> rest(stored.size());
-  const std::size_t taps = stored.size() / outputs;
-  for (std::size_t i = 0; i < stored.size(); ++i) {
-    const auto number = static_cast<int>(stored[i] - zeros[zeros.size() == 1 ? 0 : i / taps]);
-    most[i] = static_cast<std::int8_t>(std::clamp(number, -128, 127));
-    rest[i] = static_cast<std::int8_t>(number - most[i]);
-  }
-  return std::vector{Tensor::of<std::int8_t>(DataType::Int8, weights->dims(), most),
-                     Tensor::of<std::int8_t>(DataType::Int8, weights->dims(), rest)};
-}
+// Weights as oneDNN multiplies them. Less their zero points they may need 9 bits; then there is
+// either one more output channel of ones, whose results are the sums of windows, or, in groups, a
+// second part to be added to the first.
+struct IntegerWeights {
+  std::vector<Tensor> parts;
+  std::vector<std::int32_t> zero_points = {};  // with a channel of ones: to be subtracted yet
+  std::vector<std::int16_t> numbers = {};      // less their zero points
 
-// Windows along an axis by the taps that fall on the image.
-struct WindowKinds {
-  std::vector<IndexRange> ranges;      // by kind
-  std::vector<std::size_t> of_window;  // the kind of each
+  bool has_ones() const { return !zero_points.empty(); }
 };
 
-WindowKinds window_kinds(const WindowAxis& axis) {
-  WindowKinds kinds;
-  for (std::int64_t window = 0; window < axis.output; ++window) {
-    const IndexRange inside = axis.taps_inside(window);
-    const auto same = [&](const IndexRange& range) {
-      return range.first == inside.first && range.last == inside.last;
-    };
-    const auto found = std::ranges::find_if(kinds.ranges, same);
-    kinds.of_window.push_back(static_cast<std::size_t>(found - kinds.ranges.begin()));
-    if (found == kinds.ranges.end()) kinds.ranges.push_back(inside);
-  }
-  return kinds;
+std::vector<std::int16_t> less_zero_points(const ShiftedWeights& weights) {
+  const auto stored = weights.numbers.to_vector<std::int8_t>();
+  std::vector<std::int16_t> numbers(stored.begin(), stored.end());
+  if (weights.zero_points.empty()) return numbers;
+  const std::size_t taps = numbers.size() / weights.zero_points.size();
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<std::int16_t>(numbers[i] - weights.zero_points[i / taps]);
+  return numbers;
 }
 
-// Sums of the weights that meet the image, by output channel, for each kind of position.
-class WeightSums {
- public:
-  WeightSums(const ConvolutionLayer& layer, const std::vector<Tensor>& parts)
-      : channels_(layer.weights[0]) {
-    for (std::size_t i = 0; i < 3; ++i) kinds_[i] = window_kinds(layer.grid.axes[i]);
-    const auto& [depth, height, width] = kinds_;
-    sums_.resize(depth.ranges.size() * height.ranges.size() * width.ranges.size() *
-                 static_cast<std::size_t>(channels_));
-    for (const Tensor& part : parts) add(layer, part.to_vector<std::int8_t>());
-  }
+Tensor with_ones(const Tensor& weights) {
+  auto numbers = weights.to_vector<std::int8_t>();
+  Dims dims = weights.dims();
+  numbers.resize(numbers.size() + numbers.size() / static_cast<std::size_t>(dims[0]), 1);
+  ++dims[0];
+  return Tensor::of<std::int8_t>(DataType::Int8, dims, numbers);
+}
 
-  const std::int32_t* at(std::size_t z, std::size_t y, std::size_t x) const {
-    return of_kinds(kinds_[0].of_window[z], kinds_[1].of_window[y], kinds_[2].of_window[x]);
+std::vector<Tensor> two_parts(const std::vector<std::int16_t>& numbers, const Dims& dims) {
+  std::vector<std::int8_t> most(numbers.size());
+  std::vector<std::int8_t> rest(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    most[i] = static_cast<std::int8_t>(std::clamp<int>(numbers[i], -128, 127));
+    rest[i] = static_cast<std::int8_t>(numbers[i] - most[i]);
   }
+  return {Tensor::of<std::int8_t>(DataType::Int8, dims, most),
+          Tensor::of<std::int8_t>(DataType::Int8, dims, rest)};
+}
 
- private:
-  std::size_t start_of(std::size_t z, std::size_t y, std::size_t x) const {
-    return ((z * kinds_[1].ranges.size() + y) * kinds_[2].ranges.size() + x) *
-           static_cast<std::size_t>(channels_);
+std::optional<IntegerWeights> integer_weights(const Lowering& lowering, ValueId weights,
+                                              ValueId zero_point, std::int64_t groups) {
+  auto shifted = shifted_weights(lowering, weights, zero_point, 0);
+  if (!shifted || shifted->numbers.elements() == 0) return {};
+  IntegerWeights all{.parts = {}, .numbers = less_zero_points(*shifted)};
+  if (shifted->zero_points.empty()) {
+    all.parts = {shifted->numbers};
+  } else if (groups == 1) {
+    all.parts = {with_ones(shifted->numbers)};
+    all.zero_points = std::move(shifted->zero_points);
+  } else {
+    all.parts = two_parts(all.numbers, shifted->numbers.dims());
   }
-  const std::int32_t* of_kinds(std::size_t z, std::size_t y, std::size_t x) const {
-    return sums_.data() + start_of(z, y, x);
-  }
+  return all;
+}
 
-  // By tap first: input channels do not matter.
-  void add(const ConvolutionLayer& layer, const std::vector<std::int8_t>& weights) {
-    const auto taps = static_cast<std::size_t>(layer.grid.taps());
-    std::vector<std::int32_t> by_tap(static_cast<std::size_t>(channels_) * taps, 0);
-    const std::size_t filter = weights.size() / static_cast<std::size_t>(channels_);
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      by_tap[i / filter * taps + i % taps] += weights[i];
-    for (std::size_t z = 0; z < kinds_[0].ranges.size(); ++z) {
-      for (std::size_t y = 0; y < kinds_[1].ranges.size(); ++y) {
-        for (std::size_t x = 0; x < kinds_[2].ranges.size(); ++x)
-          add_kind(layer, by_tap, {z, y, x});
-      }
-    }
-  }
-
-  void add_kind(const ConvolutionLayer& layer, const std::vector<std::int32_t>& by_tap,
-                const std::array<std::size_t, 3>& kind) {
-    const auto& [depth, height, width] = layer.grid.axes;
-    const auto taps = static_cast<std::size_t>(layer.grid.taps());
-    std::int32_t* sums = sums_.data() + start_of(kind[0], kind[1], kind[2]);
-    kernels::for_each_kernel_tap(layer.grid, [&](const kernels::WindowTap& tap) {
-      for (std::size_t i = 0; i < 3; ++i) {
-        const IndexRange& inside = kinds_[i].ranges[kind[i]];
-        if (tap[i] < inside.first || tap[i] >= inside.last) return;
-      }
-      const auto position =
-          static_cast<std::size_t>((tap[0] * height.kernel + tap[1]) * width.kernel + tap[2]);
-      for (std::size_t channel = 0; channel < static_cast<std::size_t>(channels_); ++channel)
-        sums[channel] += by_tap[channel * taps + position];
-    });
-  }
-
-  std::int64_t channels_ = 0;
-  std::array<WindowKinds, 3> kinds_;
-  std::vector<std::int32_t> sums_;
-};
+// The layer that oneDNN runs.
+ConvolutionLayer layer_of_parts(ConvolutionLayer layer, const IntegerWeights& weights) {
+  layer.has_bias = false;
+  if (!weights.has_ones()) return layer;
+  ++layer.weights[0];
+  ++layer.output[1];
+  return layer;
+}
 
 // What follows the sums, as far as it is taken in.
 struct ScaledEnding {
   std::vector<NodeId> nodes;
   ValueId value;
   std::optional<ValueId> factor = {};  // one number, or one for each channel
-  std::vector<float> bias = {};
-  bool is_clamped = false;
-  float low = 0, high = 0;
+  std::optional<ValueId> bias = {};    // in units of the sums, one number for each channel
+  SumsEnding how = {};
 };
 
 NodeId next_after(const Lowering& lowering, ValueId value) {
@@ -154,7 +109,7 @@ std::optional<ValueId> channel_operand(const Lowering& lowering, const Node& nod
                                        const Dims& whole) {
   if (node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return {};
   const ValueId other = node.inputs[node.inputs[0] == value ? 1 : 0];
-  if (!lowering.is_float(other) || !lowering.is_available(other)) return {};
+  if (lowering.is_dynamic(other) || !lowering.is_available(other)) return {};
   const Dims dims = lowering.dims(other);
   if (dims.size() > whole.size()) return {};
   const std::int64_t count = checked_product(dims).value_or(0);
@@ -169,6 +124,16 @@ void take(const Lowering& lowering, NodeId id, ScaledEnding& ending) {
   ending.value = lowering.node(id).outputs[0];
 }
 
+// Nothing where a reader other than an Add of one number for each channel comes next.
+void take_integer_bias(const Lowering& lowering, const Dims& whole, ScaledEnding& ending) {
+  const NodeId add = next_after(lowering, ending.value);
+  if (!add.is_valid() || !lowering.node(add).is("Add")) return;
+  const auto bias = channel_operand(lowering, lowering.node(add), ending.value, whole);
+  if (!bias || checked_product(lowering.dims(*bias)).value_or(0) != whole[1]) return;
+  ending.bias = bias;
+  take(lowering, add, ending);
+}
+
 bool take_scaling(const Lowering& lowering, const Dims& whole, ScaledEnding& ending) {
   const NodeId cast = next_after(lowering, ending.value);
   if (!cast.is_valid() || !lowering.node(cast).is("Cast") ||
@@ -177,8 +142,9 @@ bool take_scaling(const Lowering& lowering, const Dims& whole, ScaledEnding& end
   const ValueId floats = lowering.node(cast).outputs[0];
   const NodeId mul = next_after(lowering, floats);
   if (!mul.is_valid() || !lowering.node(mul).is("Mul")) return false;
-  ending.factor = channel_operand(lowering, lowering.node(mul), floats, whole);
-  if (!ending.factor) return false;
+  const auto factor = channel_operand(lowering, lowering.node(mul), floats, whole);
+  if (!factor || !lowering.is_float(*factor)) return false;
+  ending.factor = factor;
   take(lowering, cast, ending);
   take(lowering, mul, ending);
   return true;
@@ -189,8 +155,8 @@ void take_bias(const Lowering& lowering, const Dims& whole, ScaledEnding& ending
   if (!add.is_valid() || !lowering.node(add).is("Add")) return;
   const auto bias = channel_operand(lowering, lowering.node(add), ending.value, whole);
   if (!bias || lowering.constant(*bias) == nullptr) return;
-  ending.bias = constant_numbers(lowering, *bias);
-  ending.bias.resize(static_cast<std::size_t>(whole[1]), ending.bias.front());
+  ending.how.bias = constant_numbers(lowering, *bias);
+  ending.how.bias.resize(static_cast<std::size_t>(whole[1]), ending.how.bias.front());
   take(lowering, add, ending);
 }
 
@@ -209,16 +175,16 @@ void take_clamp(const Lowering& lowering, ScaledEnding& ending) {
     (input == 1 ? low : high) = static_cast<float>(*bound);
   }
   if (low > high) return;
-  ending.is_clamped = true;
-  ending.low = low;
-  ending.high = high;
+  ending.how.clamp = FloatBounds{low, high};
   take(lowering, id, ending);
 }
 
 ScaledEnding scaled_ending(const Lowering& lowering, NodeId id) {
   ScaledEnding ending{.nodes = {id}, .value = lowering.node(id).outputs[0]};
   const Dims whole = lowering.dims(ending.value);
+  take_integer_bias(lowering, whole, ending);
   if (!take_scaling(lowering, whole, ending)) return ending;
+  ending.how.kind = SumsKind::Floats;
   take_bias(lowering, whole, ending);
   take_clamp(lowering, ending);
   return ending;
@@ -226,63 +192,58 @@ ScaledEnding scaled_ending(const Lowering& lowering, NodeId id) {
 
 // From sums in memory to results, row of windows by row of windows.
 struct SumsPass {
-  std::shared_ptr<const WeightSums> weight_sums;
-  ScaledEnding ending;
+  WeightSums weight_sums;
+  SumsEnding ending;
   std::vector<float> ones;
   std::int64_t rows = 0;  // of all images
-  std::int64_t depth = 1, height = 1, width = 1, channels = 0;
+  std::int64_t depth = 1, height = 1, width = 1;
+  std::size_t channels = 0;
+  std::size_t stride = 0;  // between the sums of neighbours
 };
 
 std::shared_ptr<const SumsPass> sums_pass(const ConvolutionLayer& layer,
-                                          const std::vector<Tensor>& parts,
-                                          const ScaledEnding& ending) {
+                                          const IntegerWeights& weights, const SumsEnding& ending) {
   const auto& [depth, height, width] = layer.grid.axes;
-  const std::int64_t channels = layer.output[1];
+  const auto channels = static_cast<std::size_t>(layer.output[1]);
   return std::make_shared<const SumsPass>(
-      SumsPass{.weight_sums = std::make_shared<const WeightSums>(layer, parts),
+      SumsPass{.weight_sums = WeightSums(layer, weights.numbers),
                .ending = ending,
-               .ones = std::vector<float>(static_cast<std::size_t>(channels), 1.0f),
+               .ones = std::vector<float>(channels, 1.0f),
                .rows = layer.output[0] * depth.output * height.output,
                .depth = depth.output,
                .height = height.output,
                .width = width.output,
-               .channels = channels});
+               .channels = channels,
+               .stride = channels + (weights.has_ones() ? 1 : 0)});
 }
 
 // The factor is read in every run.
 struct RunNumbers {
   std::int32_t zero_point = 0;
-  const float* factor = nullptr;  // null: results are the sums
+  const std::int32_t* bias = nullptr;
+  const float* factor = nullptr;  // null: the ending has the scales
   bool has_many_factors = false;
 };
 
-void scale_row(const SumsPass& pass, const RunNumbers& numbers, std::int64_t row,
-               const std::int32_t* from, std::byte* to) {
+void finish_windows(const SumsPass& pass, const RunNumbers& numbers, std::int64_t row,
+                    std::int32_t* from, std::byte* to) {
   const auto y = static_cast<std::size_t>(row % pass.height);
   const auto z = static_cast<std::size_t>(row / pass.height % pass.depth);
-  const auto channels = static_cast<std::size_t>(pass.channels);
-  ScaledSums how{.source_zero_point = numbers.zero_point};
+  SumsRow how{.source_zero_point = numbers.zero_point,
+              .scales = pass.ending.scales.data(),
+              .integer_bias = numbers.bias};
   if (numbers.factor != nullptr) {
     how.source_scale = numbers.has_many_factors ? 1.0f : *numbers.factor;
     how.scales = numbers.has_many_factors ? numbers.factor : pass.ones.data();
-    how.bias = pass.ending.bias.empty() ? nullptr : pass.ending.bias.data();
   }
+  const std::size_t bytes = pass.channels * pass.ending.result_bytes();
   for (std::int64_t x = 0; x < pass.width; ++x) {
-    const std::size_t at = static_cast<std::size_t>(row * pass.width + x) * channels;
-    how.column_sums = pass.weight_sums->at(z, y, static_cast<std::size_t>(x));
-    if (numbers.factor != nullptr) {
-      simd().scale_sums(how, from + at, reinterpret_cast<float*>(to) + at, channels);
-      continue;
-    }
-    auto* sums = reinterpret_cast<std::int32_t*>(to) + at;
-    for (std::size_t i = 0; i < channels; ++i)
-      sums[i] = from[at + i] - how.source_zero_point * how.column_sums[i];
+    const auto at = static_cast<std::size_t>(row * pass.width + x);
+    std::int32_t* sums = from + at * pass.stride;
+    how.column_sums = pass.weight_sums.at(z, y, static_cast<std::size_t>(x));
+    if (pass.stride > pass.channels) how.source_sum = sums[pass.channels];
+    finish_sums(pass.ending, how, sums, to + at * bytes, pass.channels);
   }
-  if (!pass.ending.is_clamped) return;
-  float* results =
-      reinterpret_cast<float*>(to) + static_cast<std::size_t>(row * pass.width) * channels;
-  simd().unary(UnaryOp::Clip, pass.ending.low, pass.ending.high, results, results,
-               static_cast<std::size_t>(pass.width) * channels);
 }
 
 // One convolution for each part of the weights; the second adds to what the first left.
@@ -306,82 +267,173 @@ std::optional<Choice> choice_for(Lowering& lowering, const ConvolutionLayer& lay
   return choices[lowering.tuner().fastest(key, choices)];
 }
 
-bool lower_integer_convolution(Lowering& lowering, NodeId id) {
-  if (!has_exact_8_bit_products()) return false;
-  const Node& node = lowering.node(id);
-  if (!is_8_bit(lowering, node.inputs[0])) return false;
-  const ValueId zero_id = node.has_input(2) ? node.inputs[2] : ValueId{};
-  if (zero_id.is_valid() && checked_product(lowering.dims(zero_id)).value_or(0) != 1) return false;
-  const auto layer = integer_convolution_layer_of(lowering, id);
-  const auto parts = weight_parts(lowering, node);
-  if (!layer || !parts) return false;
-  const DataType type = type_of(lowering, node.inputs[0]);
+// The operands that differ between ConvInteger and QLinearConv.
+struct IntegerConvolution {
+  ConvolutionLayer layer;
+  IntegerWeights weights;
+  ValueId zero_point;  // of the source; may be missing: 0
+  ScaledEnding ending;
+};
+
+DataType result_type(const SumsEnding& ending) {
+  if (ending.kind == SumsKind::Sums) return DataType::Int32;
+  if (ending.kind == SumsKind::Floats) return DataType::Float32;
+  return ending.to.is_signed ? DataType::Int8 : DataType::UInt8;
+}
+
+// What is read besides source and weights.
+struct RunPlaces {
+  std::optional<Placement> zero_point, factor, bias;
+};
+
+RunPlaces run_places(Lowering& lowering, const IntegerConvolution& of) {
+  RunPlaces places;
+  if (of.zero_point.is_valid()) places.zero_point = lowering.row_major(of.zero_point);
+  if (of.ending.factor) places.factor = lowering.row_major(*of.ending.factor);
+  if (of.ending.bias) places.bias = lowering.row_major(*of.ending.bias);
+  return places;
+}
+
+Binder windows_binder(const std::vector<Binder>& products,
+                      const std::shared_ptr<const SumsPass>& pass, const Placement& sums,
+                      const Placement& result, const RunPlaces& read, int threads) {
+  return [=, zero = read.zero_point, factor = read.factor,
+          bias = read.bias](const Addresses& at) -> Runner {
+    std::vector<Runner> multiply;
+    for (const Binder& product : products) multiply.push_back(product(at));
+    auto* from = reinterpret_cast<std::int32_t*>(at.bytes(sums));
+    std::byte* to = at.bytes(result);
+    const std::byte* zero_at = zero ? at.bytes(*zero) : nullptr;
+    const bool is_signed = zero && zero->type == DataType::Int8;
+    RunNumbers numbers{
+        .bias = bias ? reinterpret_cast<const std::int32_t*>(at.bytes(*bias)) : nullptr,
+        .factor = factor ? at.floats(*factor) : nullptr,
+        .has_many_factors = factor && factor->elements() > 1};
+    return [=]() mutable {
+      for (const Runner& run : multiply) run();
+      numbers.zero_point = zero_point_at(zero_at, is_signed);
+      execute::in_parallel(threads, pass->rows, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t row = first; row < last; ++row)
+          finish_windows(*pass, numbers, row, from, to);
+      });
+    };
+  };
+}
+
+// Products of the 8-bit numbers, one for each part of the weights, added to the draft.
+std::optional<std::vector<Binder>> products_of(Lowering& lowering, const IntegerConvolution& of,
+                                               const Placement& source, const Placement& sums,
+                                               StepDraft& draft) {
+  const ConvolutionLayer run = layer_of_parts(of.layer, of.weights);
   std::vector<Choice> choices;
-  for (std::size_t i = 0; i < parts->size(); ++i) {
-    const auto choice = choice_for(lowering, *layer, type, i > 0);
-    if (!choice) return false;
+  for (std::size_t i = 0; i < of.weights.parts.size(); ++i) {
+    const auto choice = choice_for(lowering, run, source.type, i > 0);
+    if (!choice) return {};
     choices.push_back(*choice);
   }
-  const ScaledEnding ending = scaled_ending(lowering, id);
-  for (const NodeId one : ending.nodes) lowering.cover(one);
-  const Placement source = lowering.in_layout(node.inputs[0], image_desc(layer->input, 0, type));
-  const Placement sums =
-      lowering.new_placement(image_desc(layer->output, 0, DataType::Int32), layer->output);
-  const Placement result = lowering.new_placement(
-      image_desc(layer->output, 0, ending.factor ? DataType::Float32 : DataType::Int32),
-      layer->output);
-  StepDraft draft{.nodes = ending.nodes,
-                  .algorithm = choices.front().implementation,
-                  .precision = "int8",
-                  .reads = {source},
-                  .writes = {result},
-                  .workspace = {sums.buffer}};
+  draft.algorithm = choices.front().implementation;
   std::vector<Binder> products;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const Choice& choice = choices[i];
     const Placement weights = lowering.weights().reordered(
-        (*parts)[i], plain_desc(described_weights(*layer), DataType::Int8), choice.weights);
+        of.weights.parts[i], plain_desc(described_weights(run), DataType::Int8), choice.weights);
     std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                        {argument::kWeights, choice.weights, weights},
                                        {argument::kResult, choice.result, sums}};
     draft.reads.push_back(weights);
-    draft.executed_flops = saturating_add(draft.executed_flops, executed_flops(*layer, choice));
+    draft.executed_flops = saturating_add(draft.executed_flops, executed_flops(run, choice));
     add_scratchpad(lowering, choice.scratchpad, draft, arguments);
     products.push_back(primitive_binder(choice.primitive, std::move(arguments)));
   }
-  std::optional<Placement> zero;
-  std::optional<Placement> factor;
-  if (zero_id.is_valid()) zero = lowering.row_major(zero_id);
-  if (ending.factor) factor = lowering.row_major(*ending.factor);
-  for (const auto& read : {zero, factor}) {
-    if (read) draft.reads.push_back(*read);
+  return products;
+}
+
+bool add_integer_convolution(Lowering& lowering, const IntegerConvolution& of) {
+  const ConvolutionLayer& layer = of.layer;
+  const ValueId source_id = lowering.node(layer.id).inputs[0];
+  const DataType type = type_of(lowering, source_id);
+  const Placement source = lowering.in_layout(source_id, image_desc(layer.input, 0, type));
+  const Dims summed = layer_of_parts(layer, of.weights).output;
+  const Placement sums = lowering.new_placement(image_desc(summed, 0, DataType::Int32), summed);
+  StepDraft draft{.nodes = of.ending.nodes,
+                  .algorithm = {},
+                  .precision = "int8",
+                  .reads = {source},
+                  .workspace = {sums.buffer}};
+  const auto products = products_of(lowering, of, source, sums, draft);
+  if (!products) return false;
+  const Placement result =
+      lowering.new_placement(image_desc(layer.output, 0, result_type(of.ending.how)), layer.output);
+  draft.writes = {result};
+  for (const NodeId one : of.ending.nodes) lowering.cover(one);
+  const RunPlaces read = run_places(lowering, of);
+  for (const auto& one : {read.zero_point, read.factor, read.bias}) {
+    if (one) draft.reads.push_back(*one);
   }
-  const auto pass = sums_pass(*layer, *parts, ending);
-  const int threads = threads_for(lowering, Rows{pass->rows, pass->width * pass->channels});
-  lowering.add_step(draft, [=](const Addresses& at) -> Runner {
-    std::vector<Runner> multiply;
-    for (const Binder& product : products) multiply.push_back(product(at));
-    const auto* from = reinterpret_cast<const std::int32_t*>(at.bytes(sums));
-    std::byte* to = at.bytes(result);
-    const std::byte* zero_at = zero ? at.bytes(*zero) : nullptr;
-    RunNumbers numbers{.factor = factor ? at.floats(*factor) : nullptr,
-                       .has_many_factors = factor && factor->elements() > 1};
-    return [=]() mutable {
-      for (const Runner& run : multiply) run();
-      if (zero_at != nullptr) {
-        numbers.zero_point = type == DataType::Int8 ? static_cast<std::int8_t>(*zero_at)
-                                                    : static_cast<std::int32_t>(*zero_at);
-      }
-      execute::in_parallel(threads, pass->rows, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row) scale_row(*pass, numbers, row, from, to);
-      });
-    };
-  });
-  lowering.set_placement(ending.value, result);
+  SumsEnding ending = of.ending.how;
+  ending.zero_points = of.weights.zero_points;
+  const auto pass = sums_pass(layer, of.weights, ending);
+  const int threads = threads_for(lowering, Rows{pass->rows, pass->width * layer.output[1]});
+  lowering.add_step(draft, windows_binder(*products, pass, sums, result, read, threads));
+  lowering.set_placement(of.ending.value, result);
   return true;
 }
 
+bool lower_integer_convolution(Lowering& lowering, NodeId id) {
+  if (!has_exact_8_bit_products()) return false;
+  const Node& node = lowering.node(id);
+  const auto input = [&](std::size_t i) { return node.has_input(i) ? node.inputs[i] : ValueId{}; };
+  if (!is_8_bit(lowering, node.inputs[0])) return false;
+  if (input(2).is_valid() && checked_product(lowering.dims(input(2))).value_or(0) != 1)
+    return false;
+  const auto layer = integer_convolution_layer_of(lowering, id);
+  if (!layer) return false;
+  auto weights = integer_weights(lowering, input(1), input(3), layer->groups);
+  if (!weights) return false;
+  return add_integer_convolution(
+      lowering, {*layer, std::move(*weights), input(2), scaled_ending(lowering, id)});
+}
+
+// The sums' scales, bias and clamp.
+std::optional<ScaledEnding> quantized_ending(const Lowering& lowering,
+                                             const ConvolutionLayer& layer) {
+  const Node& node = lowering.node(layer.id);
+  ScaledEnding ending{.nodes = {layer.id}, .value = node.outputs[0]};
+  const auto source =
+      scale8_of(lowering, node.inputs[1], node.inputs[2], type_of(lowering, node.inputs[0]));
+  const auto to =
+      scale8_of(lowering, node.inputs[6], node.inputs[7], type_of(lowering, ending.value));
+  const auto scales = constant_numbers(lowering, node.inputs[4]);
+  const auto channels = static_cast<std::size_t>(layer.output[1]);
+  if (!source || !to || (scales.size() != 1 && scales.size() != channels)) return {};
+  if (layer.has_bias && layer.bias == nullptr) return {};
+  SumsEnding& how = ending.how;
+  how.kind = SumsKind::Bytes;
+  how.to = *to;
+  for (std::size_t i = 0; i < channels; ++i)
+    how.scales.push_back(source->scale * scales[scales.size() == 1 ? 0 : i] / to->scale);
+  if (layer.has_bias) ending.bias = node.inputs[8];
+  if (const auto clip = clip_after(lowering, ending.value)) {
+    how.clamp = FloatBounds{static_cast<float>(clip->clamp.low - to->zero_point),
+                            static_cast<float>(clip->clamp.high - to->zero_point)};
+    ending.nodes.push_back(clip->node);
+    ending.value = lowering.node(clip->node).outputs[0];
+  }
+  return ending;
+}
+
 }  // namespace
+
+bool lower_convolution_by_sums(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (!is_8_bit(lowering, node.inputs[0]) || !is_8_bit(lowering, node.outputs[0])) return false;
+  const auto layer = quantized_convolution_layer_of(lowering, id);
+  if (!layer) return false;
+  auto weights = integer_weights(lowering, node.inputs[3], node.inputs[5], layer->groups);
+  const auto ending = quantized_ending(lowering, *layer);
+  if (!weights || !ending) return false;
+  return add_integer_convolution(lowering, {*layer, std::move(*weights), node.inputs[2], *ending});
+}
 
 void add_integer_convolution_lowering(LowerTable& table) {
   table["ConvInteger"] = lower_integer_convolution;

@@ -24,7 +24,7 @@ bool is_plain_loss(const Lowering& lowering, const Node& node) {
   return dims.size() >= 2 && checked_product(dims).value_or(0) > 0 && are_labels;
 }
 
-// Axes in another order: axis `from` comes to stand at `to`.
+// Axes in another order: axis `from` moves to `to`.
 Placement with_axis_moved(Placement placement, std::size_t from, std::size_t to) {
   for (Dims* numbers : {&placement.dims, &placement.strides}) {
     const std::int64_t moved = (*numbers)[from];

@@ -1,9 +1,11 @@
-// QLinearMatMul of two activations, as in attention: batches of matrix products by oneDNN, whose
-// second operand has to be signed.
+// QLinearMatMul of two activations, as in attention: batches of matrix products by tile
+// instructions or by oneDNN, whose second operand has to be signed.
 #include <array>
 
 #include "base/checked.h"
 #include "execute/cpu/lower/quantized_facts.h"
+#include "execute/cpu/lower/tile_batch_step.h"
+#include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/simd/byte_table.h"
 #include "execute/cpu/steps.h"
@@ -107,35 +109,71 @@ Product described(const BatchedSizes8& sizes, const Scales8& scales, DataType re
   return what;
 }
 
-}  // namespace
+TileBatchLayer tile_layer(const BatchedSizes8& sizes, const Scales8& scales, DataType result,
+                          const std::optional<Clipped8>& clip) {
+  return {.type = scales.a.is_signed ? TileType::S8 : TileType::U8,
+          .m = sizes.m,
+          .k = sizes.k,
+          .n = sizes.n,
+          .right_is_unsigned = !scales.b.is_signed,
+          .left_zero_point = scales.a.zero_point,
+          .right_zero_point = scales.b.zero_point,
+          .scale = scales.a.scale * scales.b.scale / scales.to.scale,
+          .ending = tile_ending(ops_before_storing(scales.to, clip), result, 0)};
+}
 
-bool lower_product_of_activations(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  if (node.op != "QLinearMatMul" || !has_exact_8_bit_products()) return false;
-  ValueId value = node.outputs[0];
-  for (const ValueId operand : {node.inputs[0], node.inputs[3], value}) {
-    if (!is_8_bit(lowering, operand)) return false;
+// The step of one product, with the Clip that follows it.
+struct BatchedStep {
+  StepDraft draft;
+  ValueId value;
+};
+
+BatchedStep begin_step(Lowering& lowering, NodeId id, const BatchedSizes8& sizes,
+                       const std::optional<Clipped8>& clip) {
+  BatchedStep step{.draft = {.nodes = {id},
+                             .algorithm = "",
+                             .precision = "int8",
+                             .executed_flops = sizes.flops()},
+                   .value = lowering.node(id).outputs[0]};
+  if (clip) {
+    lowering.cover(clip->node);
+    step.draft.nodes.push_back(clip->node);
+    step.value = lowering.node(clip->node).outputs[0];
   }
-  const auto sizes = batched_sizes(lowering.dims(node.inputs[0]), lowering.dims(node.inputs[3]));
-  const auto scales = scales_of(lowering, node);
-  if (!sizes || !scales) return false;
-  const auto clip = clip_after(lowering, value);
-  const Product what = described(*sizes, *scales, type_of(lowering, value), clip);
+  return step;
+}
+
+// Both operands are read where they lie; false: not in this form.
+bool lower_by_tiles(Lowering& lowering, NodeId id, const BatchedSizes8& sizes,
+                    const TileBatchLayer& layer, const std::optional<Clipped8>& clip) {
+  if (tiles() == nullptr || !TileBatch::fits(layer.type, layer.k)) return false;
+  const Node& node = lowering.node(id);
+  const Dims dims = lowering.dims(node.outputs[0]);
+  const Dims batch(dims.begin(), dims.end() - 2);
+  Placement left = lowering.strided_in_any_type(node.inputs[0]);
+  if (left.strides.back() != 1 && left.dims.back() != 1) left = lowering.row_major(node.inputs[0]);
+  const Placement right = lowering.strided_in_any_type(node.inputs[3]);
+  BatchedStep step = begin_step(lowering, id, sizes, clip);
+  const Placement result = lowering.new_row_major(step.value);
+  step.draft.reads = {left, right};
+  step.draft.writes = {result};
+  add_tile_batch_step(lowering, step.draft, layer, batched_matrix(left, batch),
+                      batched_matrix(right, batch), batched_matrix(result, batch));
+  lowering.set_placement(step.value, result);
+  return true;
+}
+
+bool lower_by_primitive(Lowering& lowering, NodeId id, const BatchedSizes8& sizes,
+                        const Product& what, const std::optional<Clipped8>& clip) {
   const auto choices = matrix_products(what, 1);
   if (choices.empty() || !has_exact_8_bit_products(choices.front().implementation)) return false;
   const Choice& choice = choices.front();
-  StepDraft draft{.nodes = {id},
-                  .algorithm = choice.implementation,
-                  .precision = "int8",
-                  .executed_flops = sizes->flops()};
-  if (clip) {
-    lowering.cover(clip->node);
-    draft.nodes.push_back(clip->node);
-    value = lowering.node(clip->node).outputs[0];
-  }
+  const Node& node = lowering.node(id);
   const Placement a = lowering.row_major(node.inputs[0]);
   const SignedOperand b = signed_operand(lowering, node.inputs[3]);
+  auto [draft, value] = begin_step(lowering, id, sizes, clip);
   const Placement result = lowering.new_row_major(value);
+  draft.algorithm = choice.implementation;
   draft.reads = {a, b.stored};
   draft.writes = {result};
   if (b.placed.buffer != b.stored.buffer) draft.workspace.push_back(b.placed.buffer);
@@ -147,6 +185,24 @@ bool lower_product_of_activations(Lowering& lowering, NodeId id) {
                                              lowering.threads()));
   lowering.set_placement(value, result);
   return true;
+}
+
+}  // namespace
+
+bool lower_product_of_activations(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (node.op != "QLinearMatMul" || !has_exact_8_bit_products()) return false;
+  const ValueId value = node.outputs[0];
+  for (const ValueId operand : {node.inputs[0], node.inputs[3], value}) {
+    if (!is_8_bit(lowering, operand)) return false;
+  }
+  const auto sizes = batched_sizes(lowering.dims(node.inputs[0]), lowering.dims(node.inputs[3]));
+  const auto scales = scales_of(lowering, node);
+  if (!sizes || !scales) return false;
+  const auto clip = clip_after(lowering, value);
+  const DataType type = type_of(lowering, value);
+  return lower_by_tiles(lowering, id, *sizes, tile_layer(*sizes, *scales, type, clip), clip) ||
+         lower_by_primitive(lowering, id, *sizes, described(*sizes, *scales, type, clip), clip);
 }
 
 }  // namespace assay::cpu

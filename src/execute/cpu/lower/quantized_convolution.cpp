@@ -368,7 +368,7 @@ bool lower_depthwise(Lowering& lowering, const QuantizedLayer& layer) {
 bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
   if (!has_exact_8_bit_products()) return false;
   const auto layer = quantized_layer_of(lowering, id);
-  if (!layer) return false;
+  if (!layer) return lower_convolution_by_sums(lowering, id);
   if (lower_depthwise(lowering, *layer)) return true;
   Ending8 ending = ending_of(lowering, *layer, true);
   auto choices = choices_for(lowering, *layer, ending);

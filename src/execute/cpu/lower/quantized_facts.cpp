@@ -68,6 +68,32 @@ std::optional<Tensor> signed_weights(const Lowering& lowering, ValueId weights, 
   return Tensor::of<std::int8_t>(DataType::Int8, dims, numbers);
 }
 
+std::optional<ShiftedWeights> shifted_weights(const Lowering& lowering, ValueId weights,
+                                              ValueId zero_point, std::size_t axis) {
+  if (auto whole = signed_weights(lowering, weights, zero_point, axis))
+    return ShiftedWeights{.numbers = std::move(*whole)};
+  const Tensor* tensor = lowering.constant(weights);
+  const auto zeros = zero_points_of(lowering, zero_point);
+  if (tensor == nullptr || !is_8_bit(tensor->type()) || !zeros || axis >= tensor->dims().size())
+    return {};
+  const auto count = static_cast<std::size_t>(tensor->dims()[axis]);
+  if (zeros->size() != 1 && zeros->size() != count) return {};
+  const bool is_signed = tensor->type() == DataType::Int8;
+  ShiftedWeights shifted{.numbers = *tensor};
+  if (!is_signed) {
+    const auto bytes = tensor->bytes();
+    std::vector<std::int8_t> numbers(bytes.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      numbers[i] = static_cast<std::int8_t>(static_cast<int>(bytes[i]) - 128);
+    shifted.numbers = Tensor::of<std::int8_t>(DataType::Int8, tensor->dims(), numbers);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const double zero = (*zeros)[zeros->size() == 1 ? 0 : i];
+    shifted.zero_points.push_back(static_cast<std::int32_t>(zero) - (is_signed ? 0 : 128));
+  }
+  return shifted;
+}
+
 std::vector<float> constant_numbers(const Lowering& lowering, ValueId id) {
   const Tensor* tensor = lowering.constant(id);
   if (tensor == nullptr) return {};
@@ -81,9 +107,23 @@ bool is_dense_image(const Placement& placement) {
          *placement.blocked == image_desc(placement.dims, 0, placement.type);
 }
 
+Placement dense_placement(Lowering& lowering, ValueId id) {
+  const Placement native = lowering.native(id);
+  return is_dense_image(native) ? native : lowering.row_major(id);
+}
+
+Placement new_dense(Lowering& lowering, bool channels_last, const Dims& dims, DataType type) {
+  return lowering.new_placement(channels_last ? image_desc(dims, 0, type) : plain_desc(dims, type),
+                                dims);
+}
+
 Placement like(Lowering& lowering, const Placement& placement, const Dims& dims, DataType type) {
-  const Desc desc = is_dense_image(placement) ? image_desc(dims, 0, type) : plain_desc(dims, type);
-  return lowering.new_placement(desc, dims);
+  return new_dense(lowering, is_dense_image(placement), dims, type);
+}
+
+int threads_for_bytes(const Lowering& lowering, std::int64_t elements) {
+  constexpr std::int64_t kBytesWorthSharing = 32 << 10;
+  return elements >= kBytesWorthSharing ? lowering.threads() : 1;
 }
 
 std::optional<Clipped8> clip_after(const Lowering& lowering, ValueId value) {

@@ -3,6 +3,7 @@
 #include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/steps.h"
 #include "execute/threads.h"
+#include "kernels/quantization.h"
 
 namespace assay::cpu {
 
@@ -20,7 +21,8 @@ bool lower_quantized_softmax(Lowering& lowering, NodeId id) {
   if (!axis || (!flattens && !is_innermost(dims, *axis))) return false;
   const auto zero = [&](std::size_t i) { return node.has_input(i) ? node.inputs[i] : ValueId{}; };
   const auto from = scale8_of(lowering, node.inputs[1], zero(2), type_of(lowering, input));
-  const auto to = scale8_of(lowering, node.inputs[3], zero(4), type_of(lowering, value));
+  auto to = scale8_of(lowering, node.inputs[3], zero(4), type_of(lowering, value));
+  if (to) to->scale = 1 / kernels::whole_reciprocal(to->scale);
   const Rows rows = rows_from(dims, *axis);
   if (!from || !to || rows.count * rows.width == 0) return false;
   const Placement source = lowering.row_major(input);

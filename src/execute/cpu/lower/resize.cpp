@@ -23,7 +23,7 @@ bool is_gradient(const Node& node) {
   return node.domain == kOwnDomain;
 }
 
-// All inputs but the first, which are settings; nothing where one is known only at run time.
+// All inputs but the first, which are settings; nothing if one is known only at run time.
 std::optional<std::vector<Tensor>> settings_of(const Lowering& lowering, const Node& node) {
   std::vector<Tensor> settings(node.inputs.size());
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {

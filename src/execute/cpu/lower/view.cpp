@@ -102,23 +102,64 @@ bool lower_reshape(Lowering& lowering, NodeId id) {
   return true;
 }
 
+bool has_images(const Placement& placement) {
+  return placement.dims.size() >= 3 && placement.dims.size() <= 5;
+}
+
+// Strides of images whose channels lie last, without gaps.
+Dims channels_last_strides(const Dims& dims) {
+  Dims moved = dims;
+  std::rotate(moved.begin() + 1, moved.begin() + 2, moved.end());
+  Dims strides = row_major_strides(moved);
+  std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
+  return strides;
+}
+
+std::optional<Placement> transposed(const Placement& from, const Dims& order) {
+  Placement to = from;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto axis = axis_of(order[i], order.size());
+    if (!axis) return {};
+    to.dims[i] = from.dims[*axis];
+    to.strides[i] = from.strides[*axis];
+  }
+  return to;
+}
+
+// Of images with channels last, where the result lies row by row.
+std::optional<Placement> transposed_in_place(Lowering& lowering, ValueId id, const Dims& order) {
+  Placement from = lowering.native(id);
+  if (!from.blocked || !has_images(from) || *from.blocked != image_desc(from.dims, 0, from.type))
+    return {};
+  from.blocked.reset();
+  from.strides = channels_last_strides(from.dims);
+  auto to = transposed(from, order);
+  return to && to->is_row_major() ? to : std::nullopt;
+}
+
+// 8-bit numbers as images with channels last, where that is how they lie. Floats stay as they are:
+// products read any strides.
+Placement recognised(const Placement& placement) {
+  if (placement.blocked || placement.offset != 0 || !has_images(placement)) return placement;
+  if (bits(placement.type) != 8) return placement;
+  if (placement.is_row_major() || placement.strides != channels_last_strides(placement.dims))
+    return placement;
+  return placement_for(placement.buffer, image_desc(placement.dims, 0, placement.type),
+                       placement.dims);
+}
+
 bool lower_transpose(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  const Placement from = lowering.strided_in_any_type(node.inputs[0]);
-  const std::size_t rank = from.dims.size();
+  const std::size_t rank = lowering.dims(node.inputs[0]).size();
   Dims order = node.ints_or("perm", {});
   if (order.empty()) {
     for (std::size_t i = rank; i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
   }
   if (order.size() != rank) return false;
-  Placement to = from;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const auto axis = axis_of(order[i], rank);
-    if (!axis) return false;
-    to.dims[i] = from.dims[*axis];
-    to.strides[i] = from.strides[*axis];
-  }
-  lowering.set_placement(node.outputs[0], to);
+  auto to = transposed_in_place(lowering, node.inputs[0], order);
+  if (!to) to = transposed(lowering.strided_in_any_type(node.inputs[0]), order);
+  if (!to) return false;
+  lowering.set_placement(node.outputs[0], recognised(*to));
   return true;
 }
 

@@ -361,6 +361,7 @@ struct SimdKernels {
   void (*combine)(const Combination8& how, const void* a, const void* b, void* out, std::size_t n);
   // Adds each column of 8-bit numbers to its sum.
   void (*add_rows)(const void* in, bool is_signed, const ByteRows& rows, std::int32_t* sums);
+  std::int32_t (*byte_sum)(const void* in, bool is_signed, std::size_t n);
   // (sum − shift) · factor, rounded, with `to`'s zero point.
   void (*requantize)(const std::int32_t* sums, float factor, std::int32_t shift, const Scale8& to,
                      void* out, std::size_t n);

@@ -304,12 +304,13 @@ template <TileNumber kResult, TileNumber kAddend>
 void output_of_integers(const WinogradShape& shape, const Winograd16Products& from,
                         std::size_t first, std::size_t last, const TileEnding& given,
                         std::byte* to) {
-  const TileEnding ending = given;  // a copy, which stores of bytes cannot change
+  const TileEnding ending = simplified(given);  // a copy, which stores of bytes cannot change
   const std::int32_t* row = from.products;
   for (std::size_t tile = first; tile < last; ++tile, row += from.row_stride) {
     const TileResults results = results_of(shape, tile);
     for (std::size_t c = 0; c < shape.outputs; c += kTileColumns) {
       const std::size_t n = lesser(shape.outputs - c, kTileColumns);
+      const ColumnConstants<true> column(ending, c);
       I sums[kTile * kTile];
       tile_results([&](std::size_t i) { return vector_at<I>(row + i * from.plane_stride + c); },
                    integer_results, sums);
@@ -317,7 +318,7 @@ void output_of_integers(const WinogradShape& shape, const Winograd16Products& fr
         std::size_t at = results.at + y * shape.columns * shape.out.pixel + c;
         for (std::size_t x = 0; x < results.columns; ++x, at += shape.out.pixel) {
           finish_integers<kResult, kAddend>(
-              ending, divided(sums[y * kTile + x]), c, n,
+              ending, column, divided(sums[y * kTile + x]), n,
               kAddend == TileNumber::None ? nullptr : ending.addend + at,
               to + at * bytes_of(kResult));
         }
@@ -365,6 +366,7 @@ void output_of_floats(const WinogradShape& shape, const Winograd16Products& from
     const TileResults results = results_of(shape, tile);
     for (std::size_t c = 0; c < shape.outputs; c += kTileColumns) {
       const std::size_t n = lesser(shape.outputs - c, kTileColumns);
+      const ColumnConstants<false> column(ending, c);
       V sums[kTile * kTile];
       tile_results(
           [&](std::size_t i) {
@@ -376,7 +378,7 @@ void output_of_floats(const WinogradShape& shape, const Winograd16Products& from
         std::size_t at = results.at + y * shape.columns * shape.out.pixel + c;
         for (std::size_t x = 0; x < results.columns; ++x, at += shape.out.pixel) {
           finish_floats<TileNumber::BF16, kAddend>(
-              ending, sums[y * kTile + x], c, n,
+              ending, column, sums[y * kTile + x], n,
               kAddend == TileNumber::None ? nullptr : ending.addend + 2 * at, to + 2 * at);
         }
       }

@@ -20,14 +20,17 @@ enum class TileNumber : std::uint8_t { None, U8, S8, S32, F32, BF16 };
 enum class TileActivation : std::uint8_t { None, GeluErf, GeluTanh, Swish, HardSwish };
 
 // What happens to the sums of a row before they are written, in this order. 8-bit products:
-// (sum + bias) · scale, clamped; where there is an addend, rounded if `rounds_first`, · factor,
+// (sum + bias of the column + bias of the row) · scale, clamped; where there is an addend, rounded
+// if `rounds_first`, · factor,
 // + addend; clamped, rounded to the nearest (halves to even), + zero point. Results of 32 bits are
-// the sums themselves, + bias; floats are neither rounded nor shifted. bf16 products: sum + bias, +
-// addend, activation, clamped. Arrays of a number for each column are padded to whole tiles.
+// the sums themselves, + biases; floats are neither rounded nor shifted. bf16 products: sum ·
+// factor + bias, + addend, activation, clamped. Arrays of a number for each column are padded to
+// whole tiles.
 struct TileEnding {
   TileNumber result = TileNumber::S32;
-  const void* bias = nullptr;     // 32-bit integers or, for bf16, floats; may be null
-  const float* scales = nullptr;  // of 8-bit products, unless the result is S32
+  const void* bias = nullptr;              // 32-bit integers or, for bf16, floats; may be null
+  const std::int32_t* row_bias = nullptr;  // of 8-bit products, a number for each row; may be null
+  const float* scales = nullptr;           // of 8-bit products, unless the result is S32
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
   bool rounds_first = false;  // what was clamped to 8 bits
@@ -56,7 +59,8 @@ struct TileProduct {
   const std::size_t* offsets = nullptr;
   std::size_t chunks = 0;
   std::size_t chunk_bytes = kTileBytes;  // a multiple of 4
-  const std::byte* weights = nullptr;    // B, packed: tile_weight_bytes, tile_weight_at
+  bool reads_rows_once = false;  // chunks do not overlap: rows need not stay in the first cache
+  const std::byte* weights = nullptr;  // B, packed: tile_weight_bytes, tile_weight_at
   std::size_t columns = 0;
   TileEnding ending = {};
   std::byte* results = nullptr;

@@ -1,6 +1,8 @@
 // The processor's tile instructions, written out: the compiler's intrinsics (GCC 12) neither take
 // the number of a tile from a template nor say that they access memory.
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #include "execute/cpu/simd/tiles/tile_product.h"
 
 namespace assay::cpu {
@@ -15,6 +17,11 @@ inline void tile_zero() {
 template <int kTile>
 inline void tile_load(const std::byte* rows, std::size_t stride) {
   asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(rows), "r"(stride), "i"(kTile) : "memory");
+}
+
+template <int kTile>
+inline void tile_load_once(const std::byte* rows, std::size_t stride) {
+  asm volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" ::"r"(rows), "r"(stride), "i"(kTile) : "memory");
 }
 
 template <int kTile>

@@ -43,6 +43,11 @@ void tile_load(const std::byte* rows, std::size_t stride) {
 }
 
 template <int kTile>
+void tile_load_once(const std::byte* rows, std::size_t stride) {
+  tile_load<kTile>(rows, stride);
+}
+
+template <int kTile>
 void tile_store(std::int32_t* rows, std::size_t stride) {
   const EmulatedTile& tile = configured(kTile);
   for (std::size_t r = 0; r < tile.rows; ++r)

@@ -1,0 +1,57 @@
+#include "execute/cpu/lower/integer_sums.h"
+
+namespace assay::cpu {
+
+namespace {
+
+ScaledSums scaled_as(const SumsEnding& ending, const SumsRow& row) {
+  return {.source_zero_point = row.source_zero_point,
+          .source_scale = row.source_scale,
+          .column_sums = row.column_sums,
+          .scales = row.scales,
+          .bias = ending.bias.empty() ? nullptr : ending.bias.data(),
+          .column_zero_points = ending.zero_points.empty() ? nullptr : ending.zero_points.data(),
+          .source_sum = row.source_sum};
+}
+
+void shift_sums(const SumsEnding& ending, const SumsRow& row, const std::int32_t* sums,
+                std::int32_t* to, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = sums[i] - row.source_zero_point * row.column_sums[i];
+  for (std::size_t i = 0; i < ending.zero_points.size(); ++i)
+    to[i] -= row.source_sum * ending.zero_points[i];
+}
+
+void scale_and_clamp(const SumsEnding& ending, const SumsRow& row, const std::int32_t* sums,
+                     float* to, std::size_t n) {
+  simd().scale_sums(scaled_as(ending, row), sums, to, n);
+  if (ending.clamp) simd().unary(UnaryOp::Clip, ending.clamp->low, ending.clamp->high, to, to, n);
+}
+
+}  // namespace
+
+std::int32_t zero_point_at(const std::byte* at, bool is_signed) {
+  if (at == nullptr) return 0;
+  return is_signed ? static_cast<std::int8_t>(*at) : static_cast<std::int32_t>(*at);
+}
+
+void finish_sums(const SumsEnding& ending, const SumsRow& row, std::int32_t* sums, std::byte* to,
+                 std::size_t n) {
+  if (row.integer_bias != nullptr) {
+    for (std::size_t i = 0; i < n; ++i) sums[i] += row.integer_bias[i];
+  }
+  switch (ending.kind) {
+    case SumsKind::Sums:
+      return shift_sums(ending, row, sums, reinterpret_cast<std::int32_t*>(to), n);
+    case SumsKind::Floats:
+      return scale_and_clamp(ending, row, sums, reinterpret_cast<float*>(to), n);
+    case SumsKind::Bytes:
+      break;
+  }
+  auto* floats = reinterpret_cast<float*>(sums);  // each vector is read before it is written
+  scale_and_clamp(ending, row, sums, floats, n);
+  const Scale8 unit{
+      .scale = 1, .zero_point = ending.to.zero_point, .is_signed = ending.to.is_signed};
+  simd().quantize(floats, unit, to, n);
+}
+
+}  // namespace assay::cpu
