@@ -111,8 +111,10 @@ struct Profile {
   ProfileMemory memory;
   std::optional<Roofline> roofline = {};                // measured; missing if not compared
   std::optional<double> computational_efficiency = {};  // executed work / peak, 0..1
-  std::optional<Bound> bottleneck = {};                 // Compute or Memory
-  std::optional<double> percent_of_ceiling = {};        // of all steps together
+  // That peak: the peaks of the precisions that steps compute in, each for its share of the work.
+  std::optional<double> peak_gflops = {};
+  std::optional<Bound> bottleneck = {};           // Compute or Memory
+  std::optional<double> percent_of_ceiling = {};  // of all steps together
   std::optional<double> headroom_ms = {};
   std::vector<ProfileStep> steps;
   double typical_run_ms = 0;    // the steps' `time_ms` and the next

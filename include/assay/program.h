@@ -49,6 +49,9 @@ struct StepInfo {
   std::vector<NodeId> layers = {};  // nodes of the compiled graph that the step computes, in order
   std::string algorithm = "";       // "winograd 4x4", "direct", "gemm", "reference", …
   std::string precision = "fp32";   // it computes in, as Peak names them; of others, as in "int64"
+  // The precision of the numbers it writes, as in "fp16", where the processor computes them in
+  // another; empty where both are the same.
+  std::string storage = "";
   // The instruction set of its arithmetic: "amx", "avx512_vnni", "avx512_bf16", "avx512", "avx2",
   // …; empty where it is not known.
   std::string isa = "";

@@ -88,6 +88,11 @@ bool has_byte_permutations() {
   return __builtin_cpu_supports("avx512vbmi") != 0;
 }
 
+bool has_float16_arithmetic() {
+  constexpr unsigned kAvx512Fp16 = 23;
+  return has_bit(cpuid_leaf(7, 0).d, kAvx512Fp16);
+}
+
 #else
 
 bool has_level(InstructionSet level) {
@@ -95,6 +100,10 @@ bool has_level(InstructionSet level) {
 }
 
 bool has_byte_permutations() {
+  return false;
+}
+
+bool has_float16_arithmetic() {
   return false;
 }
 
@@ -131,6 +140,11 @@ bool may_use(InstructionSet level) {
 bool may_use_byte_permutations() {
   return may_use(InstructionSet::Avx512) && has_byte_permutations() &&
          highest_allowed_level() >= InstructionSet::Avx512Vnni;
+}
+
+bool may_use_float16_arithmetic() {
+  return may_use(InstructionSet::Avx512Vnni) && has_float16_arithmetic() &&
+         highest_allowed_level() >= InstructionSet::Amx;
 }
 
 bool processor_has_tiles() {

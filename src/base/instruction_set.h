@@ -32,6 +32,10 @@ bool may_use(InstructionSet level);
 // allow VNNI.
 bool may_use_byte_permutations();
 
+// Arithmetic on float16 numbers (AVX512-FP16), as Sapphire Rapids has it; ASSAY_MAX_ISA has to
+// allow AMX.
+bool may_use_float16_arithmetic();
+
 // Whether tile instructions work in every thread of this process. The first call asks the system
 // for the permission that they need; a thread loads its own tile configuration.
 bool processor_has_tiles();

@@ -95,8 +95,9 @@ double peak_of_all(const Profile& profile, const Roofline& roofline) {
 
 void judge_whole(const Roofline& roofline, Profile& profile) {
   profile.bottleneck = bottleneck_of(profile, roofline);
+  profile.peak_gflops = peak_of_all(profile, roofline);
   profile.computational_efficiency =
-      std::clamp(profile.executed_gflops_per_second / peak_of_all(profile, roofline), 0.0, 1.0);
+      std::clamp(profile.executed_gflops_per_second / *profile.peak_gflops, 0.0, 1.0);
   double least_ms = 0;
   for (const ProfileStep& step : profile.steps) {
     if (step.rates.bound) least_ms += limit_ms(step);

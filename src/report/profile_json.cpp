@@ -154,6 +154,7 @@ Json report::step_json(const ProfileStep& step) {
                {"layers", step.layer_names},
                {"algorithm", step.info.algorithm},
                {"precision", step.info.precision},
+               {"storage", step.info.storage.empty() ? Json(nullptr) : Json(step.info.storage)},
                {"isa", step.info.isa.empty() ? Json(nullptr) : Json(step.info.isa)},
                {"device", step.info.device},
                {"executed_flops", step.info.executed_flops},

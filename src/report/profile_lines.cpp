@@ -87,8 +87,8 @@ std::string ceiling_text(const Profile& profile) {
   return fmt::format(
       "{}   arithmetic at {:.0f} % of {} GFLOP/s; {:.0f} % of the ceiling, {} potential saving",
       name(*profile.bottleneck), 100 * *profile.computational_efficiency,
-      rate_text(profile.roofline->peak_gflops), profile.percent_of_ceiling.value_or(0),
-      duration_text(profile.headroom_ms.value_or(0)));
+      rate_text(profile.peak_gflops.value_or(profile.roofline->peak_gflops)),
+      profile.percent_of_ceiling.value_or(0), duration_text(profile.headroom_ms.value_or(0)));
 }
 
 std::string fell_back_text(const Profile& profile) {

@@ -144,6 +144,11 @@ bool is_weight_of(const Node& node, std::size_t input) {
   return input == 1 && kLayers.contains(node.op);
 }
 
+// A layer that computes in float32 and has matrices of weights.
+bool is_matrix_of_recurrent(const Node& node, std::size_t input) {
+  return (node.is("LSTM") || node.is("GRU")) && (input == 1 || input == 2);
+}
+
 // Numbers rather than weights: float32 ops read them unrounded.
 constexpr std::int64_t kFewNumbers = 16;
 
@@ -341,8 +346,9 @@ class Caster {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       ValueId& input = node.inputs[i];
       if (!input.is_valid()) continue;
-      const bool reads_half_weight = stores_weights_alone(given) && is_weight_of(node, i) &&
-                                     may_be_half(input) && constant(input) != nullptr;
+      const bool is_weight = (stores_weights_alone(given) && is_weight_of(node, i)) ||
+                             (plan_.widens_constants && is_matrix_of_recurrent(node, i));
+      const bool reads_half_weight = is_weight && may_be_half(input) && constant(input) != nullptr;
       if (is_float(input)) {
         input = as(input, reads_half_weight ? half_type(input) : wanted(input), id);
       } else {
@@ -447,6 +453,7 @@ std::vector<std::string> precision_warnings(const Graph& graph, DataType type) {
       const float number = float_at(bytes, tensor.type(), static_cast<std::size_t>(i));
       if (std::isfinite(number) && std::abs(number) > kLargestHalf) ++count;
     }
+    tensor.release();
     if (count == 0) continue;
     warnings.push_back(fmt::format(
         "'{}': {} of {} numbers are beyond what float16 holds and become 65504 or -65504; bf16 "

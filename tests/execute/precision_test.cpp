@@ -12,6 +12,7 @@
 #include "assay/precision.h"
 #include "assay/text_form.h"
 #include "assay/zoo.h"
+#include "base/instruction_set.h"
 #include "execute/compare_engines.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/simd/winograd16.h"
@@ -86,6 +87,29 @@ INSTANTIATE_TEST_SUITE_P(OfTheZoo, Precisions,
                                          "gpt2_small:length=2,last_only=1"),
                          spec_name);
 
+// Too large for the plain kernels: compared with float32 on the fast engine.
+TEST(PrecisionOfNetworks, ComesNearFloat32) {
+  for (const char* spec : {"resnet18", "mobilenet_v2"}) {
+    const Inferred model = infer_shapes(bound_model(spec));
+    const auto exact = compile(model);
+    const auto inputs = random_inputs(exact->inputs());
+    exact->set_inputs(inputs);
+    exact->run();
+    for (const DataType type : kHalves) {
+      for (const OptimizeFor goal : {OptimizeFor::Latency, OptimizeFor::Memory}) {
+        const auto program = compile(model, {.optimize_for = goal, .precision = type});
+        program->set_inputs(inputs);
+        program->run();
+        const Difference difference = compare_results(program->results(), exact->results());
+        EXPECT_TRUE(difference.same_shapes && difference.same_non_finite);
+        EXPECT_LE(difference.largest, tolerance_of(type)) << spec << " " << name(type);
+        for (const StepInfo& step : program->steps())
+          EXPECT_EQ(step.fell_back, "") << spec << " " << name(type) << " " << step.name;
+      }
+    }
+  }
+}
+
 TEST(PrecisionOfRandomGraphs, GivesTheSameOutputsOnBothEngines) {
   constexpr int kGraphs = 200;
   for (int i = 0; i < kGraphs; ++i) {
@@ -127,32 +151,41 @@ TEST(PrecisionByWinogradIn16BitIntegers, ComesNearFloat32) {
   }
 }
 
-// What stays in float32 is counted out: vectors of biases and norms.
-TEST(PrecisionOfMemory, IsHalfInBfloat16) {
-  if (!cpu::has_bfloat16()) GTEST_SKIP() << "oneDNN has no bfloat16 on this processor";
-  const Inferred model = infer_shapes(bound_model("resnet18"));
-  const auto memory_in = [&](std::optional<DataType> type) {
-    return compile(model, {.optimize_for = OptimizeFor::Memory, .precision = type})->memory();
-  };
-  const ProgramMemory whole = memory_in({});
-  const ProgramMemory half = memory_in(DataType::BFloat16);
-  EXPECT_LE(half.weight_bytes, whole.weight_bytes * 52 / 100);
-  EXPECT_LE(half.arena_bytes, whole.arena_bytes * 60 / 100);
-  EXPECT_EQ(half.planned_weight_bytes * 2, whole.planned_weight_bytes);
-  EXPECT_NEAR(static_cast<double>(half.planned_arena_bytes) * 2,
-              static_cast<double>(whole.planned_arena_bytes), 4096);
+bool stores_activations(DataType type) {
+  return type == DataType::BFloat16 ? cpu::has_bfloat16() : may_use(InstructionSet::Avx2);
 }
 
-TEST(PrecisionOfMemory, OfWeightsIsHalfInFloat16WhereMemoryCounts) {
-  for (const char* spec : {"resnet18", "encoder:layers=2"}) {
+// What stays in float32 is counted out: vectors of biases and norms in weights, a few rows of
+// patches or sums, or an image with its border, in the arena.
+TEST(PrecisionOfMemory, IsHalfIn16Bits) {
+  for (const char* spec : {"resnet18", "mobilenet_v2", "encoder:layers=2"}) {
     const Inferred model = infer_shapes(bound_model(spec));
-    const auto weights_in = [&](std::optional<DataType> type) {
-      return compile(model, {.optimize_for = OptimizeFor::Memory, .precision = type})
-          ->memory()
-          .weight_bytes;
+    const auto memory_in = [&](std::optional<DataType> type) {
+      return compile(model, {.optimize_for = OptimizeFor::Memory, .precision = type})->memory();
     };
-    EXPECT_LE(weights_in(DataType::Float16), weights_in({}) * 56 / 100) << spec;
+    const ProgramMemory whole = memory_in({});
+    for (const DataType type : kHalves) {
+      if (!stores_activations(type)) continue;
+      const ProgramMemory half = memory_in(type);
+      EXPECT_LE(half.weight_bytes, whole.weight_bytes * 53 / 100) << spec << " " << name(type);
+      EXPECT_LE(half.arena_bytes, whole.arena_bytes * 65 / 100) << spec << " " << name(type);
+      EXPECT_EQ(half.planned_weight_bytes * 2, whole.planned_weight_bytes) << spec;
+      EXPECT_NEAR(static_cast<double>(half.planned_arena_bytes) * 2,
+                  static_cast<double>(whole.planned_arena_bytes), 4096)
+          << spec;
+    }
   }
+}
+
+TEST(PrecisionOfMemory, OfRecurrentWeightsIsHalf) {
+  const Inferred model = infer_shapes(bound_model("lstm:length=4"));
+  const auto weights_in = [&](std::optional<DataType> type) {
+    return compile(model, {.optimize_for = OptimizeFor::Memory, .precision = type})
+        ->memory()
+        .weight_bytes;
+  };
+  for (const DataType type : kHalves)
+    EXPECT_LE(weights_in(type), weights_in({}) * 53 / 100) << name(type);
 }
 
 TEST(PrecisionOfSteps, IsToldByEveryStep) {
@@ -164,6 +197,40 @@ TEST(PrecisionOfSteps, IsToldByEveryStep) {
     if (step.op == "Gemm" && step.precision == "bf16") ++halves;
   }
   EXPECT_GE(halves, 1u);
+}
+
+TEST(PrecisionOfSteps, TellsWhatIsStoredIn16BitsAndComputedInFloat32) {
+  if (!may_use(InstructionSet::Avx2)) GTEST_SKIP() << "this processor does not convert float16";
+  const auto program =
+      compile(infer_shapes(bound_model("mobilenet_v2")),
+              {.optimize_for = OptimizeFor::Memory, .precision = DataType::Float16});
+  for (const StepInfo& step : program->steps()) {
+    if (step.op != "Conv") continue;
+    const bool is_emulated = step.precision == "fp32" && step.storage == "fp16";
+    const bool is_native = step.precision == "fp16" && step.isa == "avx512_fp16";
+    EXPECT_TRUE(is_emulated || is_native)
+        << step.name << " " << step.algorithm << " " << step.precision << " " << step.storage;
+  }
+}
+
+TEST(PrecisionOfRecurrentLayers, AgreesOnBothEngines) {
+  for (const char* spec : {"lstm:length=3", "lstm:length=3,batch=6"}) {
+    for (const bool is_clipped : {false, true}) {  // a form that only the plain kernel has
+      Graph graph = bound_model(spec);
+      for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+        Node& node = graph.node(NodeId{i});
+        if (node.is("LSTM") && is_clipped) node.set("clip", 3.0f);
+      }
+      for (const DataType type : kHalves) {
+        for (const OptimizeFor goal : {OptimizeFor::Latency, OptimizeFor::Memory}) {
+          const Difference difference =
+              compare_engines(graph, {.optimize_for = goal, .precision = type});
+          EXPECT_TRUE(difference.same_shapes && difference.same_non_finite);
+          EXPECT_LE(difference.largest, tolerance_of(type)) << spec << " " << name(type);
+        }
+      }
+    }
+  }
 }
 
 TEST(StoredIn16Bits, RunsOnBothEngines) {

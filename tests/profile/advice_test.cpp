@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // 100 GFLOP/s and 10 GB/s: 1 ms is 100 MFLOP or 10 MB. A kilobyte of cache keeps nothing.
 const Roofline kRoofline{.instruction_set = "AVX-512",
@@ -308,6 +309,33 @@ TEST_F(AdviceTest, Int8IsAdvisedWhereWinogradMultipliesIntegersOf16Bits) {
   const auto advised = advice("lower-precision");
   ASSERT_TRUE(advised);
   EXPECT_NEAR(advised->saving_ms, 10 * (1 - 100.0 / 200.0), 1e-6);
+}
+
+TEST_F(AdviceTest, LayersThatAreInt8AlreadyAreNotToBeQuantised) {
+  add("lstm", "DynamicQuantizeLSTM", "vnni", 10, {.flops = 500 * kMillion});
+  profile.steps[0].info.precision = "int8";
+  judged();
+  EXPECT_FALSE(advice("lower-precision"));
+}
+
+TEST_F(AdviceTest, LayersOfWeightsIn4BitsAreNotToBeQuantised) {
+  ProfileLayer& layer =
+      add("fc", "MatMulNBits", "4-bit weights", 10, {.flops = 500 * kMillion, .weights = 4000});
+  layer.cost.parameters = 1000 * 8;  // 4 bits each
+  judged();
+  EXPECT_FALSE(advice("lower-precision"));
+}
+
+TEST_F(AdviceTest, Bf16IsNamedBesideInt8WhereItWasMeasured) {
+  roofline.peaks_gflops = {{"fp32", 100}, {"bf16", 800}};
+  roofline.instruction_sets = {{"bf16", "AMX"}};
+  add("fc", "Gemm", "brgemm", 8, {.flops = 800 * kMillion});
+  judged();
+  EXPECT_THAT(advice("lower-precision")->action,
+              HasSubstr("; or run the model in bf16 (`precision`), measured at 800 with AMX: 1.00 "
+                        "ms would be left of 8.00 ms"));
+  profile.program.precision = DataType::BFloat16;
+  EXPECT_THAT(advice("lower-precision")->action, Not(HasSubstr("bf16")));
 }
 
 TEST_F(AdviceTest, Int8IsNotNamedWhereItsPeakWasNotMeasured) {

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/free_memory.h"
+#include "base/instruction_set.h"
 #include "execute/cpu/arena_guard.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/library_memory.h"
@@ -88,12 +89,16 @@ std::int64_t most_workspace(const std::vector<ProgramBuffer>& buffers, std::size
 
 namespace {
 
-// Activations are of 16 bits where oneDNN computes on such; else weights alone, which is what a
-// layer that reads many of them gains from.
+bool converts_float16() {
+  return may_use(InstructionSet::Avx2);
+}
+
+// Activations are of 16 bits where oneDNN computes on bfloat16, or the processor converts float16
+// (F16C); else weights alone, which is what a layer that reads many of them gains from.
 PrecisionPlan precision_plan(const ProgramOptions& options) {
   PrecisionPlan plan{.widens_constants = true};
   if (options.precision) plan.type = *options.precision;
-  plan.in_float16 = PrecisionPlan::Stored::Weights;
+  if (!converts_float16()) plan.in_float16 = PrecisionPlan::Stored::Weights;
   if (!has_bfloat16()) plan.in_bfloat16 = PrecisionPlan::Stored::Weights;
   return plan;
 }

@@ -9,6 +9,7 @@
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/inputs.h"
 #include "execute/precision.h"
+#include "transform/cast_precision.h"
 
 namespace assay::cpu {
 
@@ -69,6 +70,13 @@ void check_cancelled(Progress* progress) {
 // oneDNN changes layout and type at once.
 bool converts_in_reorders(DataType from, DataType to) {
   return from != DataType::Float16 && to != DataType::Float16 && has_bfloat16();
+}
+
+// Of numbers of 16 bits that are computed in another precision.
+std::string storage_of(const std::vector<Placement>& writes, const std::string& precision) {
+  if (writes.empty() || !transform::is_half(writes.front().type)) return "";
+  const std::string stored = execute::precision_name(writes.front().type);
+  return stored == precision ? "" : stored;
 }
 
 std::int64_t total_bytes(const std::vector<Placement>& placements) {
@@ -164,9 +172,11 @@ bool Lowering::may_replace(ValueId id, NodeId reader) const {
 }
 
 Placement Lowering::new_row_major(ValueId id) {
-  Placement placement = row_major_placement({}, graph().value(id).type.element, dims(id));
-  placement.buffer = new_buffer(placement.bytes());
-  return placement;
+  return new_row_major_as(id, graph().value(id).type.element);
+}
+
+Placement Lowering::new_row_major_as(ValueId id, DataType type) {
+  return with_buffer(row_major_placement({}, type, dims(id)));
 }
 
 Placement Lowering::new_placement(const Desc& desc, const Dims& dims) {
@@ -238,6 +248,18 @@ Placement Lowering::row_major_as(ValueId id, DataType type) {
   return copied_to(id, from, with_buffer(to));
 }
 
+// A blocked value in the layout it was left in.
+Placement Lowering::in_type(ValueId id, DataType type) {
+  const Placement from = native(id);
+  const Desc wanted = with_type(*from.blocked, type);
+  Placement to = from;
+  to.type = type;
+  to.blocked = wanted;
+  if (const Placement* found = placement_like(id, to)) return *found;
+  to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(wanted)));
+  return copied_to(id, from, to);
+}
+
 Placement Lowering::with_buffer(Placement placement) {
   placement.buffer = new_buffer(placement.bytes());
   return placement;
@@ -279,8 +301,10 @@ Placement Lowering::in_layout(ValueId id, const Desc& desc) {
   if (!to.blocked) return row_major_as(id, to.type);
   const bool is_seen_alike = desc.dims() == dims(id);
   Placement from = is_seen_alike || native(id).blocked ? native(id) : row_major(id);
-  if (from.type != to.type && !converts_in_reorders(from.type, to.type))
-    from = row_major_as(id, to.type);
+  if (from.type != to.type && !converts_in_reorders(from.type, to.type)) {
+    from = from.blocked ? in_type(id, to.type) : row_major_as(id, to.type);
+    if (const Placement* found = placement_like(id, to)) return *found;
+  }
   to.buffer = new_buffer(static_cast<std::int64_t>(bytes_of(desc)));
   return copied_to(id, from, to);
 }
@@ -316,6 +340,7 @@ void Lowering::add_step(const StepDraft& draft, Binder bind) {
   step.info.precision = draft.precision.empty()
                             ? execute::precision_of(graph(), node(draft.nodes.front()))
                             : draft.precision;
+  step.info.storage = storage_of(draft.writes, step.info.precision);
   step.info.isa = draft.isa.empty() ? isa_of(draft.algorithm, step.info.precision) : draft.isa;
   if (!draft.fell_back.empty()) step.info.isa.clear();
   step.info.device = kDevice;

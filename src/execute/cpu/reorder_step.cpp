@@ -22,6 +22,12 @@ Desc desc_beside(const Placement& placement, const Placement& other) {
   return differs ? plain_desc(other.blocked->dims(), placement.type) : desc_of(placement);
 }
 
+// Types apart, or by strides.
+bool lie_alike(const Placement& from, const Placement& to) {
+  if (!from.blocked || !to.blocked) return !from.blocked && !to.blocked;
+  return with_type(*from.blocked, to.type) == *to.blocked;
+}
+
 }  // namespace
 
 Binder copy_binder(const Lowering& lowering, const Placement& from, const Placement& to) {
@@ -53,7 +59,7 @@ void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
 }
 
 void Lowering::add_reorder(ValueId value, const Placement& from, const Placement& to) {
-  if (from.type != to.type && !from.blocked && !to.blocked) return add_conversion(value, from, to);
+  if (from.type != to.type && lie_alike(from, to)) return add_conversion(value, from, to);
   PlannedStep step;
   step.info.name = graph().value(value).name + " (reorder)";
   step.info.op = "Reorder";

@@ -164,6 +164,10 @@ void Weights::prepare() {
     if (!is_used_as_stored(tensor)) tensor.release();
   }
   unprepared_.clear();
+  // Reading a small one of a mapped file brings its neighbours into memory again.
+  for (const Tensor& tensor : seen_) {
+    if (!is_used_as_stored(tensor)) tensor.release();
+  }
 }
 
 bool Weights::is_used_as_stored(const Tensor& tensor) const {

@@ -1,7 +1,6 @@
 #include "execute/cpu/kernels/half_product.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/checked.h"
 #include "execute/threads.h"
@@ -25,7 +24,10 @@ const float* widened_row(const float* matrix, std::optional<HalfFormat> half, st
 
 HalfProduct::HalfProduct(const HalfProductShape& shape, std::vector<ProductFinish> finish,
                          int threads)
-    : shape_(shape), finish_(std::move(finish)), threads_(threads), kernels_(simd()) {}
+    : shape_(shape),
+      finish_(std::move(finish), shape.result, simd()),
+      threads_(threads),
+      kernels_(simd()) {}
 
 std::size_t HalfProduct::panels() const {
   return (shape_.columns + kernels_.half_panel_width - 1) / kernels_.half_panel_width;
@@ -44,11 +46,6 @@ std::int64_t HalfProduct::flops() const {
   return saturating_multiply(
       2, saturating_multiply(size(shape_.rows),
                              saturating_multiply(size(shape_.depth), size(shape_.columns))));
-}
-
-bool HalfProduct::adds() const {
-  return std::ranges::find(finish_, ProductFinish::Kind::Add, &ProductFinish::kind) !=
-         finish_.end();
 }
 
 void HalfProduct::pack_weights(const float* weights, float* packed) const {
@@ -75,28 +72,6 @@ void HalfProduct::pack_halves(const std::uint16_t* weights, bool is_transposed,
   });
 }
 
-void HalfProduct::finish_row(const ConvolutionOperands& operands, std::size_t row,
-                             std::size_t column, std::size_t count, float* sums) const {
-  float workspace[kWidestPanel];
-  const std::size_t at = row * shape_.columns + column;
-  if (operands.bias != nullptr)
-    kernels_.binary(BinaryOp::Add, sums, operands.bias + column, sums, count);
-  for (const ProductFinish& one : finish_) {
-    if (one.kind == ProductFinish::Kind::Unary) {
-      kernels_.unary(one.op, one.alpha, one.beta, sums, sums, count);
-    } else {
-      const float* addend = widened_row(operands.addend, shape_.result, at, count, workspace);
-      kernels_.binary(BinaryOp::Add, sums, addend, sums, count);
-    }
-  }
-  if (shape_.result) {
-    kernels_.narrow(*shape_.result, sums, reinterpret_cast<std::uint16_t*>(operands.result) + at,
-                    count);
-  } else {
-    std::memcpy(operands.result + at, sums, count * sizeof(float));
-  }
-}
-
 void HalfProduct::run_panel(const ConvolutionOperands& operands, const float* source,
                             std::size_t panel) const {
   float sums[kRowsAtOnce * kWidestPanel];
@@ -110,7 +85,8 @@ void HalfProduct::run_panel(const ConvolutionOperands& operands, const float* so
     kernels_.half_panel_product(shape_.weights, source + first * shape_.depth, rows, shape_.depth,
                                 weights, shape_.depth, sums, width);
     for (std::size_t r = 0; r < rows; ++r)
-      finish_row(operands, first + r, column, count, sums + r * width);
+      finish_.finish(operands, (first + r) * shape_.columns + column, column, count,
+                     sums + r * width);
   }
 }
 

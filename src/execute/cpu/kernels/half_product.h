@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "execute/cpu/kernels/own_convolution.h"
+#include "execute/cpu/kernels/product_finish.h"
 
 namespace assay::cpu {
 
@@ -19,15 +19,6 @@ struct HalfProductShape {
   std::optional<HalfFormat> result = {};  // of the addend too
 };
 
-// What is done to the sums, in order, after the bias was added.
-struct ProductFinish {
-  enum class Kind { Unary, Add };
-  Kind kind = Kind::Unary;
-  UnaryOp op = UnaryOp::Copy;
-  float alpha = 0;
-  float beta = 0;
-};
-
 class HalfProduct final : public OwnConvolution {
  public:
   HalfProduct(const HalfProductShape& shape, std::vector<ProductFinish> finish, int threads);
@@ -35,7 +26,7 @@ class HalfProduct final : public OwnConvolution {
   std::size_t weight_floats() const override;
   std::size_t workspace_floats() const override;
   std::int64_t flops() const override;
-  bool adds() const override;
+  bool adds() const override { return finish_.adds(); }
 
   // From [columns, depth].
   void pack_weights(const float* weights, float* packed) const override;
@@ -47,11 +38,9 @@ class HalfProduct final : public OwnConvolution {
  private:
   std::size_t panels() const;
   void run_panel(const ConvolutionOperands& operands, const float* source, std::size_t panel) const;
-  void finish_row(const ConvolutionOperands& operands, std::size_t row, std::size_t column,
-                  std::size_t count, float* sums) const;
 
   HalfProductShape shape_;
-  std::vector<ProductFinish> finish_;
+  FinishedRows finish_;
   int threads_ = 1;
   const SimdKernels& kernels_;
 };

@@ -1,5 +1,7 @@
 #include "execute/cpu/kernels/recurrent.h"
 
+#include <vector>
+
 #include "execute/cpu/kernels/recurrent_run.h"
 #include "execute/cpu/kernels/row_products.h"
 #include "execute/cpu/onednn/sgemm.h"
@@ -18,17 +20,18 @@ std::int64_t packed_columns(const RecurrentSizes& sizes) {
                                        : sizes.panel_width();
 }
 
-// Where the parts of packed weights begin. Rows of a panel lie together: gate by gate, 32 units
-// each; those of units that there are not are zero.
+// Where the parts of packed weights begin, if matrices are floats. Rows of a panel lie together:
+// gate by gate, 32 units each; those of units that there are not are zero.
 template <typename Float>
 struct PackedParts {
   PackedParts(const RecurrentSizes& sizes, Float* packed)
       : input(packed),
         recurrent(input + sizes.gate_row() * sizes.inputs),
-        input_bias(recurrent + sizes.gate_row() * sizes.hidden),
+        input_bias(packed + sizes.packed_floats() - 2 * sizes.gate_row()),
         recurrent_bias(input_bias + sizes.gate_row()) {}
 
-  Float* input;           // [gate_row, inputs]
+  // [gate_row, inputs]; of 16 bits, in panels as the panel product wants them.
+  Float* input;
   Float* recurrent;       // [gate_row / packed_columns][hidden][packed_columns]
   Float* input_bias;      // [gate_row]; holds both biases wherever they just add up
   Float* recurrent_bias;  // [gate_row]
@@ -63,11 +66,12 @@ class Run : public RecurrentRun {
   Run(const RecurrentSizes& sizes, const float* weights, const RecurrentBuffers& buffers)
       : RecurrentRun(sizes, buffers), w_(sizes, weights) {}
 
-  void prepare() {
+  void prepare(int threads) {
     load_states();
     for (std::int64_t row = 0; row < s_.rows(); ++row) {
       std::copy_n(w_.input_bias, s_.gate_row(), b_.gates + row * s_.gate_row());
     }
+    if (s_.weights) return add_input_halves(threads);
     sgemm({s_.rows(), s_.gate_row(), s_.inputs}, {b_.source, s_.inputs},
           {w_.input, s_.inputs, /*is_transposed=*/true}, b_.gates, s_.gate_row(), 1, 1);
   }
@@ -120,6 +124,7 @@ class Run : public RecurrentRun {
   // out[row] += state[row] · R for `columns` columns of the panel from `first` on.
   void add_recurrent(float* out, std::int64_t out_stride, const float* from, std::int64_t panel,
                      std::int64_t first, std::int64_t columns) const {
+    if (s_.weights) return add_recurrent_halves(out, out_stride, from, panel, first, columns);
     if (are_worth_panels(s_.batch)) {
       const float* panels = w_.recurrent + (panel * s_.panel_width() + first) * s_.hidden;
       add_panel_products({from, s_.batch, s_.padded()}, panels, s_.hidden, s_.hidden, columns, out,
@@ -131,6 +136,47 @@ class Run : public RecurrentRun {
       simd().add_vector_matrix(from + row * s_.padded(), static_cast<std::size_t>(s_.hidden),
                                weights, static_cast<std::size_t>(s_.panel_width()),
                                out + row * out_stride, static_cast<std::size_t>(columns));
+    }
+  }
+
+  const std::uint16_t* halves() const { return reinterpret_cast<const std::uint16_t*>(w_.input); }
+
+  void add_halves(const RowsOf& rows, const std::uint16_t* panel, std::int64_t depth, float* out,
+                  std::int64_t out_stride) const {
+    simd().product_of_halves(
+        *s_.weights, rows.first, static_cast<std::size_t>(rows.count),
+        static_cast<std::size_t>(rows.stride), panel, static_cast<std::size_t>(depth), out,
+        static_cast<std::size_t>(out_stride), /*continues=*/true,
+        {reinterpret_cast<const float*>(panel), static_cast<std::size_t>(depth)});
+  }
+
+  void add_input_halves(int threads) const {
+    const auto width = static_cast<std::int64_t>(simd().panel_width);
+    execute::in_parallel(
+        threads, s_.gate_row() / width, [&](std::int64_t first, std::int64_t last) {
+          for (std::int64_t panel = first; panel < last; ++panel)
+            add_halves({b_.source, s_.rows(), s_.inputs}, halves() + panel * width * s_.inputs,
+                       s_.inputs, b_.gates + panel * width, s_.gate_row());
+        });
+  }
+
+  void add_recurrent_halves(float* out, std::int64_t out_stride, const float* from,
+                            std::int64_t panel, std::int64_t first, std::int64_t columns) const {
+    const std::uint16_t* recurrent = halves() + s_.gate_row() * s_.inputs;
+    if (are_worth_panels(s_.batch)) {
+      const auto width = static_cast<std::int64_t>(simd().panel_width);
+      for (std::int64_t column = first; column < first + columns; column += width)
+        add_halves({from, s_.batch, s_.padded()},
+                   recurrent + (panel * s_.panel_width() + column) * s_.hidden, s_.hidden,
+                   out + column - first, out_stride);
+      return;
+    }
+    const std::uint16_t* weights = recurrent + panel * s_.hidden * s_.panel_width() + first;
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      simd().add_vector_halves(*s_.weights, from + row * s_.padded(),
+                               static_cast<std::size_t>(s_.hidden), weights,
+                               static_cast<std::size_t>(s_.panel_width()), out + row * out_stride,
+                               static_cast<std::size_t>(columns));
     }
   }
 
@@ -195,8 +241,40 @@ PlainWeights direction_of(const RecurrentSizes& sizes, std::int64_t direction,
           all.bias == nullptr ? nullptr : all.bias + 2 * row};
 }
 
+namespace {
+
+// From [gate_row, inputs] to panels of columns.
+std::vector<float> input_panels(const RecurrentSizes& sizes, const float* input) {
+  const std::size_t width = simd().panel_width;
+  const auto inputs = static_cast<std::size_t>(sizes.inputs);
+  const auto rows = static_cast<std::size_t>(sizes.gate_row());
+  std::vector<float> panels(rows * inputs);
+  for (std::size_t row = 0; row < rows; row += width)
+    simd().transpose(input + row * inputs, inputs, panels.data() + row * inputs, width, width,
+                     inputs);
+  return panels;
+}
+
+void pack_halves(RecurrentSizes sizes, const PlainWeights& weights, float* packed, int threads) {
+  const HalfFormat format = *sizes.weights;
+  const PackedParts<float> parts(sizes, packed);
+  auto* halves = reinterpret_cast<std::uint16_t*>(packed);
+  sizes.weights.reset();
+  std::vector<float> floats(static_cast<std::size_t>(sizes.packed_floats()));
+  pack_weights(sizes, weights, floats.data(), threads);
+  const PackedParts<float> wide(sizes, floats.data());
+  const auto input = input_panels(sizes, wide.input);
+  simd().narrow(format, input.data(), halves, input.size());
+  simd().narrow(format, wide.recurrent, halves + input.size(),
+                static_cast<std::size_t>(sizes.gate_row() * sizes.hidden));
+  std::copy_n(wide.input_bias, 2 * sizes.gate_row(), parts.input_bias);
+}
+
+}  // namespace
+
 void pack_weights(const RecurrentSizes& sizes, const PlainWeights& weights, float* packed,
                   int threads) {
+  if (sizes.weights) return pack_halves(sizes, weights, packed, threads);
   const PackedParts<float> parts(sizes, packed);
   const bool has_padding = sizes.padded() != sizes.hidden;
   float* first_zero = has_padding ? packed : parts.input_bias;
@@ -227,7 +305,7 @@ void store_state(const RecurrentSizes& sizes, const float* from, float* to) {
 void run_recurrent(const RecurrentSizes& sizes, const float* packed_weights,
                    const RecurrentBuffers& buffers, int threads) {
   Run run(sizes, packed_weights, buffers);
-  run.prepare();
+  run.prepare(threads);
   with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last, std::int64_t) {
     run_panels(sizes, run, first, last);
   });

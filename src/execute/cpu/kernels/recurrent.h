@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+
+#include "execute/cpu/simd/simd.h"
 
 namespace assay::cpu {
 
@@ -17,8 +20,9 @@ struct RecurrentSizes {
   std::int64_t hidden = 0;
   std::int64_t gates = 4;  // 4: LSTM, in ONNX's order i o f c; 3: GRU, z r h
   bool is_reverse = false;
-  bool linear_before_reset = false;  // of a GRU
-  bool keeps_all_steps = false;      // for the backward pass
+  bool linear_before_reset = false;        // of a GRU
+  bool keeps_all_steps = false;            // for the backward pass
+  std::optional<HalfFormat> weights = {};  // of packed matrices; nothing: floats
 
   bool is_lstm() const { return gates == 4; }
   bool resets_state() const { return gates == 3 && !linear_before_reset; }
@@ -48,7 +52,10 @@ struct RecurrentSizes {
   std::int64_t hidden_places() const { return keeps_all_steps ? steps + 1 : 2; }
   std::int64_t cell_places() const { return keeps_all_steps ? steps + (is_lstm() ? 1 : 0) : 1; }
 
-  std::int64_t packed_floats() const { return gate_row() * (inputs + hidden + 2); }
+  std::int64_t matrix_numbers() const { return gate_row() * (inputs + hidden); }
+  std::int64_t packed_floats() const {
+    return matrix_numbers() / (weights ? 2 : 1) + 2 * gate_row();
+  }
 };
 
 // One direction's weights as ONNX stores them: W [gates·hidden, inputs], R [gates·hidden, hidden]

@@ -1,6 +1,7 @@
 #include "execute/cpu/kernels/winograd.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/round.h"
 #include "execute/cpu/kernels/winograd_filter.h"
@@ -45,7 +46,8 @@ std::size_t Winograd::workspace_of_block() const {
 }
 
 std::size_t Winograd::weight_floats() const {
-  return shape_.planes() * shape_.channels * row_stride();
+  const std::size_t numbers = shape_.planes() * shape_.channels * row_stride();
+  return weights_ ? numbers / 2 : numbers;  // panels have an even width
 }
 
 std::size_t Winograd::workspace_floats() const {
@@ -77,7 +79,24 @@ void Winograd::pack_filters(const float* taps, std::size_t tap_stride, std::size
   }
 }
 
+void Winograd::store_weights_in(HalfFormat format, float largest) {
+  int exponent = 0;
+  if (std::isfinite(largest)) std::frexp(largest, &exponent);
+  weights_ = format;
+  shape_.scale = std::ldexp(1.0f, exponent);
+}
+
 void Winograd::pack_weights(const float* weights, float* packed) const {
+  if (!weights_) return pack_floats(weights, packed);
+  std::vector<float> floats(2 * weight_floats());
+  pack_floats(weights, floats.data());
+  kernels_.binary_number(BinaryOp::Mul, floats.data(), 1 / shape_.scale, floats.data(),
+                         floats.size());
+  kernels_.narrow(*weights_, floats.data(), reinterpret_cast<std::uint16_t*>(packed),
+                  floats.size());
+}
+
+void Winograd::pack_floats(const float* weights, float* packed) const {
   const std::size_t width = kernels_.panel_width;
   const std::size_t plane = shape_.channels * row_stride();
   execute::in_parallel(
@@ -101,6 +120,21 @@ void Winograd::pack_weights(const float* weights, float* packed) const {
       });
 }
 
+// Rows of transformed inputs with panel `part` of the weights.
+void Winograd::multiply(const float* inputs, std::size_t rows, const float* weights,
+                        std::size_t part, float* products) const {
+  const std::size_t panel = shape_.channels * kernels_.panel_width;
+  if (weights_) {
+    const auto* halves = reinterpret_cast<const std::uint16_t*>(weights) + part * panel;
+    return kernels_.product_of_halves(
+        *weights_, inputs, rows, shape_.channels, halves, shape_.channels, products, row_stride(),
+        /*continues=*/false, {reinterpret_cast<const float*>(halves + panel), panel / 2});
+  }
+  const float* floats = weights + part * panel;
+  kernels_.panel_product(inputs, rows, shape_.channels, floats, shape_.channels, products,
+                         row_stride(), {floats + panel, panel});
+}
+
 void Winograd::run_block(const ConvolutionOperands& operands, const TileBlock& block) const {
   float* workspace = operands.workspace + block.workspace * workspace_of_block();
   float* inputs = workspace;
@@ -109,15 +143,11 @@ void Winograd::run_block(const ConvolutionOperands& operands, const TileBlock& b
     kernels_.winograd_input(shape_, operands.source, block.first + from, block.first + to,
                             inputs + from * shape_.channels, input_plane());
   });
-  const std::size_t panel = shape_.channels * kernels_.panel_width;
   in_parts(block.threads, shape_.planes() * panels(), [&](std::size_t from, std::size_t to) {
     for (std::size_t part = from; part < to; ++part) {
       const std::size_t plane = part / panels();
-      const float* weights = operands.weights + part * panel;
-      kernels_.panel_product(
-          inputs + plane * input_plane(), block.count, shape_.channels, weights, shape_.channels,
-          products + plane * product_plane() + part % panels() * kernels_.panel_width, row_stride(),
-          {weights + panel, panel});
+      multiply(inputs + plane * input_plane(), block.count, operands.weights, part,
+               products + plane * product_plane() + part % panels() * kernels_.panel_width);
     }
   });
   const Epilogue epilogue = bound_epilogue(operands, epilogue_);

@@ -3,6 +3,8 @@
 // channels-last layout that oneDNN's fastest other convolutions use.
 #pragma once
 
+#include <optional>
+
 #include "execute/cpu/kernels/own_convolution.h"
 #include "execute/cpu/kernels/tile_blocks.h"
 #include "execute/cpu/simd/simd.h"
@@ -25,8 +27,14 @@ class Winograd : public OwnConvolution {
   void pack_weights(const float* weights, float* packed) const override;
   void run(const ConvolutionOperands& operands) const override;
 
-  // Images, results and addend are bfloat16; all in between is float32.
-  void take_bfloat16() { shape_.in_bfloat16 = true; }
+  // Images, results and addend have 16 bits; all in between is float32.
+  void take_halves(HalfFormat format) {
+    shape_.in_halves = true;
+    shape_.format = format;
+  }
+  // Weights are stored in 16 bits, divided by a power of two that leaves none above 1: small
+  // numbers have fewer bits in float16.
+  void store_weights_in(HalfFormat format, float largest);
   bool fills_panels() const { return shape_.outputs % kernels_.panel_width == 0; }
   // Transforms filters of `n` outputs from `output` on and one channel, whose taps lie
   // `tap_stride` apart, to where pack_weights would put them. `n` divides the width of a panel, or
@@ -35,6 +43,9 @@ class Winograd : public OwnConvolution {
                     std::size_t channel, std::size_t n, float* packed) const;
 
  private:
+  void pack_floats(const float* weights, float* packed) const;
+  void multiply(const float* inputs, std::size_t rows, const float* weights, std::size_t part,
+                float* products) const;
   std::size_t packed_at(std::size_t output, std::size_t channel) const;
   std::size_t tiles() const { return images_ * shape_.tiles_down * shape_.tiles_across; }
   std::size_t panels() const { return kernels_.panels_for(shape_.outputs); }
@@ -46,6 +57,7 @@ class Winograd : public OwnConvolution {
 
   const SimdKernels& kernels_;
   WinogradShape shape_;
+  std::optional<HalfFormat> weights_;  // nothing: floats
   std::size_t images_ = 0;
   Epilogue epilogue_;
   int threads_ = 1;

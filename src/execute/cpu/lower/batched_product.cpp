@@ -142,12 +142,88 @@ struct Operand {
   }
 };
 
+// Rows of a matrix of 16-bit numbers as floats without gaps; `lines` are columns if transposed.
+void widen_lines(HalfFormat format, const std::uint16_t* from, std::int64_t stride,
+                 std::int64_t lines, std::int64_t length, float* to) {
+  for (std::int64_t line = 0; line < lines; ++line)
+    simd().widen(format, from + line * stride, to + line * length,
+                 static_cast<std::size_t>(length));
+}
+
+struct BatchedOperands {
+  Operand a, b, c;
+  Sizes sizes;
+};
+
+std::int64_t floats_of_task(const Task& task, const Sizes& sizes) {
+  return task.rows * sizes.k + sizes.k * sizes.n + task.rows * sizes.n;
+}
+
+// 16-bit numbers become floats in a workspace, and sums are rounded from there.
+void run_half_task(const BatchedOperands& what, const Task& task, HalfFormat format,
+                   const std::uint16_t* from_a, const std::uint16_t* from_b, std::uint16_t* to,
+                   float* workspace) {
+  const auto& [a, b, c, sizes] = what;
+  float* wide_a = workspace;
+  float* wide_b = wide_a + task.rows * sizes.k;
+  float* sums = wide_b + sizes.k * sizes.n;
+  const auto widen = [&](const Operand& one, const std::uint16_t* from, std::int64_t rows,
+                         std::int64_t columns, float* wide) {
+    const bool by_columns = one.view.is_transposed;
+    widen_lines(format, from, one.view.stride, by_columns ? columns : rows,
+                by_columns ? rows : columns, wide);
+    return MatrixOperand{wide, by_columns ? rows : columns, by_columns};
+  };
+  const auto left =
+      widen(a, from_a + a.offset(task.matrix, task.first_row), task.rows, sizes.k, wide_a);
+  const auto right = widen(b, from_b + b.offset(task.matrix, 0), sizes.k, sizes.n, wide_b);
+  sgemm({task.rows, sizes.n, sizes.k}, left, right, sums, sizes.n, sizes.alpha);
+  std::uint16_t* results = to + c.offset(task.matrix, task.first_row);
+  for (std::int64_t row = 0; row < task.rows; ++row)
+    simd().narrow(format, sums + row * sizes.n, results + row * c.view.stride,
+                  static_cast<std::size_t>(sizes.n));
+}
+
+void add_half_step(Lowering& lowering, StepDraft draft, const BatchedOperands& what,
+                   const Placement& left, const Placement& right, const Placement& result) {
+  draft.precision = execute::precision_name(DataType::Float32);
+  const HalfFormat format = *half_format(result.type);
+  const auto tasks = tasks_for(what.c.offsets.size(), what.sizes, lowering.threads());
+  const auto team = std::min<std::int64_t>(lowering.threads(), std::ssize(tasks));
+  std::int64_t floats = 0;
+  for (const Task& task : tasks) floats = std::max(floats, floats_of_task(task, what.sizes));
+  const Placement workspace =
+      row_major_placement(lowering.new_buffer(4 * team * floats), DataType::Float32, {floats});
+  draft.workspace.push_back(workspace.buffer);
+  lowering.add_step(draft, [=](const Addresses& at) -> Runner {
+    const auto* from_a = reinterpret_cast<const std::uint16_t*>(at.bytes(left));
+    const auto* from_b = reinterpret_cast<const std::uint16_t*>(at.bytes(right));
+    auto* to = reinterpret_cast<std::uint16_t*>(at.bytes(result));
+    float* wide = at.floats(workspace);
+    return [=] {
+      const auto run_as = [&](std::int64_t thread) {
+        const std::int64_t last = std::ssize(tasks) * (thread + 1) / team;
+        for (std::int64_t i = std::ssize(tasks) * thread / team; i < last; ++i)
+          run_half_task(what, tasks[static_cast<std::size_t>(i)], format, from_a, from_b, to,
+                        wide + thread * floats);
+      };
+      execute::in_parallel(static_cast<int>(team), team,
+                           [&](std::int64_t first, std::int64_t last) {
+                             for (std::int64_t thread = first; thread < last; ++thread)
+                               run_as(thread);
+                           });
+    };
+  });
+}
+
 void add_batched_step(Lowering& lowering, const StepDraft& draft, const Sizes& sizes,
                       const Placement& left, const Placement& right, const Placement& result,
                       const Dims& batch) {
   const Operand a{*matrix_view(left), batch_offsets(left, batch)};
   const Operand b{*matrix_view(right), batch_offsets(right, batch)};
   const Operand c{*matrix_view(result), batch_offsets(result, batch)};
+  if (half_format(result.type))
+    return add_half_step(lowering, draft, {a, b, c, sizes}, left, right, result);
   const auto tasks = tasks_for(c.offsets.size(), sizes, lowering.threads());
   const int threads = lowering.threads();
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
@@ -246,7 +322,7 @@ bool lower_batched_as(Lowering& lowering, NodeId id, DataType type) {
     written.strides = row_major_strides(written.dims);
   }
   std::optional<Choice> choice;
-  if (type != DataType::Float32) {
+  if (type == DataType::BFloat16) {
     choice = primitive_for(left, right, written, sizes.alpha);
     if (!choice) return false;
   }
@@ -281,8 +357,8 @@ bool lower_batched_product(Lowering& lowering, NodeId id) {
   if (elements == 0 || lowering.dims(node.inputs[0]).empty() ||
       lowering.dims(node.inputs[1]).empty())
     return false;
-  const bool is_half = lowering.type(node.outputs[0]) == DataType::BFloat16;
-  if (is_half && lower_batched_as(lowering, id, DataType::BFloat16)) return true;
+  const DataType type = lowering.type(node.outputs[0]);
+  if (half_format(type) && lower_batched_as(lowering, id, type)) return true;
   return lower_batched_as(lowering, id, DataType::Float32);
 }
 

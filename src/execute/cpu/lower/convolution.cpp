@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "execute/cpu/lower/fused_ops.h"
+#include "execute/cpu/lower/half_choices.h"
 #include "execute/cpu/lower/own_choices.h"
 #include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/tuner.h"
@@ -140,9 +141,10 @@ Binder in_turn(Binder first, Binder second) {
   };
 }
 
-DataType multiplied_type(const Choice& choice) {
-  const bool widens = choice.own != nullptr && !uses_tiles(choice);
-  return widens ? DataType::Float32 : element_of(choice.source);
+DataType computed_type(const Choice& choice) {
+  if (computes_in_float16(choice)) return DataType::Float16;
+  const bool is_float = choice.own != nullptr && !uses_tiles(choice);
+  return is_float ? DataType::Float32 : element_of(choice.source);
 }
 
 void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, const FusedOps& fused,
@@ -154,11 +156,10 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, con
   const Placement weights = widened ? widened->widened : weight_placement(lowering, layer, choice);
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
                                      {argument::kWeights, choice.weights, weights}};
-  StepDraft draft{
-      .nodes = {layer.id},
-      .algorithm = choice.implementation,
-      .precision = precision_of(choice, execute::precision_name(multiplied_type(choice))),
-      .reads = {source, widened ? widened->stored : weights}};
+  StepDraft draft{.nodes = {layer.id},
+                  .algorithm = choice.implementation,
+                  .precision = precision_of(choice, execute::precision_name(computed_type(choice))),
+                  .reads = {source, widened ? widened->stored : weights}};
   if (widened) draft.workspace.push_back(weights.buffer);
   if (layer.has_bias && !packs_constants(choice)) {
     const Placement bias = bias_placement(lowering, layer, choice);
@@ -271,8 +272,24 @@ void add_16_bit_choices(const Lowering& lowering, const ConvolutionLayer& layer,
     choices.push_back(std::move(*winograd));
 }
 
+// A layer of float16: our own kernels, which compute in float32 on 16-bit numbers, or where that is
+// faster with all that has to be converted for it, oneDNN's on floats.
+std::vector<Choice> float16_choices(Lowering& lowering, ConvolutionLayer layer,
+                                    const FusedOps& fused) {
+  std::vector<Choice> all = half_convolutions(lowering, layer, fused);
+  if (!all.empty() && lowering.options().program.optimize_for == OptimizeFor::Memory) return all;
+  auto own = own_choices(lowering, layer, fused, all);
+  layer.type = DataType::Float32;
+  auto onednn = choices_of_onednn(lowering, layer, fused);
+  if (!all.empty() || !std::ranges::all_of(onednn, is_slow_convolution))
+    std::erase_if(onednn, is_slow_convolution);
+  for (auto* choices : {&own, &onednn}) std::ranges::move(*choices, std::back_inserter(all));
+  return all;
+}
+
 std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& layer,
                                 const FusedOps& fused) {
+  if (layer.type == DataType::Float16) return float16_choices(lowering, layer, fused);
   std::vector<Choice> all = choices_of_onednn(lowering, layer, fused);
   if (layer.type == DataType::BFloat16) {
     std::erase_if(all, is_slow_convolution);
@@ -297,8 +314,10 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   // Asked before neighbours are fused: a layer nobody can run fast leaves them alone.
   const ValueId value = lowering.node(id).outputs[0];
   FusedOps fused = no_fused_ops(value);
-  const Convolution bare = described(*layer, fused, any_desc(layer->input, layer->type),
-                                     any_desc(layer->output, layer->type));
+  ConvolutionLayer asked = *layer;
+  if (layer->type == DataType::Float16) asked.type = DataType::Float32;
+  const Convolution bare = described(asked, fused, any_desc(layer->input, asked.type),
+                                     any_desc(layer->output, asked.type));
   if (convolutions(bare, kind_of(*layer), 1).empty()) return false;
   fused = find_fused_ops(lowering, id, value,
                          layer->is_transposed ? Additions::NotTaken : Additions::Taken);

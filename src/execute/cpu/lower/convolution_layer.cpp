@@ -57,8 +57,7 @@ std::optional<ConvolutionLayer> convolution_layer_of(const Lowering& lowering, N
   if (!lowering.is_real(node.inputs[1])) return {};
   const bool bias_changes = layer.has_bias && layer.bias == nullptr;
   const bool changes_in_half = layer.weights_change() || bias_changes;
-  if (layer.type == DataType::Float16 || (layer.type == DataType::BFloat16 && changes_in_half))
-    return {};
+  if (layer.type != DataType::Float32 && changes_in_half) return {};
   if (layer.weights_change() && !lowering.is_float(node.inputs[1])) return {};
   if (bias_changes && !layer.weights_change()) return {};
   layer.input = lowering.dims(node.inputs[0]);
@@ -139,6 +138,7 @@ std::string key_of(const ConvolutionLayer& layer, const Convolution& what) {
     key += " " + join_dims(*dims);
   }
   if (layer.type == DataType::BFloat16) key += " bf16";
+  if (layer.type == DataType::Float16) key += " fp16";
   return key + " g" + std::to_string(layer.groups);
 }
 

@@ -67,12 +67,46 @@ bool lower_blocked_concat(Lowering& lowering, NodeId id) {
   return false;
 }
 
+// Pixels with all their channels side by side: rows of channels are joined.
+bool lower_channels_last_concat(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Dims whole = lowering.dims(node.outputs[0]);
+  if (whole.size() < 3 || whole.size() > 5 || !lowering.is_real(node.outputs[0])) return false;
+  const DataType type = lowering.type(node.outputs[0]);
+  const auto fits = [&](ValueId input) {
+    const Placement placement = lowering.native(input);
+    return placement.blocked && *placement.blocked == image_desc(placement.dims, 0, type);
+  };
+  if (!std::ranges::all_of(node.inputs, fits)) return false;
+  const Placement result = lowering.new_placement(image_desc(whole, 0, type), whole);
+  const auto as_pixels = [&](const Placement& placement, std::int64_t channels) {
+    Placement rows =
+        row_major_placement(placement.buffer, type, {placement.elements() / channels, channels});
+    rows.offset = placement.offset;
+    return rows;
+  };
+  std::vector<std::pair<Placement, Placement>> copies;
+  std::int64_t first = 0;
+  for (const ValueId input : node.inputs) {
+    const Placement from = lowering.native(input);
+    const std::int64_t channels = from.dims[1];
+    copies.emplace_back(as_pixels(from, channels),
+                        sliced(as_pixels(result, whole[1]), 1, first, 1, channels));
+    first += channels;
+  }
+  add_copies(lowering, id, copies, result);
+  lowering.set_placement(node.outputs[0], result);
+  return true;
+}
+
 bool lower_concat(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Dims whole = lowering.dims(node.outputs[0]);
   const auto axis = axis_of(node.int_or("axis", 1), whole.size());
   if (!axis || checked_product(whole).value_or(0) == 0) return false;
-  if (*axis == 1 && lower_blocked_concat(lowering, id)) return true;
+  if (*axis == 1 &&
+      (lower_blocked_concat(lowering, id) || lower_channels_last_concat(lowering, id)))
+    return true;
   std::vector<Placement> sources;
   for (const ValueId input : node.inputs) sources.push_back(lowering.strided(input));
   const Placement result = lowering.new_row_major(node.outputs[0]);

@@ -9,6 +9,8 @@
 #include "execute/cpu/kernels/row_winograd.h"
 #include "execute/cpu/kernels/trained_winograd.h"
 #include "execute/cpu/kernels/winograd.h"
+#include "execute/cpu/lower/half_choices.h"
+#include "execute/cpu/steps.h"
 
 namespace assay::cpu {
 
@@ -36,29 +38,6 @@ bool is_wasteful(const ConvolutionLayer& layer, const Choice& choice,
   const std::size_t bytes = bytes_of(choice.weights) + bytes_of(choice.scratchpad);
   return bytes > kModest && !others.empty() && bytes > 4 * bytes_of(others.front().weights) &&
          saturating_multiply(layer.input[0], layer.grid.output_elements()) < kManyPixels;
-}
-
-// An addition, then an activation that is a clamp; or one of them, or none.
-std::optional<Epilogue> epilogue_of(const FusedOps& fused) {
-  Epilogue epilogue;
-  bool is_clamped = false;
-  for (const PostOp& op : fused.post_ops) {
-    if (is_clamped) return {};
-    if (op.kind != PostOp::Kind::Eltwise) {
-      epilogue.adds = true;
-      continue;
-    }
-    is_clamped = true;
-    if (op.algorithm == Algorithm::eltwise_relu && op.alpha == 0) {
-      epilogue.low = 0;
-    } else if (op.algorithm == Algorithm::eltwise_clip) {
-      epilogue.low = op.alpha;
-      epilogue.high = op.beta;
-    } else {
-      return {};
-    }
-  }
-  return epilogue;
 }
 
 // All pixels of the results together: above this, oneDNN's convolutions have enough to work on.
@@ -100,6 +79,25 @@ Choice own_choice(const ConvolutionLayer& layer, std::string name,
   return choice;
 }
 
+// Images in the layer's type, weights in this format or as floats: widening them takes time where
+// few tiles use them.
+Choice winograd_choice(const Lowering& lowering, const ConvolutionLayer& layer,
+                       const Epilogue& epilogue, std::size_t tile,
+                       std::optional<HalfFormat> weights) {
+  const auto own = std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
+                                              layer.output[1], epilogue, lowering.threads());
+  std::string name = fmt::format("winograd {0}x{0}", tile);
+  if (const auto format = half_format(layer.type)) own->take_halves(*format);
+  if (weights) {
+    own->store_weights_in(*weights, largest_magnitude(*layer.weight));
+    name += " + fp16 weights";
+  }
+  Choice choice = own_choice(layer, std::move(name), own);
+  choice.source = with_type(choice.source, layer.type);
+  choice.result = with_type(choice.result, layer.type);
+  return choice;
+}
+
 // Blocks of channels, as oneDNN lays out images and weights on this processor.
 struct BlockedLayouts {
   std::size_t block = 0;
@@ -124,6 +122,28 @@ std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
 
 }  // namespace
 
+std::optional<Epilogue> epilogue_of(const FusedOps& fused) {
+  Epilogue epilogue;
+  bool is_clamped = false;
+  for (const PostOp& op : fused.post_ops) {
+    if (is_clamped) return {};
+    if (op.kind != PostOp::Kind::Eltwise) {
+      epilogue.adds = true;
+      continue;
+    }
+    is_clamped = true;
+    if (op.algorithm == Algorithm::eltwise_relu && op.alpha == 0) {
+      epilogue.low = 0;
+    } else if (op.algorithm == Algorithm::eltwise_clip) {
+      epilogue.low = op.alpha;
+      epilogue.high = op.beta;
+    } else {
+      return {};
+    }
+  }
+  return epilogue;
+}
+
 std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
                                 const FusedOps& fused, const std::vector<Choice>& others) {
   const auto epilogue = epilogue_of(fused);
@@ -131,12 +151,9 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
   std::vector<Choice> choices;
   if (may_use_winograd(lowering, layer)) {
     for (const std::size_t tile : {4u, 2u}) {
-      const auto own = std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
-                                                  layer.output[1], *epilogue, lowering.threads());
-      if (layer.type == DataType::BFloat16) own->take_bfloat16();
-      choices.push_back(own_choice(layer, fmt::format("winograd {0}x{0}", tile), own));
-      choices.back().source = with_type(choices.back().source, layer.type);
-      choices.back().result = with_type(choices.back().result, layer.type);
+      if (layer.type == DataType::Float16)
+        choices.push_back(winograd_choice(lowering, layer, *epilogue, tile, HalfFormat::Float16));
+      choices.push_back(winograd_choice(lowering, layer, *epilogue, tile, {}));
     }
   }
   if (may_use_winograd(lowering, layer) && has_few_pixels(layer)) {
@@ -145,7 +162,7 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
                    std::make_shared<RowWinograd>(layer.grid, layer.input[0], layer.input[1],
                                                  layer.output[1], *epilogue, lowering.threads())));
   }
-  if (may_use_patches(layer)) {
+  if (may_use_patches(layer) && layer.type != DataType::Float16) {
     choices.push_back(
         own_choice(layer, "im2col gemm",
                    std::make_shared<PatchProduct>(layer.grid, layer.input[0], layer.input[1],

@@ -17,6 +17,9 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
                                     const FusedOps* fused, ConvolutionKind kind,
                                     const std::vector<Choice>& others);
 
+// An addition, then an activation that is a clamp; or one of them, or none.
+std::optional<Epilogue> epilogue_of(const FusedOps& fused);
+
 Binder own_binder(const Choice& choice, const std::vector<Argument>& arguments,
                   const std::optional<Placement>& addend = {});
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/lower/half_pooling.h"
 #include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/steps.h"
 #include "kernels/window_grid.h"
@@ -102,12 +103,17 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
   const bool is_empty =
       checked_product(input).value_or(0) == 0 || checked_product(output).value_or(0) == 0;
   if (input.size() < 3 || input.size() > 5 || is_empty) return false;
+  // What was left in float32 stays in it.
+  const bool is_float16 = lowering.native(node.inputs[0]).type == DataType::Float16;
+  if (is_float16 && lowering.type(node.inputs[0]) == DataType::Float16)
+    return lower_half_pooling(lowering, id);
   // The plain kernel lets NaN through a maximum; oneDNN does not.
   if (lowering.options().ieee_strict && is_maximum) return false;
   const auto windows = pooling_windows(lowering, node, input);
   if (!windows) return false;
   const Placement native = lowering.native(node.inputs[0]);
-  const Desc layout = native.blocked ? *native.blocked : plain_desc(input, native.type);
+  Desc layout = native.blocked ? *native.blocked : plain_desc(input, native.type);
+  if (is_float16) layout = with_type(layout, DataType::Float32);
   const auto choice = choose(layout, input, described(node, *windows, layout, output));
   if (!choice) return false;
   // oneDNN's for AVX2 reads before the first byte of images of a few channels.

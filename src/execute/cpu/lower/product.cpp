@@ -2,20 +2,18 @@
 // residual fused; two activations become one small product for each matrix of the batch, read and
 // written through strides so that no operand has to be transposed first.
 #include <algorithm>
-#include <map>
 
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "execute/cpu/kernels/half_product.h"
 #include "execute/cpu/lower/fused_ops.h"
+#include "execute/cpu/lower/half_choices.h"
 #include "execute/cpu/lower/own_choices.h"
 #include "execute/cpu/lower/own_product.h"
 #include "execute/cpu/lower/tile_choices.h"
 #include "execute/cpu/onednn/tuner.h"
 #include "execute/cpu/steps.h"
 #include "execute/precision.h"
-#include "execute/threads.h"
 #include "kernels/shape_math.h"
 
 namespace assay::cpu {
@@ -34,6 +32,12 @@ struct Linear {
   std::int64_t n = 0;
   std::optional<ValueId> bias = {};
   DataType type = DataType::Float32;  // of source and result
+  // The type of 16 bits that our own products read and write instead, where they exist.
+  std::optional<DataType> own_type = {};
+
+  DataType type_of(const Choice& choice) const {
+    return own_type && choice.own != nullptr ? *own_type : type;
+  }
 };
 
 // A vector that is added to every row, and known before the model runs.
@@ -52,7 +56,10 @@ std::optional<Linear> linear_of(const Lowering& lowering, NodeId id) {
   const Dims weight = lowering.dims(node.inputs[1]);
   if (weight.size() != 2 || !lowering.is_real(node.inputs[1])) return {};
   linear.type = lowering.type(node.outputs[0]);
-  if (linear.type == DataType::Float16) return {};
+  if (linear.type == DataType::Float16) {
+    linear.own_type = linear.type;
+    linear.type = DataType::Float32;
+  }
   const DataType stored = lowering.type(node.inputs[1]);
   if (linear.weight == nullptr && stored != DataType::Float32) return {};
   linear.is_transposed = node.int_or("transB", 0) != 0;
@@ -136,73 +143,8 @@ std::vector<Choice> small_inner_products(const Linear& linear, Product what) {
   return choices;
 }
 
-std::optional<ProductFinish> finish_of(const PostOp& op) {
-  static const std::map<Algorithm, UnaryOp> kPlain = {
-      {Algorithm::eltwise_logistic, UnaryOp::Sigmoid},
-      {Algorithm::eltwise_tanh, UnaryOp::Tanh},
-      {Algorithm::eltwise_clip, UnaryOp::Clip},
-      {Algorithm::eltwise_elu, UnaryOp::Elu},
-      {Algorithm::eltwise_relu, UnaryOp::LeakyRelu},
-      {Algorithm::eltwise_hardswish, UnaryOp::HardSwish},
-      {Algorithm::eltwise_gelu_tanh, UnaryOp::GeluTanh},
-      {Algorithm::eltwise_gelu_erf, UnaryOp::GeluErf}};
-  if (op.kind != PostOp::Kind::Eltwise) return ProductFinish{.kind = ProductFinish::Kind::Add};
-  const auto found = kPlain.find(op.algorithm);
-  if (found == kPlain.end()) return {};
-  return ProductFinish{.op = found->second, .alpha = op.alpha, .beta = op.beta};
-}
-
-// Our own product, for weights of 16 bits: nothing for others. oneDNN's take more than a few rows
-// better, unless that takes wider weights and memory counts.
-std::optional<Choice> half_choice(const Lowering& lowering, const Linear& linear,
-                                  const FusedOps& fused) {
-  constexpr std::int64_t kMostRows = 64;
-  if (linear.weight == nullptr || !half_format(linear.weight->type())) return {};
-  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
-  if (linear.m > kMostRows && !(has_to_fit && linear.type == DataType::Float32)) return {};
-  std::vector<ProductFinish> finish;
-  for (const PostOp& op : fused.post_ops) {
-    const auto one = finish_of(op);
-    if (!one) return {};
-    finish.push_back(*one);
-  }
-  const auto own =
-      std::make_shared<HalfProduct>(HalfProductShape{.rows = static_cast<std::size_t>(linear.m),
-                                                     .depth = static_cast<std::size_t>(linear.k),
-                                                     .columns = static_cast<std::size_t>(linear.n),
-                                                     .weights = *half_format(linear.weight->type()),
-                                                     .source = half_format(linear.type),
-                                                     .result = half_format(linear.type)},
-                                    std::move(finish), lowering.threads());
-  const auto floats = [](std::size_t count) {
-    return plain_desc({static_cast<std::int64_t>(count)});
-  };
-  Choice choice;
-  choice.implementation =
-      linear.weight->type() == DataType::Float16 ? "fp16 weights" : "bf16 weights";
-  choice.source = plain_desc({linear.m, linear.k}, linear.type);
-  choice.result = plain_desc({linear.m, linear.n}, linear.type);
-  choice.weights = floats(own->weight_floats());
-  if (own->workspace_floats() > 0) choice.scratchpad = floats(own->workspace_floats());
-  if (linear.bias) choice.bias = plain_desc({linear.n});
-  choice.own = own;
-  return choice;
-}
-
 // A product of few rows is bound by reading weights, and those too large to try are read only so.
 constexpr std::int64_t kFewProductRows = 8;
-
-// A weight packed for our own product.
-Placement packed_halves(Lowering& lowering, const Linear& linear, const Choice& choice) {
-  const auto own = std::static_pointer_cast<const HalfProduct>(choice.own);
-  const auto pack = [own, is_transposed = linear.is_transposed](const Tensor& weights,
-                                                                std::byte* packed) {
-    const auto halves = weights.to_vector<std::uint16_t>();
-    own->pack_halves(halves.data(), is_transposed, reinterpret_cast<std::uint16_t*>(packed));
-  };
-  const std::string layout = choice.implementation + (linear.is_transposed ? " of rows" : "");
-  return lowering.weights().prepared(*linear.weight, layout, bytes_of(choice.weights), pack);
-}
 
 ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFor goal) {
   ProductChoices all;
@@ -224,7 +166,8 @@ ProductChoices choices_for(const Linear& linear, const Product& what, OptimizeFo
 std::string key_of(const Linear& linear, const FusedOps& fused) {
   std::string key = "product " + std::to_string(linear.m) + " " + std::to_string(linear.k) + " " +
                     std::to_string(linear.n) + (linear.bias ? " b" : "") +
-                    (linear.type == DataType::BFloat16 ? " bf16" : "");
+                    (linear.type == DataType::BFloat16 ? " bf16" : "") +
+                    (linear.own_type ? " fp16" : "");
   for (const PostOp& op : fused.post_ops) {
     key += " " + std::to_string(static_cast<int>(op.kind)) + "." +
            std::to_string(static_cast<int>(op.algorithm));
@@ -239,21 +182,26 @@ Placement weight_placement(Lowering& lowering, const Linear& linear, const Choic
     if (linear.bias) constants.bias = *lowering.constant(*linear.bias);
     return packed_weights(lowering, choice, *linear.weight, std::move(constants), linear.id);
   }
-  if (choice.own != nullptr) return packed_halves(lowering, linear, choice);
+  if (choice.own != nullptr)
+    return packed_halves(lowering, choice, *linear.weight, linear.is_transposed);
   if (linear.is_shared) return lowering.row_major(lowering.node(linear.id).inputs[1]);
   return lowering.weights().reordered(lowering.weights().in_type(*linear.weight, linear.type),
                                       stored_weights(linear, as_matrix), choice.weights);
 }
 
+DataType computed_type(const Linear& linear, const Choice& choice) {
+  if (computes_in_float16(choice)) return DataType::Float16;
+  return choice.own != nullptr && !uses_tiles(choice) ? DataType::Float32 : linear.type;
+}
+
 void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& fused,
-                      const Choice& choice, bool as_matrix, const Placement& source,
-                      std::vector<NodeId> nodes) {
+                      const Choice& choice, bool as_matrix, std::vector<NodeId> nodes) {
+  const DataType type = linear.type_of(choice);
+  const Placement source = lowering.row_major_as(linear.source, type);
   const Placement weights = weight_placement(lowering, linear, choice, as_matrix);
   StepDraft draft{.nodes = std::move(nodes),
                   .algorithm = choice.implementation,
-                  .precision = execute::precision_name(choice.own != nullptr && !uses_tiles(choice)
-                                                           ? DataType::Float32
-                                                           : linear.type),
+                  .precision = execute::precision_name(computed_type(linear, choice)),
                   .reads = {source, weights},
                   .writes = {}};
   std::vector<Argument> arguments = {{argument::kSource, choice.source, source},
@@ -265,11 +213,11 @@ void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& 
   }
   std::optional<Placement> addend;
   if (fused.addend) {
-    addend = lowering.row_major_as(*fused.addend, linear.type);
+    addend = lowering.row_major_as(*fused.addend, type);
     draft.reads.push_back(*addend);
     add_addend_argument(fused, choice.result, *addend, arguments);
   }
-  const Placement result = fused.in_place ? *addend : lowering.new_row_major(fused.result);
+  const Placement result = fused.in_place ? *addend : lowering.new_row_major_as(fused.result, type);
   arguments.push_back({argument::kResult, choice.result, result});
   draft.writes.push_back(result);
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
@@ -284,18 +232,50 @@ void add_product_step(Lowering& lowering, const Linear& linear, const FusedOps& 
   lowering.set_placement(fused.result, result);
 }
 
-void add_half_choice(const Lowering& lowering, const Linear& linear, const FusedOps& fused,
-                     ProductChoices& all) {
-  auto own = half_choice(lowering, linear, fused);
-  if (!own) return;
-  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
+// Our own products, for weights of 16 bits. oneDNN's take more than a few rows better, unless that
+// takes wider numbers and memory counts.
+void add_half_choices(const Lowering& lowering, const Linear& linear, const FusedOps& fused,
+                      ProductChoices& all) {
+  if (linear.weight == nullptr || !half_format(linear.weight->type())) return;
+  if (linear.own_type && lowering.options().ieee_strict) return;
+  const HalfMatrixProduct product{.m = linear.m,
+                                  .k = linear.k,
+                                  .n = linear.n,
+                                  .has_bias = linear.bias.has_value(),
+                                  .weight = *linear.weight,
+                                  .type = linear.own_type.value_or(linear.type)};
   const bool widens = linear.type == DataType::Float32;
-  if ((has_to_fit && widens) || (linear.m <= kFewProductRows && is_too_large_to_try(*own))) {
-    all.choices = {std::move(*own)};
+  std::vector<Choice> own;
+  if (widens && linear.m > kFewProductRows) own = many_rows_choices(lowering, product, fused);
+  if (auto few = few_rows_choice(lowering, product, fused)) own.push_back(std::move(*few));
+  if (own.empty()) return;
+  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  const bool is_bound_by_weights = linear.m <= kFewProductRows && is_too_large_to_try(own.front());
+  if ((has_to_fit && widens) || is_bound_by_weights) {
+    all.choices = {std::move(own.front())};
     all.inner = 1;
-  } else {
-    all.choices.push_back(std::move(*own));
+    return;
   }
+  // What reads and writes fewer bytes is preferred within the noise.
+  const auto where = linear.own_type ? all.choices.begin() : all.choices.end();
+  if (linear.own_type) all.inner += own.size();
+  all.choices.insert(where, std::move_iterator(own.begin()), std::move_iterator(own.end()));
+}
+
+// Conversions that a choice asks for.
+std::vector<Reorders> conversions_for(Lowering& lowering, const Linear& linear,
+                                      const std::vector<Choice>& choices) {
+  std::vector<Reorders> all;
+  if (!linear.own_type) return all;
+  const DataType native = lowering.native(linear.source).type;
+  for (const Choice& choice : choices) {
+    Reorders& reorders = all.emplace_back();
+    if (element_of(choice.source) != native)
+      reorders.emplace_back(with_type(choice.source, native), choice.source);
+    if (element_of(choice.result) != *linear.own_type)
+      reorders.emplace_back(choice.result, with_type(choice.result, *linear.own_type));
+  }
+  return all;
 }
 
 void add_tile_choice(const Lowering& lowering, const Linear& linear, const FusedOps& fused,
@@ -343,7 +323,6 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
       nodes.push_back(add);
     }
   }
-  const Placement source = lowering.row_major_as(linear.source, linear.type);
   const OptimizeFor goal = lowering.options().program.optimize_for;
   FusedOps fused = find_fused_ops(lowering, linear.id, value, Additions::Taken);
   ProductChoices all = choices_for(linear, described(linear, fused), goal);
@@ -354,10 +333,11 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
   if (all.choices.empty())
     fail_running("MatMul '{}': oneDNN refuses what it offered", lowering.node(linear.id).name);
   add_tile_choice(lowering, linear, fused, all);
-  add_half_choice(lowering, linear, fused, all);
+  add_half_choices(lowering, linear, fused, all);
   for (const NodeId node : fused.nodes) lowering.cover(node);
-  const std::size_t chosen = lowering.tuner().fastest(key_of(linear, fused), all.choices);
-  add_product_step(lowering, linear, fused, all.choices[chosen], chosen >= all.inner, source,
+  const std::size_t chosen = lowering.tuner().fastest(
+      key_of(linear, fused), all.choices, conversions_for(lowering, linear, all.choices));
+  add_product_step(lowering, linear, fused, all.choices[chosen], chosen >= all.inner,
                    std::move(nodes));
   return true;
 }

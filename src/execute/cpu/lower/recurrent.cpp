@@ -4,6 +4,8 @@
 
 #include "base/checked.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
+#include "transform/cast_precision.h"
 
 namespace assay::cpu {
 
@@ -34,9 +36,17 @@ bool has_usual_form(const Node& node) {
   return node.has_input(0) && node.has_input(1) && node.has_input(2) && has_usual_activations(node);
 }
 
+// Matrices of weights that do not change may have 16 bits.
+bool is_half_matrix(const Lowering& lowering, const Node& node, std::size_t input) {
+  return (input == 1 || input == 2) && lowering.constant(node.inputs[input]) != nullptr &&
+         lowering.is_real(node.inputs[input]);
+}
+
 bool has_float_inputs(const Lowering& lowering, const Node& node) {
   for (std::size_t input = 0; input < node.inputs.size(); ++input) {
-    if (node.has_input(input) && !lowering.is_float(node.inputs[input])) return false;
+    if (node.has_input(input) && !lowering.is_float(node.inputs[input]) &&
+        !is_half_matrix(lowering, node, input))
+      return false;
   }
   return true;
 }
@@ -52,8 +62,9 @@ bool has_constant_weights(const Lowering& lowering, const Node& node) {
 Placement packed_constants(Lowering& lowering, const Node& node, const RecurrentSizes& sizes,
                            std::int64_t direction) {
   const auto floats_of = [&](std::size_t input) {
-    return node.has_input(input) ? lowering.constant(node.inputs[input])->to_vector<float>()
-                                 : std::vector<float>();
+    if (!node.has_input(input)) return std::vector<float>();
+    return transform::converted(*lowering.constant(node.inputs[input]), DataType::Float32)
+        .to_vector<float>();
   };
   const auto input = floats_of(1);
   const auto recurrent = floats_of(2);
@@ -79,13 +90,29 @@ RunWeights run_weights(Lowering& lowering, const Node& node, const RecurrentSize
   return {workspace_floats(lowering, sizes.packed_floats()), weight_placements(lowering, node)};
 }
 
+// Weights of 16 bits stay so where memory counts, or where reading them from a cache takes longer
+// than widening them.
+std::optional<HalfFormat> packed_format(const Lowering& lowering, const Node& node,
+                                        const RecurrentSizes& sizes) {
+  constexpr std::int64_t kSmallMatrices = 8 << 10;  // numbers: they stay in the nearest cache
+  if (!has_constant_weights(lowering, node)) return {};
+  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  if (!has_to_fit && sizes.matrix_numbers() < kSmallMatrices) return {};
+  const DataType type = lowering.type(node.inputs[2]);
+  return lowering.type(node.inputs[1]) == type ? half_format(type) : std::nullopt;
+}
+
 RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer& layer,
                              std::int64_t index, const RecurrentOutputs& outputs) {
   const Node& node = lowering.node(id);
-  const RecurrentSizes sizes = layer.direction(index);
+  RecurrentSizes sizes = layer.direction(index);
+  sizes.weights = packed_format(lowering, node, sizes);
   const RecurrentPlacements places = place_direction(lowering, node, layer, index, outputs);
   const RunWeights weights = run_weights(lowering, node, sizes, index);
   StepDraft draft = draft_of(id, sizes, places);
+  draft.precision = execute::precision_name(DataType::Float32);
+  if (sizes.weights)
+    draft.algorithm += " + " + execute::precision_name(lowering.type(node.inputs[2])) + " weights";
   if (weights.changing) {
     add_weights(*weights.changing, draft);
     draft.workspace.push_back(weights.packed.buffer);

@@ -109,6 +109,7 @@ namespace {
 // 8-bit products of levels above it.
 constexpr std::pair<std::string_view, std::string_view> kIsaNames[] = {
     {"amx", "amx"},
+    {"avx512_fp16", "avx512_fp16"},
     {"avx512_core_bf16", "avx512_bf16"},
     {"avx512_core_vnni", "avx512_vnni"},
     {"avx512_vnni", "avx512_vnni"},

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "assay/timing.h"
 #include "execute/cpu/kernels/own_convolution.h"
+#include "execute/threads.h"
 
 namespace assay::cpu {
 
@@ -47,8 +49,8 @@ std::int64_t last_cache_bytes() {
 // the same page of zeros, and far too fast.
 class Trial {
  public:
-  Trial(const Choice& choice, const Reorders& reorders)
-      : primitive_(choice.primitive), own_(choice.own) {
+  Trial(const Choice& choice, const Reorders& reorders, int threads)
+      : primitive_(choice.primitive), own_(choice.own), threads_(threads) {
     add(choice.indices.weights, choice.weights);
     add(choice.indices.source, choice.source);
     add(choice.indices.bias, choice.bias);
@@ -64,6 +66,8 @@ class Trial {
   const MemoryBlock& weights() const { return blocks_.front(); }
   void run() const {
     for (const Reorder& reorder : reorders_) {
+      if (reorder.convert) reorder.convert();
+      if (!reorder.primitive) continue;
       dnnl_primitive_execute(reorder.primitive.get(), dnnl_stream().get(), 2, reorder.arguments);
     }
     if (own_ != nullptr) return run_own();
@@ -99,21 +103,55 @@ class Trial {
   }
 
   void add_reorder(const Desc& from, const Desc& to) {
-    Reorder reorder{.primitive = reorder_primitive(from, to)};
+    Reorder reorder;
     add(argument::kFrom, from);
+    const bool changes_float16 =
+        (element_of(from) == DataType::Float16) != (element_of(to) == DataType::Float16);
+    if (changes_float16) {
+      reorder.convert = conversion(from);
+      if (with_type(from, element_of(to)) == to) {
+        reorders_.push_back(std::move(reorder));
+        return;
+      }
+    }
+    const Desc moved = changes_float16 ? with_type(from, element_of(to)) : from;
+    reorder.primitive = reorder_primitive(moved, to);
     reorder.arguments[0] = {argument::kFrom, memories_.back().get()};
     add(argument::kTo, to);
     reorder.arguments[1] = {argument::kTo, memories_.back().get()};
     reorders_.push_back(std::move(reorder));
   }
 
+  // The last operand added, in the layout it has, to or from float16.
+  std::function<void()> conversion(const Desc& from) {
+    const bool widens = element_of(from) == DataType::Float16;
+    const DataType type = widens ? DataType::Float32 : DataType::Float16;
+    const std::byte* source = blocks_.back().data();
+    add(argument::kTo, with_type(from, type));
+    std::byte* target = blocks_.back().data();
+    const auto numbers = static_cast<std::int64_t>(bytes_of(from) / (widens ? 2 : 4));
+    return [=, threads = threads_] {
+      execute::in_parallel(threads, numbers, [&](std::int64_t first, std::int64_t last) {
+        const auto count = static_cast<std::size_t>(last - first);
+        if (widens)
+          simd().widen(HalfFormat::Float16, reinterpret_cast<const std::uint16_t*>(source) + first,
+                       reinterpret_cast<float*>(target) + first, count);
+        else
+          simd().narrow(HalfFormat::Float16, reinterpret_cast<const float*>(source) + first,
+                        reinterpret_cast<std::uint16_t*>(target) + first, count);
+      });
+    };
+  }
+
   struct Reorder {
-    dnnl::primitive primitive;
+    std::function<void()> convert = {};
+    dnnl::primitive primitive = {};
     dnnl_exec_arg_t arguments[2] = {};
   };
 
   dnnl::primitive primitive_;
   std::shared_ptr<const OwnConvolution> own_;
+  int threads_ = 1;
   std::vector<Reorder> reorders_;
   std::vector<MemoryBlock> blocks_;
   std::vector<dnnl::memory> memories_;
@@ -172,7 +210,7 @@ bool takes_much_less(const Choice& choice, const Choice& other) {
 std::int64_t Tuner::time_of(const Choice& choice, const Reorders& reorders,
                             std::int64_t best_so_far) {
   Clock& clock = steady_clock();
-  const Trial trial(choice, reorders);
+  const Trial trial(choice, reorders, options_.threads);
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::int64_t total = 0;
   const std::int64_t first = clock.nanoseconds();

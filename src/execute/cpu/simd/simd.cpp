@@ -1,6 +1,7 @@
 #include "execute/cpu/simd/simd.h"
 
 #include "base/instruction_set.h"
+#include "execute/cpu/simd/fp16/fp16_product.h"
 #include "execute/cpu/simd/vnni.h"
 #include "execute/cpu/simd/winograd16.h"
 
@@ -36,6 +37,15 @@ const Winograd16Kernels* winograd16() {
 #if defined(__x86_64__)
   static const bool is_there = may_use(InstructionSet::Avx512Vnni);
   return is_there ? compiled_winograd16() : nullptr;
+#else
+  return nullptr;
+#endif
+}
+
+const Fp16Kernels* fp16() {
+#if defined(__x86_64__)
+  static const bool is_there = may_use_float16_arithmetic();
+  return is_there ? compiled_fp16() : nullptr;
 #else
   return nullptr;
 #endif

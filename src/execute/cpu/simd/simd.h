@@ -59,6 +59,9 @@ struct LayerNormArguments {
   float epsilon = 0;
 };
 
+// Floating numbers of 16 bits.
+enum class HalfFormat : std::uint8_t { Bfloat16, Float16 };
+
 // How the channels of images lie: `block` of them side by side at every pixel; all counted in
 // floats.
 struct ChannelLayout {
@@ -77,7 +80,10 @@ struct WinogradShape {
   std::ptrdiff_t pad_top = 0, pad_left = 0;
   std::size_t tiles_down = 0, tiles_across = 0;
   ChannelLayout in, out;
-  bool in_bfloat16 = false;  // images, results and addend, which are passed as if they were floats
+  // Whether images, results and addend have 16 bits; they are passed as if they were floats.
+  bool in_halves = false;
+  HalfFormat format = HalfFormat::Bfloat16;  // if so
+  float scale = 1;                           // of sums, before anything is added
 
   std::size_t planes() const { return (tile + 2) * (tile + 2); }
 };
@@ -90,6 +96,31 @@ struct Epilogue {
   float high = std::numeric_limits<float>::infinity();
   const float* bias = nullptr;    // may be null
   const float* addend = nullptr;  // as the results lie; may be null, or the results themselves
+};
+
+// One or two rows of results of a channel-wise convolution of 16-bit numbers, channels last;
+// counted in pixels.
+struct HalfDepthwiseRows {
+  // Rows of the image that the windows see, from the first tap of the first row on; null: outside.
+  const std::uint16_t* const* sources = nullptr;
+  const float* weights = nullptr;  // [taps_down, taps_across, channels]
+  std::size_t taps_down = 0, taps_across = 0;
+  std::size_t stride_down = 1;  // counted in `sources`
+  std::size_t stride = 1, dilation = 1;
+  std::size_t channels = 0;
+  std::ptrdiff_t pad = 0;   // before the first column
+  std::size_t columns = 0;  // of the image
+  std::size_t results = 0;  // of a row
+  std::size_t result_rows = 1;
+};
+
+// Pixels of a window, 16 bits and channels last, and what becomes of them.
+struct PoolPixels {
+  const std::uint16_t* const* pixels = nullptr;
+  std::size_t count = 0;
+  std::size_t channels = 0;
+  bool is_maximum = false;
+  float divisor = 1;  // of a sum
 };
 
 // What a core should have in its own cache by the end of what it does now. It is only fetched,
@@ -265,9 +296,6 @@ struct ScaledSums {
   std::int32_t source_sum = 0;
 };
 
-// Floating numbers of 16 bits.
-enum class HalfFormat : std::uint8_t { Bfloat16, Float16 };
-
 // panel_width columns of a matrix, as `blocks` blocks of `block` rows; `block` is a multiple of 8.
 // A block is a scale for each column, then a shift for each if there are any, then the codes, in
 // two's complement: an element is code · scale + shift. Codes of 8 bits lie row by row; codes of 4
@@ -370,7 +398,22 @@ struct SimdKernels {
   std::size_t half_panel_width = 0;  // numbers
   void (*widen)(HalfFormat format, const std::uint16_t* in, float* out, std::size_t n);
   void (*narrow)(HalfFormat format, const float* in, std::uint16_t* out, std::size_t n);
-  // As panel_product, with a panel of half_panel_width columns of 16-bit weights.
+  // As panel_product, or add_panel_product if it continues, with a panel of 16-bit numbers.
+  void (*product_of_halves)(HalfFormat format, const float* rows, std::size_t count,
+                            std::size_t stride, const std::uint16_t* panel, std::size_t depth,
+                            float* products, std::size_t products_stride, bool continues,
+                            const Upcoming& upcoming);
+  // As finish; the addend too has 16 bits, and is passed as if it were floats.
+  void (*finish_halves)(HalfFormat format, const Epilogue& epilogue, const float* in,
+                        std::uint16_t* out, std::size_t n);
+  void (*half_depthwise_rows)(HalfFormat format, const HalfDepthwiseRows& rows,
+                              const Epilogue& epilogue, std::uint16_t* out);
+  void (*half_pool)(HalfFormat format, const PoolPixels& window, std::uint16_t* out);
+  // As add_vector_matrix, with a matrix of 16-bit numbers.
+  void (*add_vector_halves)(HalfFormat format, const float* x, std::size_t k,
+                            const std::uint16_t* matrix, std::size_t stride, float* out,
+                            std::size_t n);
+  // As product_of_halves, for a few rows: a panel of half_panel_width columns.
   void (*half_panel_product)(HalfFormat format, const float* rows, std::size_t count,
                              std::size_t stride, const std::uint16_t* panel, std::size_t depth,
                              float* products, std::size_t products_stride);

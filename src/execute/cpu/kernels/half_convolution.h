@@ -1,0 +1,83 @@
+// A convolution, or a matrix product, whose weights are stored in 16 bits: channels last, as the
+// product of the patches that its windows see and the weights. Sums are float32. A few rows of
+// patches at a time become floats in a core's own cache, so that nothing but 16-bit numbers is
+// read from and written to memory. Where the processor computes in float16, they stay as they are.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "execute/cpu/kernels/own_convolution.h"
+#include "execute/cpu/kernels/product_finish.h"
+#include "execute/cpu/simd/fp16/fp16_product.h"
+#include "kernels/window_grid.h"
+
+namespace assay::cpu {
+
+struct HalfLayer {
+  kernels::WindowGrid grid;  // one axis of single pixels for a matrix product
+  std::size_t images = 1;
+  std::size_t channels = 0;
+  std::size_t outputs = 0;
+  HalfFormat weights = HalfFormat::Float16;
+  std::optional<HalfFormat> source = {};  // nothing: floats
+  std::optional<HalfFormat> result = {};  // of the addend too
+};
+
+class HalfConvolution final : public OwnConvolution {
+ public:
+  HalfConvolution(const HalfLayer& layer, std::vector<ProductFinish> finish, int threads,
+                  const SimdKernels& kernels = simd());
+
+  // Whether it may compute in float16, as far as its layer tells; weights have to be neither too
+  // large nor all small (fp16_product.h).
+  bool may_compute_in_float16() const;
+  void compute_in_float16(const Fp16Kernels& kernels) { fp16_ = &kernels; }
+
+  std::size_t weight_floats() const override;
+  std::size_t workspace_floats() const override;
+  std::int64_t flops() const override;
+  bool adds() const override { return finish_.adds(); }
+  void pack_weights(const float* weights, float* packed) const override;
+  // From [channels, outputs], for a matrix product.
+  void pack_transposed(const float* weights, float* packed) const;
+  void run(const ConvolutionOperands& operands) const override;
+
+ private:
+  // Rows of results by panels of columns.
+  struct Part {
+    std::size_t first_row = 0, rows = 0;
+    std::size_t first_panel = 0, last_panel = 0;
+  };
+
+  std::size_t panels() const { return kernels_.panels_for(layer_.outputs); }
+  std::size_t row_stride() const { return panels_in_part_ * kernels_.panel_width; }
+  std::size_t workspace_of_part() const;
+  Part part(std::size_t index) const;
+  template <typename WeightAt>
+  void pack(const WeightAt& weight_at, float* packed) const;
+  // `Number` is float, or that of 16-bit sources.
+  template <typename Number>
+  void copy_patch(const float* source, std::size_t row, std::size_t start, std::size_t size,
+                  Number* patch) const;
+  void copy_taps(const float* source, std::size_t at, std::size_t count, float* to) const;
+  void copy_taps(const float* source, std::size_t at, std::size_t count, std::uint16_t* to) const;
+  void multiply_in_float16(const ConvolutionOperands& operands, const Part& part,
+                           float* workspace) const;
+  void run_part(const ConvolutionOperands& operands, const Part& part, float* workspace) const;
+  void multiply(const ConvolutionOperands& operands, const Part& part, float* workspace) const;
+
+  const SimdKernels& kernels_;
+  HalfLayer layer_;
+  FinishedRows finish_;
+  const Fp16Kernels* fp16_ = nullptr;  // null: computes in float32
+  int threads_ = 1;
+  std::size_t rows_ = 0;   // pixels of all results
+  std::size_t depth_ = 0;  // numbers of a patch: tap by tap, all channels of each
+  std::size_t rows_in_block_ = 0;
+  std::size_t blocks_ = 0;
+  std::size_t panels_in_part_ = 0;
+  std::size_t parts_of_block_ = 1;
+};
+
+}  // namespace assay::cpu

@@ -1,0 +1,41 @@
+// Products and convolutions of our own on 16-bit numbers, for the tuner to compare with others:
+// they compute in float32.
+#pragma once
+
+#include "execute/cpu/kernels/product_finish.h"
+#include "execute/cpu/lower/convolution_layer.h"
+#include "execute/cpu/lower/fused_ops.h"
+
+namespace assay::cpu {
+
+float largest_magnitude(const Tensor& weights);
+
+// Whether the arithmetic of a kernel of our own is that of float16.
+bool computes_in_float16(const Choice& choice);
+
+// What fused operators do to rows of sums; nothing where our kernels do not have one of them.
+std::optional<std::vector<ProductFinish>> product_finish_of(const std::vector<PostOp>& post_ops);
+
+// result[m, n] = source[m, k] · weights, which have 16 bits; so do source and result, or they are
+// floats.
+struct HalfMatrixProduct {
+  std::int64_t m = 0, k = 0, n = 0;
+  bool has_bias = false;
+  const Tensor& weight;
+  DataType type = DataType::Float32;  // of source and result
+};
+// For a few rows, which are bound by reading weights, and for many, the best first; nothing where a
+// kernel has no form.
+std::optional<Choice> few_rows_choice(const Lowering& lowering, const HalfMatrixProduct& product,
+                                      const FusedOps& fused);
+std::vector<Choice> many_rows_choices(const Lowering& lowering, const HalfMatrixProduct& product,
+                                      const FusedOps& fused);
+// The weight packed for one of them.
+Placement packed_halves(Lowering& lowering, const Choice& choice, const Tensor& weight,
+                        bool is_transposed);
+
+// Of a layer whose images are of 16 bits, channels last.
+std::vector<Choice> half_convolutions(const Lowering& lowering, const ConvolutionLayer& layer,
+                                      const FusedOps& fused);
+
+}  // namespace assay::cpu
