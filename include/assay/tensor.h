@@ -29,6 +29,8 @@ class Storage {
   // A hint that these bytes are not needed soon: their memory may be released, and is filled again
   // on the next access. Spans returned before become invalid.
   virtual void release(std::size_t /*offset*/, std::size_t /*size*/) const {}
+  // From now on the bytes stay where they are: spans remain valid, and release() does nothing.
+  virtual void keep() const {}
 };
 
 // Owns a buffer.
@@ -73,6 +75,7 @@ class Tensor {
   Tensor rows(std::int64_t first, std::int64_t count) const;
   // Releases memory until the next access, if the storage can produce the bytes again.
   void release() const;
+  void keep() const;  // as Storage::keep()
   // True when both view the very same bytes.
   bool same_storage(const Tensor& other) const;
   // What it views, whether or not the bytes are in memory: equal for tensors of the same storage.

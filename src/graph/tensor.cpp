@@ -44,7 +44,11 @@ class GeneratedStorage : public Storage {
   // A part alone is not released: another tensor may still be reading the rest.
   void release(std::size_t offset, std::size_t size) const override {
     const std::lock_guard lock(mutex_);
-    if (offset == 0 && size == byte_count_) bytes_ = MemoryBlock();
+    if (offset == 0 && size == byte_count_ && !is_kept_) bytes_ = MemoryBlock();
+  }
+  void keep() const override {
+    const std::lock_guard lock(mutex_);
+    is_kept_ = true;
   }
 
  private:
@@ -52,6 +56,7 @@ class GeneratedStorage : public Storage {
   std::function<void(std::span<std::byte>)> fill_;
   mutable std::mutex mutex_;
   mutable MemoryBlock bytes_;
+  mutable bool is_kept_ = false;
 };
 
 std::int64_t element_count(std::span<const std::int64_t> dims) {
@@ -176,6 +181,10 @@ Tensor Tensor::rows(std::int64_t first, std::int64_t count) const {
   dims[0] = count;
   const std::size_t row = dims_[0] == 0 ? 0 : byte_size_ / static_cast<std::size_t>(dims_[0]);
   return Tensor(type_, std::move(dims), storage_, offset_ + static_cast<std::size_t>(first) * row);
+}
+
+void Tensor::keep() const {
+  if (storage_) storage_->keep();
 }
 
 void Tensor::release() const {

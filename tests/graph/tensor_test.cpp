@@ -95,6 +95,11 @@ TEST(Tensor, GeneratedBytesAreMadeAgainAfterARelease) {
   tensor.release();
   EXPECT_EQ(tensor.to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
   EXPECT_EQ(made, 2);
+  tensor.keep();
+  const auto kept = tensor.bytes();
+  tensor.release();
+  EXPECT_EQ(tensor.bytes().data(), kept.data());
+  EXPECT_EQ(made, 2);
 }
 
 TEST(Tensor, GeneratedWeightsDependOnSeedAndNameOnly) {

@@ -126,6 +126,7 @@ std::byte* Weights::use_stored(const Tensor& tensor) {
   const auto [storage, offset] = tensor.identity();
   used_as_stored_[storage].push_back({offset, offset + tensor.byte_size()});
   pool_.keep(tensor);
+  tensor.keep();  // a tensor made from this one may ask to release it
   return const_cast<std::byte*>(tensor.bytes().data());
 }
 
