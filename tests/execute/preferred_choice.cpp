@@ -36,6 +36,22 @@ std::string with_preferred(const std::string& line, const std::string& algorithm
   return line;
 }
 
+// Whether an answer was changed. A changed answer may lead to layouts, and so to questions, that
+// nobody asked before.
+bool prefer(const std::filesystem::path& path, const std::string& algorithm) {
+  if (!std::filesystem::exists(path)) return false;
+  std::ifstream file(path);
+  std::ostringstream after;
+  bool is_changed = false;
+  for (std::string line; std::getline(file, line);) {
+    const std::string changed = with_preferred(line, algorithm);
+    is_changed = is_changed || changed != line;
+    after << changed << '\n';
+  }
+  std::ofstream(path) << after.str();
+  return is_changed;
+}
+
 }  // namespace
 
 std::unique_ptr<Program> compile_preferring(const std::string& algorithm, const Inferred& model,
@@ -45,13 +61,7 @@ std::unique_ptr<Program> compile_preferring(const std::string& algorithm, const 
   std::filesystem::remove(path);
   options.tuning_file = path.string();
   auto program = compile(model, options);
-  if (!std::filesystem::exists(path)) return program;
-  std::ifstream before(path);
-  std::ostringstream after;
-  for (std::string line; std::getline(before, line);)
-    after << with_preferred(line, algorithm) << '\n';
-  std::ofstream(path) << after.str();
-  program = compile(model, options);
+  while (prefer(path, algorithm)) program = compile(model, options);
   std::filesystem::remove(path);
   return program;
 }
