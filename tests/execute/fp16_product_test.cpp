@@ -77,7 +77,7 @@ void expect_sums(const Matrices& what) {
     for (std::size_t r = 0; r < what.count; ++r) {
       for (std::size_t j = 0; j < kFp16Columns; ++j) {
         ASSERT_NEAR(static_cast<double>(sums[r * kFp16Columns + j]), what.sum(r, j),
-                    4e-3 * what.size(r, j))
+                    8e-3 * what.size(r, j))
             << kernels->isa << " row " << r << " column " << j;
       }
     }
@@ -104,7 +104,7 @@ TEST(Fp16Product, OfLargeNumbersDoesNotOverflow) {
       .count = 1,
       .depth = kDepth};
   for (const Fp16Kernels* kernels : fp16_kernels())
-    EXPECT_NEAR(static_cast<double>(product_of(*kernels, what)[0]), 64 * 10000.0 * 10, 1e4);
+    EXPECT_NEAR(static_cast<double>(product_of(*kernels, what)[0]), 64 * 10000.0 * 10, 3e4);
 }
 
 TEST(Fp16Product, OfNumbersOfAnySizeIsScaledByPowersOfTwo) {

@@ -7,15 +7,20 @@
 
 namespace assay::cpu {
 
-using kernels::WindowAxis;
+using kernels::WindowTap;
 
 namespace {
 
-// Depth that is multiplied before the next: a panel of it stays in a core's nearest cache.
-constexpr std::size_t kPatchDepthAtOnce = 256;
-// Rows that fill the registers; sums of a block of rows stay in a core's own cache.
+// Rows that fill the registers, and those that pass a panel before the next: it is widened once for
+// all of them.
 constexpr std::size_t kRowsTogether = 14;
-constexpr std::size_t kSumsInBlock = std::size_t{64} << 10;
+constexpr std::size_t kMostRowsInBlock = 8 * kRowsTogether;
+// Panels whose sums are finished together.
+constexpr std::size_t kPanelsTogether = 8;
+// A panel that so many rows pass is worth widening; a deeper one would not stay in the cache, and
+// small ones are widened by the product itself.
+constexpr std::size_t kRowsWorthWidening = 4 * kRowsTogether;
+constexpr std::size_t kMostWidenedDepth = 1024;
 
 std::size_t as_size(std::int64_t number) {
   return static_cast<std::size_t>(number);
@@ -31,25 +36,38 @@ HalfConvolution::HalfConvolution(const HalfLayer& layer, std::vector<ProductFini
       threads_(threads),
       rows_(layer.images * as_size(layer.grid.output_elements())),
       depth_(layer.channels * as_size(layer.grid.taps())) {
-  const std::size_t columns = panels() * kernels_.panel_width;
   const std::size_t groups =
-      std::clamp(kSumsInBlock / columns / kRowsTogether, std::size_t{1}, std::size_t{8});
+      std::clamp(layer_.patch_floats / depth_, kRowsTogether, kMostRowsInBlock) / kRowsTogether;
   blocks_ = (rows_ + groups * kRowsTogether - 1) / (groups * kRowsTogether);
   const auto team = as_size(threads);
   if (rows_ >= team * kRowsTogether) blocks_ = (blocks_ + team - 1) / team * team;
   blocks_ = std::min(blocks_, rows_);
   rows_in_block_ = (rows_ + blocks_ - 1) / blocks_;
   parts_of_block_ = std::min(panels(), (team + blocks_ - 1) / blocks_);
-  panels_in_part_ = (panels() + parts_of_block_ - 1) / parts_of_block_;
+}
+
+std::size_t HalfConvolution::row_stride() const {
+  return std::min(kPanelsTogether, panels()) * kernels_.panel_width;
+}
+
+// Rows a power of two apart would compete for the same lines of the cache.
+std::size_t HalfConvolution::patch_stride() const {
+  constexpr std::size_t kLineFloats = 16;
+  return depth_ + kLineFloats;
 }
 
 std::size_t HalfConvolution::weight_floats() const {
   return (panels() * kernels_.panel_width * depth_ + 1) / 2;
 }
 
+bool HalfConvolution::widens_panels() const {
+  return rows_in_block_ >= kRowsWorthWidening && depth_ <= kMostWidenedDepth;
+}
+
 std::size_t HalfConvolution::workspace_of_part() const {
   constexpr std::size_t kScale = 1;
-  return rows_in_block_ * (std::min(depth_, kPatchDepthAtOnce) + kScale + row_stride());
+  return rows_in_block_ * (row_stride() + patch_stride() + kScale) +
+         (widens_panels() ? depth_ * kernels_.panel_width : 0);
 }
 
 std::size_t HalfConvolution::workspace_floats() const {
@@ -106,10 +124,9 @@ void HalfConvolution::copy_taps(const float* source, std::size_t at, std::size_t
   std::copy_n(reinterpret_cast<const std::uint16_t*>(source) + at, count, to);
 }
 
-// `size` numbers of the patch that a result sees, from `start` on; what lies outside is zero.
+// The patch that a result sees; what lies outside is zero.
 template <typename Number>
-void HalfConvolution::copy_patch(const float* source, std::size_t row, std::size_t start,
-                                 std::size_t size, Number* patch) const {
+void HalfConvolution::copy_patch(const float* source, std::size_t row, Number* patch) const {
   const auto& [deep, down, across] = layer_.grid.axes;
   const auto windows = as_size(layer_.grid.output_elements());
   const auto window = static_cast<std::int64_t>(row % windows);
@@ -117,27 +134,27 @@ void HalfConvolution::copy_patch(const float* source, std::size_t row, std::size
   const std::int64_t y = window / across.output % down.output;
   const std::int64_t z = window / across.output / down.output;
   const std::size_t image = row / windows * as_size(layer_.grid.input_elements());
-  while (size > 0) {
-    const auto tap = static_cast<std::int64_t>(start / layer_.channels);
-    const std::size_t channel = start % layer_.channels;
-    const std::int64_t tap_x = tap % across.kernel;
-    const std::int64_t at_z = deep.position(z, tap / across.kernel / down.kernel);
-    const std::int64_t at_y = down.position(y, tap / across.kernel % down.kernel);
-    const std::int64_t at_x = across.position(x, tap_x);
+  const Number* end = patch + depth_;
+  WindowTap tap = {};
+  while (patch != end) {
+    const std::int64_t at_z = deep.position(z, tap[0]);
+    const std::int64_t at_y = down.position(y, tap[1]);
+    const std::int64_t at_x = across.position(x, tap[2]);
     const bool is_inside = at_z >= 0 && at_z < deep.input && at_y >= 0 && at_y < down.input;
     std::int64_t taps = 1;  // that are copied together
     if (across.dilation == 1 && is_inside && at_x >= 0)
-      taps = std::clamp<std::int64_t>(across.input - at_x, 1, across.kernel - tap_x);
-    const std::size_t count = std::min(size, as_size(taps) * layer_.channels - channel);
+      taps = std::clamp<std::int64_t>(across.input - at_x, 1, across.kernel - tap[2]);
+    const std::size_t count = as_size(taps) * layer_.channels;
     if (is_inside && at_x >= 0 && at_x < across.input) {
       const std::int64_t pixel = (at_z * down.input + at_y) * across.input + at_x;
-      copy_taps(source, (image + as_size(pixel)) * layer_.channels + channel, count, patch);
+      copy_taps(source, (image + as_size(pixel)) * layer_.channels, count, patch);
     } else {
       std::fill_n(patch, count, Number{0});
     }
     patch += count;
-    start += count;
-    size -= count;
+    tap[2] += taps;
+    if (tap[2] == across.kernel) tap[2] = 0, ++tap[1];
+    if (tap[1] == down.kernel) tap[1] = 0, ++tap[0];
   }
 }
 
@@ -151,74 +168,87 @@ HalfConvolution::Part HalfConvolution::part(std::size_t index) const {
           .last_panel = panels() * (among + 1) / parts_of_block_};
 }
 
-void HalfConvolution::multiply(const ConvolutionOperands& operands, const Part& part,
-                               float* workspace) const {
-  const std::size_t width = kernels_.panel_width;
-  const auto* weights = reinterpret_cast<const std::uint16_t*>(operands.weights);
-  float* patches = workspace + rows_in_block_ * row_stride();
-  for (std::size_t start = 0; start < depth_; start += kPatchDepthAtOnce) {
-    const std::size_t size = std::min(kPatchDepthAtOnce, depth_ - start);
-    for (std::size_t row = 0; row < part.rows; ++row)
-      copy_patch(operands.source, part.first_row + row, start, size, patches + row * size);
-    for (std::size_t panel = part.first_panel; panel < part.last_panel; ++panel) {
-      const std::uint16_t* present = weights + (panel * depth_ + start) * width;
-      const bool is_last = panel + 1 == part.last_panel;
-      const std::uint16_t* next = is_last
-                                      ? weights + (part.first_panel * depth_ + start + size) * width
-                                      : present + depth_ * width;
-      kernels_.product_of_halves(layer_.weights, patches, part.rows, size, present, size,
-                                 workspace + (panel - part.first_panel) * width, row_stride(),
-                                 start > 0,
-                                 {reinterpret_cast<const float*>(next), width * size / 2});
-    }
-  }
-}
-
 bool HalfConvolution::may_compute_in_float16() const {
   return layer_.source == HalfFormat::Float16 && layer_.weights == HalfFormat::Float16 &&
          kernels_.panel_width == kFp16Columns;
 }
 
-// Patches take half the floats: what is left holds the scales of rows.
-void HalfConvolution::multiply_in_float16(const ConvolutionOperands& operands, const Part& part,
-                                          float* workspace) const {
-  const auto* weights = reinterpret_cast<const std::uint16_t*>(operands.weights);
-  float* scales = workspace + rows_in_block_ * row_stride();
-  auto* patches = reinterpret_cast<std::uint16_t*>(scales + rows_in_block_);
-  for (std::size_t start = 0; start < depth_; start += kPatchDepthAtOnce) {
-    const std::size_t size = std::min(kPatchDepthAtOnce, depth_ - start);
-    for (std::size_t row = 0; row < part.rows; ++row) {
-      std::uint16_t* patch = patches + row * size;
-      copy_patch(operands.source, part.first_row + row, start, size, patch);
-      scales[row] = fp16_->scale_row(patch, patch, size);
-    }
-    for (std::size_t panel = part.first_panel; panel < part.last_panel; ++panel) {
-      fp16_->product({.rows = patches,
-                      .count = part.rows,
-                      .stride = size,
-                      .scales = scales,
-                      .panel = weights + (panel * depth_ + start) * kFp16Columns,
-                      .depth = size,
-                      .sums = workspace + (panel - part.first_panel) * kFp16Columns,
-                      .sums_stride = row_stride(),
-                      .continues = start > 0});
+// As floats or, to compute in float16, as they are: the scales of rows, then the rows.
+void HalfConvolution::copy_patches(const float* source, const Part& part, float* patches) const {
+  auto* halves = reinterpret_cast<std::uint16_t*>(patches + rows_in_block_);
+  for (std::size_t row = 0; row < part.rows; ++row) {
+    if (fp16_ == nullptr) {
+      copy_patch(source, part.first_row + row, patches + row * patch_stride());
+    } else {
+      std::uint16_t* patch = halves + row * patch_stride();
+      copy_patch(source, part.first_row + row, patch);
+      patches[row] = fp16_->scale_row(patch, patch, depth_);
     }
   }
 }
 
-void HalfConvolution::run_part(const ConvolutionOperands& operands, const Part& part,
-                               float* workspace) const {
-  if (fp16_ != nullptr) {
-    multiply_in_float16(operands, part, workspace);
-  } else {
-    multiply(operands, part, workspace);
+void HalfConvolution::multiply(const float* patches, const float* weights, const Part& part,
+                               float* sums) const {
+  const std::size_t width = kernels_.panel_width;
+  const std::size_t size = depth_ * width;
+  float* wide = sums + rows_in_block_ * (row_stride() + patch_stride());
+  for (std::size_t panel = part.first_panel; panel < part.last_panel; ++panel) {
+    const auto* present = reinterpret_cast<const std::uint16_t*>(weights) + panel * size;
+    if (widens_panels()) {
+      kernels_.widen(layer_.weights, present, wide, size);
+      kernels_.panel_product(patches, part.rows, patch_stride(), wide, depth_,
+                             sums + (panel - part.first_panel) * width, row_stride(),
+                             {reinterpret_cast<const float*>(present + size), size / 2});
+      continue;
+    }
+    kernels_.product_of_halves(layer_.weights, patches, part.rows, patch_stride(), present, depth_,
+                               sums + (panel - part.first_panel) * width, row_stride(),
+                               /*continues=*/false,
+                               {reinterpret_cast<const float*>(present + size), size / 2});
   }
+}
+
+void HalfConvolution::multiply_in_float16(const float* patches, const float* weights,
+                                          const Part& part, float* sums) const {
+  const auto* rows = reinterpret_cast<const std::uint16_t*>(patches + rows_in_block_);
+  for (std::size_t panel = part.first_panel; panel < part.last_panel; ++panel) {
+    fp16_->product(
+        {.rows = rows,
+         .count = part.rows,
+         .stride = depth_,
+         .scales = patches,
+         .panel = reinterpret_cast<const std::uint16_t*>(weights) + panel * depth_ * kFp16Columns,
+         .depth = depth_,
+         .sums = sums + (panel - part.first_panel) * kFp16Columns,
+         .sums_stride = row_stride()});
+  }
+}
+
+void HalfConvolution::finish(const ConvolutionOperands& operands, const Part& part,
+                             float* sums) const {
   const std::size_t column = part.first_panel * kernels_.panel_width;
   const std::size_t count =
       std::min(part.last_panel * kernels_.panel_width, layer_.outputs) - column;
   for (std::size_t row = 0; row < part.rows; ++row) {
     finish_.finish(operands, (part.first_row + row) * layer_.outputs + column, column, count,
-                   workspace + row * row_stride());
+                   sums + row * row_stride());
+  }
+}
+
+void HalfConvolution::run_part(const ConvolutionOperands& operands, const Part& part,
+                               float* workspace) const {
+  float* patches = workspace + rows_in_block_ * row_stride();
+  copy_patches(operands.source, part, patches);
+  for (std::size_t panel = part.first_panel; panel < part.last_panel; panel += kPanelsTogether) {
+    Part some = part;
+    some.first_panel = panel;
+    some.last_panel = std::min(panel + kPanelsTogether, part.last_panel);
+    if (fp16_ != nullptr) {
+      multiply_in_float16(patches, operands.weights, some, workspace);
+    } else {
+      multiply(patches, operands.weights, some, workspace);
+    }
+    finish(operands, some, workspace);
   }
 }
 

@@ -22,6 +22,8 @@ struct HalfLayer {
   HalfFormat weights = HalfFormat::Float16;
   std::optional<HalfFormat> source = {};  // nothing: floats
   std::optional<HalfFormat> result = {};  // of the addend too
+  // What a thread's patches may take, so that they stay in its core's own cache.
+  std::size_t patch_floats = std::size_t{128} << 10;
 };
 
 class HalfConvolution final : public OwnConvolution {
@@ -51,21 +53,24 @@ class HalfConvolution final : public OwnConvolution {
   };
 
   std::size_t panels() const { return kernels_.panels_for(layer_.outputs); }
-  std::size_t row_stride() const { return panels_in_part_ * kernels_.panel_width; }
+  std::size_t row_stride() const;    // of sums
+  std::size_t patch_stride() const;  // of patches
+  bool widens_panels() const;
   std::size_t workspace_of_part() const;
   Part part(std::size_t index) const;
   template <typename WeightAt>
   void pack(const WeightAt& weight_at, float* packed) const;
   // `Number` is float, or that of 16-bit sources.
   template <typename Number>
-  void copy_patch(const float* source, std::size_t row, std::size_t start, std::size_t size,
-                  Number* patch) const;
+  void copy_patch(const float* source, std::size_t row, Number* patch) const;
   void copy_taps(const float* source, std::size_t at, std::size_t count, float* to) const;
   void copy_taps(const float* source, std::size_t at, std::size_t count, std::uint16_t* to) const;
-  void multiply_in_float16(const ConvolutionOperands& operands, const Part& part,
-                           float* workspace) const;
+  void copy_patches(const float* source, const Part& part, float* patches) const;
+  void multiply_in_float16(const float* patches, const float* weights, const Part& part,
+                           float* sums) const;
   void run_part(const ConvolutionOperands& operands, const Part& part, float* workspace) const;
-  void multiply(const ConvolutionOperands& operands, const Part& part, float* workspace) const;
+  void multiply(const float* patches, const float* weights, const Part& part, float* sums) const;
+  void finish(const ConvolutionOperands& operands, const Part& part, float* sums) const;
 
   const SimdKernels& kernels_;
   HalfLayer layer_;
@@ -76,7 +81,6 @@ class HalfConvolution final : public OwnConvolution {
   std::size_t depth_ = 0;  // numbers of a patch: tap by tap, all channels of each
   std::size_t rows_in_block_ = 0;
   std::size_t blocks_ = 0;
-  std::size_t panels_in_part_ = 0;
   std::size_t parts_of_block_ = 1;
 };
 

@@ -358,7 +358,13 @@ bool lower_batched_product(Lowering& lowering, NodeId id) {
       lowering.dims(node.inputs[1]).empty())
     return false;
   const DataType type = lowering.type(node.outputs[0]);
-  if (half_format(type) && lower_batched_as(lowering, id, type)) return true;
+  // Operands that were left in float32 are not rounded only to be widened again.
+  const bool is_left_in_floats =
+      type == DataType::Float16 &&
+      std::ranges::any_of(std::span(node.inputs).first(2), [&](ValueId input) {
+        return lowering.native(input).type == DataType::Float32;
+      });
+  if (half_format(type) && !is_left_in_floats && lower_batched_as(lowering, id, type)) return true;
   return lower_batched_as(lowering, id, DataType::Float32);
 }
 

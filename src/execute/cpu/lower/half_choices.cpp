@@ -73,6 +73,12 @@ std::vector<Choice> with_float16(Choice choice, const HalfConvolution& own, cons
   return both;
 }
 
+// Smaller where the arena has to be.
+std::size_t patch_floats(const Lowering& lowering) {
+  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  return (has_to_fit ? std::size_t{16} : std::size_t{128}) << 10;
+}
+
 std::size_t size_of_product(std::int64_t number) {
   return static_cast<std::size_t>(number);
 }
@@ -131,7 +137,8 @@ std::vector<Choice> many_rows_choices(const Lowering& lowering, const HalfMatrix
                                                   .outputs = size_of_product(product.n),
                                                   .weights = *half_format(product.weight.type()),
                                                   .source = half_format(product.type),
-                                                  .result = half_format(product.type)},
+                                                  .result = half_format(product.type),
+                                                  .patch_floats = patch_floats(lowering)},
                                         std::move(*finish), lowering.threads());
   return with_float16(product_choice(product, "panels", own), *own, product.weight);
 }
@@ -184,7 +191,8 @@ std::vector<Choice> half_convolutions(const Lowering& lowering, const Convolutio
                                                     .outputs = size_of_product(layer.output[1]),
                                                     .weights = *format,
                                                     .source = *format,
-                                                    .result = *format},
+                                                    .result = *format,
+                                                    .patch_floats = patch_floats(lowering)},
                                           std::move(*finish), lowering.threads());
     add("panels", own);
     choices = with_float16(std::move(choices.back()), *own, *layer.weight);

@@ -5,6 +5,7 @@
 #include "execute/cpu/lower/half_pooling.h"
 #include "execute/cpu/lower/quantized_facts.h"
 #include "execute/cpu/steps.h"
+#include "execute/precision.h"
 #include "kernels/window_grid.h"
 
 namespace assay::cpu {
@@ -124,6 +125,7 @@ bool lower_pooling(Lowering& lowering, NodeId id) {
   const Placement result = lowering.new_placement(choice->result, output);
   StepDraft draft{.nodes = {id},
                   .algorithm = choice->implementation,
+                  .precision = execute::precision_name(element_of(choice->source)),
                   .executed_flops = saturating_multiply(
                       result.elements(), checked_product(windows->kernel).value_or(0)),
                   .reads = {source},
