@@ -332,8 +332,8 @@ TEST_F(AdviceTest, Bf16IsNamedBesideInt8WhereItWasMeasured) {
   add("fc", "Gemm", "brgemm", 8, {.flops = 800 * kMillion});
   judged();
   EXPECT_THAT(advice("lower-precision")->action,
-              HasSubstr("; or run the model in bf16 (`precision`), measured at 800 with AMX: 1.00 "
-                        "ms would be left of 8.00 ms"));
+              HasSubstr("; or run the model in bf16 (`precision`), measured at 800 with AMX: 1.000 "
+                        "ms would be left of 8.000 ms"));
   profile.program.precision = DataType::BFloat16;
   EXPECT_THAT(advice("lower-precision")->action, Not(HasSubstr("bf16")));
 }
