@@ -33,7 +33,8 @@ double best_seconds(const auto& work) {
 
 TileLayer image_layer(std::int64_t size, std::int64_t kernel, std::int64_t channels,
                       std::int64_t outputs, TileType type) {
-  TileLayer layer{.grid = {}, .channels = channels, .outputs = outputs, .type = type, .ending = {}};
+  TileLayer layer{
+      .grid = {}, .channels = channels, .outputs = outputs, .type = type, .epilogue = {}};
   layer.grid.rank = 2;
   for (const std::size_t axis : {1u, 2u}) {
     layer.grid.axes[axis] = {.input = size,
@@ -49,10 +50,10 @@ TileLayer image_layer(std::int64_t size, std::int64_t kernel, std::int64_t chann
 void measure(const char* name, TileLayer layer) {
   const TileKernels* kernels = tiles();
   const bool is_bf16 = layer.type == TileType::BF16;
-  layer.ending.result = is_bf16 ? TileNumber::BF16 : TileNumber::U8;
+  layer.epilogue.result = is_bf16 ? TileNumber::BF16 : TileNumber::U8;
   const auto& [deep, down, across] = layer.grid.axes;
   const std::int64_t depth = layer.channels * down.kernel * across.kernel;
-  if (!is_bf16) layer.ending.low_after = 0, layer.ending.high_after = 255;
+  if (!is_bf16) layer.epilogue.low_after = 0, layer.epilogue.high_after = 255;
   const TileConvolution convolution(layer, 1, *kernels);
   const auto pixels = static_cast<std::size_t>(down.input * across.input);
   const auto results = static_cast<std::size_t>(down.output * across.output * layer.outputs);

@@ -102,7 +102,7 @@ class QuantizedLayers {
 
  private:
   // What becomes of a float op's result: perhaps clamped, then quantised.
-  struct Ending {
+  struct Epilogue {
     QuantizedValue result;
     NodeId clamp = {};  // a Relu or Clip between the op and its QuantizeLinear
     double low = 0, high = 0;
@@ -112,8 +112,8 @@ class QuantizedLayers {
   static const std::map<std::string, Rewrite> kRewrites;
 
   DataType type_of(ValueId id) const { return edit_.type(id).element; }
-  ValueId result_of(const Ending& ending) const {
-    return edit_.node(ending.result.node).outputs[0];
+  ValueId result_of(const Epilogue& epilogue) const {
+    return edit_.node(epilogue.result.node).outputs[0];
   }
 
   std::optional<QuantizedValue> quantizer_after(ValueId value) const {
@@ -130,9 +130,9 @@ class QuantizedLayers {
     return static_cast<double>(node.float_or(attribute, static_cast<float>(otherwise)));
   }
 
-  std::optional<Ending> ending_of(NodeId id) const {
+  std::optional<Epilogue> epilogue_of(NodeId id) const {
     const ValueId value = edit_.node(id).outputs[0];
-    if (const auto direct = quantizer_after(value)) return Ending{.result = *direct};
+    if (const auto direct = quantizer_after(value)) return Epilogue{.result = *direct};
     const NodeId next = edit_.only_reader(value);
     if (!next.is_valid()) return {};
     const Node& node = edit_.node(next);
@@ -140,13 +140,13 @@ class QuantizedLayers {
     const auto result = quantizer_after(node.outputs[0]);
     if (!result) return {};
     constexpr double kLeast = -3.4e38;
-    Ending ending{.result = *result, .clamp = next, .low = 0, .high = -kLeast};
+    Epilogue epilogue{.result = *result, .clamp = next, .low = 0, .high = -kLeast};
     if (node.is("Clip")) {
-      ending.low = number_or(node, 1, "min", kLeast);
-      ending.high = number_or(node, 2, "max", -kLeast);
+      epilogue.low = number_or(node, 1, "min", kLeast);
+      epilogue.high = number_or(node, 2, "max", -kLeast);
     }
-    const bool is_known = !std::isnan(ending.low) && !std::isnan(ending.high);
-    return is_known ? std::optional(ending) : std::nullopt;
+    const bool is_known = !std::isnan(epilogue.low) && !std::isnan(epilogue.high);
+    return is_known ? std::optional(epilogue) : std::nullopt;
   }
 
   // The zero point, or a zero of the right type.
@@ -161,58 +161,58 @@ class QuantizedLayers {
     return edit_.add_constant("zero_point", Tensor(type, dims, heap_storage(std::move(zeros))));
   }
 
-  double quantized(const Ending& ending, double number) const {
-    const double scale = *edit_.number(ending.result.scale);
-    const double zero = zero_number(ending);
-    const bool is_signed = type_of(result_of(ending)) == DataType::Int8;
+  double quantized(const Epilogue& epilogue, double number) const {
+    const double scale = *edit_.number(epilogue.result.scale);
+    const double zero = zero_number(epilogue);
+    const bool is_signed = type_of(result_of(epilogue)) == DataType::Int8;
     return std::clamp(std::nearbyint(number / scale) + zero, is_signed ? -128.0 : 0.0,
                       is_signed ? 127.0 : 255.0);
   }
-  double zero_number(const Ending& ending) const {
-    return ending.result.zero_point.is_valid() ? *edit_.number(ending.result.zero_point) : 0;
+  double zero_number(const Epilogue& epilogue) const {
+    return epilogue.result.zero_point.is_valid() ? *edit_.number(epilogue.result.zero_point) : 0;
   }
 
   // Whether the type's own range clamps as the Relu or Clip does.
-  bool needs_clamp(const Ending& ending) const {
-    if (!ending.clamp.is_valid()) return false;
-    return quantized(ending, ending.low) != quantized(ending, -1e30) ||
-           quantized(ending, ending.high) != quantized(ending, 1e30);
+  bool needs_clamp(const Epilogue& epilogue) const {
+    if (!epilogue.clamp.is_valid()) return false;
+    return quantized(epilogue, epilogue.low) != quantized(epilogue, -1e30) ||
+           quantized(epilogue, epilogue.high) != quantized(epilogue, 1e30);
   }
 
-  ValueId quantized_constant(const Ending& ending, double number) {
-    const auto value = static_cast<int>(quantized(ending, number));
+  ValueId quantized_constant(const Epilogue& epilogue, double number) {
+    const auto value = static_cast<int>(quantized(epilogue, number));
     std::vector<std::byte> bytes = {static_cast<std::byte>(value)};
     return edit_.add_constant(
-        "bound", Tensor(type_of(result_of(ending)), {}, heap_storage(std::move(bytes))));
+        "bound", Tensor(type_of(result_of(epilogue)), {}, heap_storage(std::move(bytes))));
   }
 
-  // Puts `node` in the place of `id` and its ending; its outputs are set here.
-  void finish(NodeId id, const Ending& ending, Node node, std::vector<NodeId> pattern) {
+  // Puts `node` in the place of `id` and its epilogue; its outputs are set here.
+  void finish(NodeId id, const Epilogue& epilogue, Node node, std::vector<NodeId> pattern) {
     pattern.push_back(id);
-    const NodeId last = ending.result.node;
+    const NodeId last = epilogue.result.node;
     node.name = edit_.node(id).name;
-    const ValueId result = result_of(ending);
-    if (!needs_clamp(ending)) {
-      if (ending.clamp.is_valid()) pattern.push_back(ending.clamp);
+    const ValueId result = result_of(epilogue);
+    if (!needs_clamp(epilogue)) {
+      if (epilogue.clamp.is_valid()) pattern.push_back(epilogue.clamp);
       node.outputs = {result};
       return take_over(edit_, last, std::move(node), pattern);
     }
-    const ValueId between = edit_.node(ending.clamp).outputs[0];
-    Node clip{.name = edit_.node(ending.clamp).name,
+    const ValueId between = edit_.node(epilogue.clamp).outputs[0];
+    Node clip{.name = edit_.node(epilogue.clamp).name,
               .op = "Clip",
               .domain = "",
-              .inputs = {between, quantized_constant(ending, ending.low),
-                         quantized_constant(ending, ending.high)},
+              .inputs = {between, quantized_constant(epilogue, epilogue.low),
+                         quantized_constant(epilogue, epilogue.high)},
               .outputs = {result}};
     node.outputs = {between};
     edit_.set_element_type(between, type_of(result));
     edit_.set_node(last, std::move(clip));
-    take_over(edit_, ending.clamp, std::move(node), pattern);
+    take_over(edit_, epilogue.clamp, std::move(node), pattern);
   }
 
-  bool may_clamp(const Ending& ending) const {
+  bool may_clamp(const Epilogue& epilogue) const {
     constexpr int kClipOfIntegers = 12;
-    return !needs_clamp(ending) || edit_.graph().opset() >= kClipOfIntegers;
+    return !needs_clamp(epilogue) || edit_.graph().opset() >= kClipOfIntegers;
   }
 
   void append(Node& node, const QuantizedValue& value) {
@@ -220,9 +220,9 @@ class QuantizedLayers {
     for (const ValueId id : {value.data, value.scale, zero_point_of(value, type)})
       node.inputs.push_back(id);
   }
-  void append_result(Node& node, const Ending& ending) {
-    node.inputs.push_back(ending.result.scale);
-    node.inputs.push_back(zero_point_of(ending.result, type_of(result_of(ending))));
+  void append_result(Node& node, const Epilogue& epilogue) {
+    node.inputs.push_back(epilogue.result.scale);
+    node.inputs.push_back(zero_point_of(epilogue.result, type_of(result_of(epilogue))));
   }
 
   // A bias in units of the products, or an invalid id; nothing if it cannot be had.
@@ -286,17 +286,17 @@ class QuantizedLayers {
     if (!conv.has_input(1)) return;
     const auto x = activation(edit_, conv.inputs[0]);
     const auto w = weight(edit_, conv.inputs[1], 0);
-    const auto ending = ending_of(id);
-    if (!x || !w || !ending || !may_clamp(*ending)) return;
+    const auto epilogue = epilogue_of(id);
+    if (!x || !w || !epilogue || !may_clamp(*epilogue)) return;
     std::vector<NodeId> pattern = {x->node, w->node};
     const auto bias = bias_in_sums(conv, 2, *x, *w, pattern);
     if (!bias) return;
     Node node{.name = "", .op = "QLinearConv", .domain = "", .attributes = conv.attributes};
     append(node, *x);
     append(node, *w);
-    append_result(node, *ending);
+    append_result(node, *epilogue);
     if (bias->is_valid()) node.inputs.push_back(*bias);
-    finish(id, *ending, std::move(node), std::move(pattern));
+    finish(id, *epilogue, std::move(node), std::move(pattern));
   }
 
   void product(NodeId id) {
@@ -305,13 +305,13 @@ class QuantizedLayers {
     auto b = weight(edit_, matmul.inputs[1], 1);
     if (b && edit_.constant(b->data)->dims().size() != 2) b.reset();
     if (!b) b = activation(edit_, matmul.inputs[1]);
-    const auto ending = ending_of(id);
-    if (!a || !b || !ending || !may_clamp(*ending)) return;
+    const auto epilogue = epilogue_of(id);
+    if (!a || !b || !epilogue || !may_clamp(*epilogue)) return;
     Node node{.name = "", .op = "QLinearMatMul", .domain = ""};
     append(node, *a);
     append(node, *b);
-    append_result(node, *ending);
-    finish(id, *ending, std::move(node), {a->node, b->node});
+    append_result(node, *epilogue);
+    finish(id, *epilogue, std::move(node), {a->node, b->node});
   }
 
   void general_product(NodeId id) {
@@ -319,8 +319,8 @@ class QuantizedLayers {
     const bool is_transposed = gemm.int_or("transB", 0) != 0;
     const auto a = activation(edit_, gemm.inputs[0]);
     const auto b = weight(edit_, gemm.inputs[1], is_transposed ? 0 : 1);
-    const auto ending = ending_of(id);
-    if (!a || !b || !ending || !may_clamp(*ending)) return;
+    const auto epilogue = epilogue_of(id);
+    if (!a || !b || !epilogue || !may_clamp(*epilogue)) return;
     if (gemm.float_or("alpha", 1) != 1.0f || gemm.float_or("beta", 1) != 1.0f) return;
     std::vector<NodeId> pattern = {a->node, b->node};
     const auto bias = bias_in_sums(gemm, 2, *a, *b, pattern);
@@ -330,29 +330,29 @@ class QuantizedLayers {
     append(node, *a);
     append(node, *b);
     node.inputs.push_back(*bias);
-    append_result(node, *ending);
-    finish(id, *ending, std::move(node), std::move(pattern));
+    append_result(node, *epilogue);
+    finish(id, *epilogue, std::move(node), std::move(pattern));
   }
 
   void binary(NodeId id) {
     const Node& op = edit_.node(id);
     const auto a = activation(edit_, op.inputs[0]);
     const auto b = activation(edit_, op.inputs[1]);
-    const auto ending = ending_of(id);
-    if (!a || !b || !ending || !may_clamp(*ending)) return;
+    const auto epilogue = epilogue_of(id);
+    if (!a || !b || !epilogue || !may_clamp(*epilogue)) return;
     Node node{.name = "", .op = "QLinear" + op.op, .domain = kMicrosoft};
     append(node, *a);
     append(node, *b);
-    append_result(node, *ending);
-    finish(id, *ending, std::move(node), {a->node, b->node});
+    append_result(node, *epilogue);
+    finish(id, *epilogue, std::move(node), {a->node, b->node});
   }
 
   void concat(NodeId id) {
     const Node& op = edit_.node(id);
-    const auto ending = ending_of(id);
-    if (!ending || !may_clamp(*ending)) return;
+    const auto epilogue = epilogue_of(id);
+    if (!epilogue || !may_clamp(*epilogue)) return;
     Node node{.name = "", .op = "QLinearConcat", .domain = kMicrosoft, .attributes = op.attributes};
-    append_result(node, *ending);
+    append_result(node, *epilogue);
     std::vector<NodeId> pattern;
     for (const ValueId input : op.inputs) {
       const auto part = activation(edit_, input);
@@ -360,33 +360,33 @@ class QuantizedLayers {
       append(node, *part);
       pattern.push_back(part->node);
     }
-    finish(id, *ending, std::move(node), std::move(pattern));
+    finish(id, *epilogue, std::move(node), std::move(pattern));
   }
 
   void average_pool(NodeId id) {
     const Node& op = edit_.node(id);
     const auto x = activation(edit_, op.inputs[0]);
-    const auto ending = ending_of(id);
-    if (!x || !ending || !may_clamp(*ending)) return;
+    const auto epilogue = epilogue_of(id);
+    if (!x || !epilogue || !may_clamp(*epilogue)) return;
     Node node{
         .name = "", .op = "QLinear" + op.op, .domain = kMicrosoft, .attributes = op.attributes};
     append(node, *x);
-    append_result(node, *ending);
-    finish(id, *ending, std::move(node), {x->node});
+    append_result(node, *epilogue);
+    finish(id, *epilogue, std::move(node), {x->node});
   }
 
   void softmax(NodeId id) {
     constexpr std::int64_t kAlongAxis = 13;  // the opset since which only one axis counts
     const Node& op = edit_.node(id);
     const auto x = activation(edit_, op.inputs[0]);
-    const auto ending = ending_of(id);
-    if (!x || !ending || ending->clamp.is_valid()) return;
+    const auto epilogue = epilogue_of(id);
+    if (!x || !epilogue || epilogue->clamp.is_valid()) return;
     const std::int64_t opset = edit_.graph().opset();
     Node node{.name = "", .op = "QLinearSoftmax", .domain = kMicrosoft};
     node.attributes = {{"axis", op.int_or("axis", opset < kAlongAxis ? 1 : -1)}, {"opset", opset}};
     append(node, *x);
-    append_result(node, *ending);
-    finish(id, *ending, std::move(node), {x->node});
+    append_result(node, *epilogue);
+    finish(id, *epilogue, std::move(node), {x->node});
   }
 
   bool are_equal_constants(ValueId a, ValueId b) const {

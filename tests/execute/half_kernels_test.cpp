@@ -1,5 +1,5 @@
 // Kernels of our own on 16-bit numbers against the sum that defines them, in double precision and
-// of the rounded operands: every instruction set, format, ending and team of threads.
+// of the rounded operands: every instruction set, format, epilogue and team of threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -133,7 +133,7 @@ void expect_defining_halves(const OwnConvolution& own, const Case& one, HalfForm
   }
 }
 
-const Epilogue kEndings[] = {{}, {.adds = false, .low = 0}, {.adds = true, .low = -1, .high = 1}};
+const Epilogue kEpilogues[] = {{}, {.adds = false, .low = 0}, {.adds = true, .low = -1, .high = 1}};
 
 std::vector<ProductFinish> finish_like(const Epilogue& epilogue) {
   std::vector<ProductFinish> finish;
@@ -148,7 +148,7 @@ std::vector<ProductFinish> finish_like(const Epilogue& epilogue) {
 template <typename Check>
 void with_everything(const Check& check) {
   for (const HalfFormat format : {HalfFormat::Float16, HalfFormat::Bfloat16}) {
-    for (const Epilogue& epilogue : kEndings) {
+    for (const Epilogue& epilogue : kEpilogues) {
       for (const int threads : {1, 3}) {
         for (const SimdKernels* kernels : all_kernels()) check(format, epilogue, threads, *kernels);
       }

@@ -71,7 +71,7 @@ TileLayer random_layer(Draw& draw) {
   if (draw.between(0, 2) == 0)
     return tile_matrix_product(draw.between(1, 100), draw.between(1, 300), draw.between(1, 70),
                                type);
-  TileLayer layer{.grid = {}, .type = type, .ending = {}};
+  TileLayer layer{.grid = {}, .type = type, .epilogue = {}};
   layer.grid.rank = 2;
   layer.grid.axes[1] = random_axis(draw);
   layer.grid.axes[2] = random_axis(draw);
@@ -85,36 +85,36 @@ TileLayer random_layer(Draw& draw) {
   return layer;
 }
 
-void draw_ending(Draw& draw, Setting& setting) {
-  TileEnding& ending = setting.layer.ending;
+void draw_epilogue(Draw& draw, Setting& setting) {
+  TileEpilogue& epilogue = setting.layer.epilogue;
   if (setting.is_8_bit()) {
     constexpr TileNumber kResults[] = {TileNumber::U8, TileNumber::S8, TileNumber::S32,
                                        TileNumber::F32};
-    ending.result = kResults[draw.between(0, 3)];
-    if (ending.result == TileNumber::S32) return;
+    epilogue.result = kResults[draw.between(0, 3)];
+    if (epilogue.result == TileNumber::S32) return;
     constexpr TileNumber kAddends[] = {TileNumber::None, TileNumber::U8, TileNumber::S8};
-    ending.addend_type = kAddends[draw.between(0, 2)];
-    ending.addend_scale = draw.real(0.2f, 1.5f);
-    ending.addend_zero_point = static_cast<std::int32_t>(draw.between(-10, 10));
-    if (draw.coin()) ending.low = draw.real(-50, 0);
-    if (ending.addend_type != TileNumber::None && draw.coin()) {
-      ending.rounds_first = true;
-      ending.low = -100;
-      ending.high = 100;
-      ending.factor = draw.real(0.5f, 2);
+    epilogue.addend_type = kAddends[draw.between(0, 2)];
+    epilogue.addend_scale = draw.real(0.2f, 1.5f);
+    epilogue.addend_zero_point = static_cast<std::int32_t>(draw.between(-10, 10));
+    if (draw.coin()) epilogue.low = draw.real(-50, 0);
+    if (epilogue.addend_type != TileNumber::None && draw.coin()) {
+      epilogue.rounds_first = true;
+      epilogue.low = -100;
+      epilogue.high = 100;
+      epilogue.factor = draw.real(0.5f, 2);
     }
-    const bool is_signed = ending.result == TileNumber::S8;
-    if (ending.result == TileNumber::F32) return;
-    ending.zero_point = static_cast<std::int32_t>(draw.between(-20, 20) + (is_signed ? 0 : 100));
-    ending.low_after = static_cast<float>((is_signed ? -128 : 0) - ending.zero_point);
-    ending.high_after = static_cast<float>((is_signed ? 127 : 255) - ending.zero_point);
+    const bool is_signed = epilogue.result == TileNumber::S8;
+    if (epilogue.result == TileNumber::F32) return;
+    epilogue.zero_point = static_cast<std::int32_t>(draw.between(-20, 20) + (is_signed ? 0 : 100));
+    epilogue.low_after = static_cast<float>((is_signed ? -128 : 0) - epilogue.zero_point);
+    epilogue.high_after = static_cast<float>((is_signed ? 127 : 255) - epilogue.zero_point);
     return;
   }
-  ending.result = draw.coin() ? TileNumber::BF16 : TileNumber::F32;
+  epilogue.result = draw.coin() ? TileNumber::BF16 : TileNumber::F32;
   constexpr TileNumber kAddends[] = {TileNumber::None, TileNumber::BF16, TileNumber::F32};
-  ending.addend_type = kAddends[draw.between(0, 2)];
-  ending.activation = static_cast<TileActivation>(draw.between(0, 4));
-  if (draw.coin()) ending.low_after = 0;
+  epilogue.addend_type = kAddends[draw.between(0, 2)];
+  epilogue.activation = static_cast<TileActivation>(draw.between(0, 4));
+  if (draw.coin()) epilogue.low_after = 0;
 }
 
 void draw_operands(Draw& draw, Setting& setting) {
@@ -139,10 +139,10 @@ void draw_operands(Draw& draw, Setting& setting) {
     }
   };
   put(setting.source, setting.source_type(), numbers);
-  if (layer.ending.addend_type != TileNumber::None)
-    put(setting.addend, layer.ending.addend_type, setting.results());
-  setting.in_place = bytes_of(layer.ending.addend_type) == bytes_of(layer.ending.result) &&
-                     layer.ending.addend_type != TileNumber::None && draw.coin();
+  if (layer.epilogue.addend_type != TileNumber::None)
+    put(setting.addend, layer.epilogue.addend_type, setting.results());
+  setting.in_place = bytes_of(layer.epilogue.addend_type) == bytes_of(layer.epilogue.result) &&
+                     layer.epilogue.addend_type != TileNumber::None && draw.coin();
   for (std::size_t i = 0; i < weights; ++i) {
     setting.weights8.push_back(static_cast<std::int8_t>(draw.byte()));
     setting.weights16.push_back(draw.small());
@@ -159,7 +159,7 @@ Setting random_setting(unsigned seed) {
   Draw draw(seed);
   Setting setting;
   setting.layer = random_layer(draw);
-  draw_ending(draw, setting);
+  draw_epilogue(draw, setting);
   draw_operands(draw, setting);
   return setting;
 }
@@ -216,24 +216,24 @@ double activated(TileActivation activation, double x) {
 }
 
 double finished(const Setting& setting, std::size_t at, std::size_t output, double sum) {
-  const TileEnding& ending = setting.layer.ending;
-  if (ending.result == TileNumber::S32) return sum + setting.bias8[output];
+  const TileEpilogue& epilogue = setting.layer.epilogue;
+  if (epilogue.result == TileNumber::S32) return sum + setting.bias8[output];
   // In single precision, like the kernel: what is rounded in between must round alike.
   double value = setting.is_8_bit()
                      ? static_cast<float>(sum + setting.bias8[output]) * setting.scales[output]
                      : sum + setting.bias16[output];
-  if (setting.is_8_bit()) value = std::clamp<double>(value, ending.low, ending.high);
-  if (ending.rounds_first) value = std::nearbyint(value);
-  if (ending.addend_type != TileNumber::None)
-    value = value * ending.factor +
-            (number_at(setting.addend, ending.addend_type, at) - ending.addend_zero_point) *
-                ending.addend_scale;
-  if (!setting.is_8_bit()) value = activated(ending.activation, value);
-  return std::clamp<double>(value, ending.low_after, ending.high_after);
+  if (setting.is_8_bit()) value = std::clamp<double>(value, epilogue.low, epilogue.high);
+  if (epilogue.rounds_first) value = std::nearbyint(value);
+  if (epilogue.addend_type != TileNumber::None)
+    value = value * epilogue.factor +
+            (number_at(setting.addend, epilogue.addend_type, at) - epilogue.addend_zero_point) *
+                epilogue.addend_scale;
+  if (!setting.is_8_bit()) value = activated(epilogue.activation, value);
+  return std::clamp<double>(value, epilogue.low_after, epilogue.high_after);
 }
 
-double allowed_error(const TileEnding& ending, double value) {
-  switch (ending.result) {
+double allowed_error(const TileEpilogue& epilogue, double value) {
+  switch (epilogue.result) {
     case TileNumber::S32:
       return 0;
     case TileNumber::U8:
@@ -249,8 +249,8 @@ double allowed_error(const TileEnding& ending, double value) {
 std::string described(const Setting& setting) {
   const TileLayer& layer = setting.layer;
   std::string text = "type " + std::to_string(static_cast<int>(layer.type)) + ", result " +
-                     std::to_string(static_cast<int>(layer.ending.result)) + ", addend " +
-                     std::to_string(static_cast<int>(layer.ending.addend_type)) + ", " +
+                     std::to_string(static_cast<int>(layer.epilogue.result)) + ", addend " +
+                     std::to_string(static_cast<int>(layer.epilogue.addend_type)) + ", " +
                      std::to_string(layer.images) + " images of " + std::to_string(layer.channels) +
                      " channels, " + std::to_string(layer.outputs) + " outputs, threads " +
                      std::to_string(setting.threads);
@@ -276,7 +276,7 @@ std::vector<std::byte> run(const Setting& setting, const PackedConvolution& conv
   convolution.pack(parameters, packed.data());
   // Bytes that would show if they were used: NaN as bf16.
   std::vector<std::byte> workspace(convolution.workspace_bytes(), std::byte{0xff});
-  std::vector<std::byte> result(setting.results() * bytes_of(setting.layer.ending.result),
+  std::vector<std::byte> result(setting.results() * bytes_of(setting.layer.epilogue.result),
                                 std::byte{0xee});
   if (setting.in_place) result = setting.addend;
   convolution.run(TileOperands{.source = setting.source.data(),
@@ -288,14 +288,15 @@ std::vector<std::byte> run(const Setting& setting, const PackedConvolution& conv
 }
 
 void expect_defining_sums(const Setting& setting, const PackedConvolution& convolution) {
-  const TileEnding& ending = setting.layer.ending;
+  const TileEpilogue& epilogue = setting.layer.epilogue;
   const std::vector<std::byte> result = run(setting, convolution);
   std::size_t wrong = 0;
   for_each_sum(setting, [&](std::size_t at, std::size_t output, double sum) {
     const double expected = finished(setting, at, output, sum);
-    const bool is_shifted = bytes_of(ending.result) == 1;
-    const double got = number_at(result, ending.result, at) - (is_shifted ? ending.zero_point : 0);
-    if (std::abs(got - expected) <= allowed_error(ending, expected)) return;
+    const bool is_shifted = bytes_of(epilogue.result) == 1;
+    const double got =
+        number_at(result, epilogue.result, at) - (is_shifted ? epilogue.zero_point : 0);
+    if (std::abs(got - expected) <= allowed_error(epilogue, expected)) return;
     if (wrong++ == 0) ADD_FAILURE() << "at " << at << ": " << got << " instead of " << expected;
   });
   EXPECT_EQ(wrong, 0u) << "of " << setting.results();
@@ -321,7 +322,7 @@ Setting plain_setting(const TileLayer& layer) {
 
 TileLayer image_layer(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
                       std::int64_t channels, std::int64_t outputs) {
-  TileLayer layer{.grid = {}, .channels = channels, .outputs = outputs, .ending = {}};
+  TileLayer layer{.grid = {}, .channels = channels, .outputs = outputs, .epilogue = {}};
   layer.grid.rank = 2;
   for (const std::size_t axis : {1u, 2u}) {
     layer.grid.axes[axis] = {.input = size,

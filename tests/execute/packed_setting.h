@@ -59,7 +59,7 @@ class Draw {
 
 // Windows of any form, or a matrix product.
 TileLayer random_layer(Draw& draw);
-void draw_ending(Draw& draw, Setting& setting);
+void draw_epilogue(Draw& draw, Setting& setting);
 // Operands for the layer that `setting` has.
 void draw_operands(Draw& draw, Setting& setting);
 Setting random_setting(unsigned seed);

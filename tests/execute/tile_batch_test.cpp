@@ -38,13 +38,13 @@ Case random_case(std::mt19937& random) {
   drawn.gap = between(0, 5);
   if (drawn.layer.type == TileType::BF16) {
     drawn.layer.scale = 0.125f;
-    drawn.layer.ending.result = between(0, 1) == 1 ? TileNumber::BF16 : TileNumber::F32;
+    drawn.layer.epilogue.result = between(0, 1) == 1 ? TileNumber::BF16 : TileNumber::F32;
     return drawn;
   }
   drawn.layer.right_is_unsigned = between(0, 1) == 1;
   drawn.layer.left_zero_point = static_cast<std::int32_t>(between(0, 1) * between(-20, 20));
   drawn.layer.right_zero_point = static_cast<std::int32_t>(between(0, 1) * between(-20, 20));
-  drawn.layer.ending.result = TileNumber::S32;
+  drawn.layer.epilogue.result = TileNumber::S32;
   return drawn;
 }
 
@@ -84,7 +84,7 @@ struct Numbers {
 };
 
 void expect_product(const Case& drawn, const TileKernels& kernels, std::mt19937& random) {
-  const auto& [type, m, k, n, right_is_unsigned, left_zero, right_zero, scale, ending] =
+  const auto& [type, m, k, n, right_is_unsigned, left_zero, right_zero, scale, epilogue] =
       drawn.layer;
   const std::int64_t left_stride = k + drawn.gap;
   const std::int64_t right_stride = (drawn.right_is_transposed ? k : n) + drawn.gap;
@@ -112,11 +112,11 @@ void expect_product(const Case& drawn, const TileKernels& kernels, std::mt19937&
         sum += (left.at(row * left_stride + i) - left_zero) * (right.at(at) - right_zero);
       }
       const auto place = static_cast<std::size_t>(row * result_stride + column);
-      if (ending.result == TileNumber::S32) {
+      if (epilogue.result == TileNumber::S32) {
         std::int32_t got = 0;
         std::memcpy(&got, result.data() + 4 * place, sizeof(got));
         ASSERT_EQ(got, sum) << row << ", " << column;
-      } else if (ending.result == TileNumber::F32) {
+      } else if (epilogue.result == TileNumber::F32) {
         float got = 0;
         std::memcpy(&got, result.data() + 4 * place, sizeof(got));
         ASSERT_EQ(got, sum * static_cast<double>(scale)) << row << ", " << column;

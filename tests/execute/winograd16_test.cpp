@@ -41,7 +41,7 @@ Setting random_winograd(unsigned seed) {
   setting.layer.images = draw.between(1, 3);
   setting.layer.channels = draw.coin() ? draw.between(1, 20) : draw.between(20, 70);
   setting.layer.outputs = draw.between(1, 70);
-  draw_ending(draw, setting);
+  draw_epilogue(draw, setting);
   draw_operands(draw, setting);
   return setting;
 }
@@ -122,7 +122,7 @@ TEST_F(Winograd16Test, HasNoFormForOtherWindows) {
   EXPECT_FALSE(Winograd16::fits(tile_matrix_product(9, 8, 8, TileType::U8), 1));
   TileLayer in_bf16 = image_layer(9, 3, 1, 1, 512, 8);
   in_bf16.type = TileType::BF16;
-  in_bf16.ending.result = TileNumber::BF16;
+  in_bf16.epilogue.result = TileNumber::BF16;
   EXPECT_TRUE(Winograd16::fits(in_bf16, 1));
   in_bf16.channels = 513;
   EXPECT_FALSE(Winograd16::fits(in_bf16, 1));
@@ -151,7 +151,7 @@ void put_bf16(std::vector<std::byte>& to, std::size_t i, float value) {
 
 Setting bf16_setting(TileLayer layer, const std::function<float(Draw&, std::size_t)>& pixel) {
   layer.type = TileType::BF16;
-  layer.ending = {.result = TileNumber::BF16};
+  layer.epilogue = {.result = TileNumber::BF16};
   Setting setting = plain_setting(layer);
   setting.bias16.assign(static_cast<std::size_t>(layer.outputs), 0);
   Draw draw(3);
@@ -261,11 +261,11 @@ TEST_F(Winograd16Test, RandomLayersInBf16AreCloseToTheDefiningSum) {
     Draw draw(seed);
     setting.layer.type = TileType::BF16;
     setting.layer.source_zero_point = 0;
-    setting.layer.ending = {};
-    draw_ending(draw, setting);
-    setting.layer.ending.result = TileNumber::BF16;
-    if (setting.layer.ending.addend_type == TileNumber::F32)
-      setting.layer.ending.addend_type = TileNumber::None;
+    setting.layer.epilogue = {};
+    draw_epilogue(draw, setting);
+    setting.layer.epilogue.result = TileNumber::BF16;
+    if (setting.layer.epilogue.addend_type == TileNumber::F32)
+      setting.layer.epilogue.addend_type = TileNumber::None;
     draw_operands(draw, setting);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + described(setting));
     ASSERT_TRUE(Winograd16::fits(setting.layer, 1));

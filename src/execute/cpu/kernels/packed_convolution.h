@@ -20,7 +20,7 @@ struct TileParameters {
 struct TileOperands {
   const void* source = nullptr;
   const void* weights = nullptr;  // packed
-  const void* addend = nullptr;   // where the ending has a type for it; may be the result
+  const void* addend = nullptr;   // where the epilogue has a type for it; may be the result
   void* result = nullptr;
   void* workspace = nullptr;
 };

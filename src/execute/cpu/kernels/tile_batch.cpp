@@ -177,22 +177,22 @@ void TileBatch::run(const TileBatchOperands& operands, std::int64_t rows) const 
   product.reads_rows_once = true;
   product.weights = packed;
   product.columns = as_size(layer_.n);
-  product.ending = layer_.ending;
+  product.epilogue = layer_.epilogue;
   product.results = static_cast<std::byte*>(operands.result);
-  product.result_stride = as_size(operands.result_stride) * result_bytes(layer_.ending.result);
+  product.result_stride = as_size(operands.result_stride) * result_bytes(layer_.epilogue.result);
   if (layer_.type == TileType::BF16) {
-    product.ending.factor = layer_.scale;
+    product.epilogue.factor = layer_.scale;
   } else {
     auto* column_bias = reinterpret_cast<std::int32_t*>(packed + packed_bytes());
     auto* scales = reinterpret_cast<float*>(column_bias + padded_columns());
     auto* row_bias = column_bias + 2 * padded_columns();
     fill_column_bias(packed, column_bias);
     std::fill_n(scales, padded_columns(), layer_.scale);
-    product.ending.bias = column_bias;
-    product.ending.scales = scales;
+    product.epilogue.bias = column_bias;
+    product.epilogue.scales = scales;
     if (layer_.right_zero_point != 0) {
       fill_row_bias(operands, rows, row_bias);
-      product.ending.row_bias = row_bias;
+      product.epilogue.row_bias = row_bias;
     }
   }
   kernels_.multiply(product, 0, tile_blocks(product));

@@ -21,7 +21,7 @@ struct TileBatchLayer {
   std::int32_t left_zero_point = 0;
   std::int32_t right_zero_point = 0;
   float scale = 1;  // of all sums
-  TileEnding ending = {};
+  TileEpilogue epilogue = {};
 };
 
 // Strides are in elements.

@@ -53,7 +53,7 @@ bool taps_lie_together(const WindowAxis& across) {
 }  // namespace
 
 TileLayer tile_matrix_product(std::int64_t m, std::int64_t k, std::int64_t n, TileType type) {
-  TileLayer layer{.grid = {}, .channels = k, .outputs = n, .type = type, .ending = {}};
+  TileLayer layer{.grid = {}, .channels = k, .outputs = n, .type = type, .epilogue = {}};
   layer.grid.rank = 1;
   layer.grid.axes[2].input = m;
   layer.grid.axes[2].output = m;
@@ -263,13 +263,13 @@ TileProduct TileConvolution::product(const TileOperands& operands, const std::by
   what.reads_rows_once = runs_.size() == 1;
   what.weights = static_cast<const std::byte*>(operands.weights);
   what.columns = outputs_;
-  what.ending = layer_.ending;
+  what.epilogue = layer_.epilogue;
   const std::byte* bias = what.weights + tile_weight_bytes(outputs_, offsets_.size(), chunk_bytes_);
-  what.ending.bias = bias;
-  what.ending.scales = reinterpret_cast<const float*>(bias + padded_outputs() * sizeof(float));
-  what.ending.addend = static_cast<const std::byte*>(operands.addend);
+  what.epilogue.bias = bias;
+  what.epilogue.scales = reinterpret_cast<const float*>(bias + padded_outputs() * sizeof(float));
+  what.epilogue.addend = static_cast<const std::byte*>(operands.addend);
   what.results = static_cast<std::byte*>(operands.result);
-  what.result_stride = outputs_ * bytes_of_number(layer_.ending.result);
+  what.result_stride = outputs_ * bytes_of_number(layer_.epilogue.result);
   return what;
 }
 
@@ -329,8 +329,8 @@ void TileConvolution::run_image(const TileOperands& operands, std::size_t image,
   TileProduct what = product(operands, rows);
   const std::size_t first = image * as_size(elements(layer_.grid, &WindowAxis::output));
   what.results += first * what.result_stride;
-  if (what.ending.addend != nullptr)
-    what.ending.addend += first * outputs_ * bytes_of_number(what.ending.addend_type);
+  if (what.epilogue.addend != nullptr)
+    what.epilogue.addend += first * outputs_ * bytes_of_number(what.epilogue.addend_type);
   multiply(what, threads);
 }
 

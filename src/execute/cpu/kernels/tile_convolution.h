@@ -9,12 +9,12 @@
 //
 // How to use it:
 //   TileConvolution conv({.grid = grid, .images = n, .channels = c, .outputs = m,
-//                         .type = TileType::U8, .source_zero_point = z, .ending = ending},
+//                         .type = TileType::U8, .source_zero_point = z, .epilogue = epilogue},
 //                         threads);
 //   memory of conv.weight_bytes();  conv.pack({.weights = w, .bias = b, .scales = s}, packed);
 //   memory of conv.workspace_bytes();
 //   conv.run({source, packed, addend, result, workspace});
-// `ending` (tile_product.h) says what becomes of the sums; its pointers are set here. Bias and
+// `epilogue` (tile_product.h) says what becomes of the sums; its pointers are set here. Bias and
 // scales are stored with the weights. The source's zero point z is taken out of the sums: results
 // are those of numbers (x − z), padding counts as 0.
 #pragma once
@@ -34,7 +34,7 @@ struct TileLayer {
   std::int64_t outputs = 0;
   TileType type = TileType::U8;
   std::int32_t source_zero_point = 0;  // of 8-bit numbers
-  TileEnding ending = {};
+  TileEpilogue epilogue = {};
 };
 // rows[m, k] · weights[k, n]
 TileLayer tile_matrix_product(std::int64_t m, std::int64_t k, std::int64_t n, TileType type);
@@ -52,7 +52,7 @@ class TileConvolution : public PackedConvolution {
   std::size_t workspace_bytes() const override;  // also 0
   // Of the nominal results; padding of the depth to whole tiles counts.
   std::int64_t flops() const override;
-  bool adds() const override { return layer_.ending.addend_type != TileNumber::None; }
+  bool adds() const override { return layer_.epilogue.addend_type != TileNumber::None; }
   void pack(const TileParameters& parameters, std::byte* packed) const override;
   void run(const TileOperands& operands) const override;
 

@@ -25,13 +25,14 @@ bool is_8_bit(TileNumber type) {
   return type == TileNumber::U8 || type == TileNumber::S8;
 }
 
-bool has_form(TileType type, const TileEnding& ending) {
-  const bool adds = ending.addend_type != TileNumber::None;
+bool has_form(TileType type, const TileEpilogue& epilogue) {
+  const bool adds = epilogue.addend_type != TileNumber::None;
   if (type == TileType::BF16) {
-    return ending.result == TileNumber::BF16 && (!adds || ending.addend_type == TileNumber::BF16);
+    return epilogue.result == TileNumber::BF16 &&
+           (!adds || epilogue.addend_type == TileNumber::BF16);
   }
-  if (ending.result == TileNumber::S32) return !adds;
-  return ending.result != TileNumber::BF16 && (!adds || is_8_bit(ending.addend_type));
+  if (epilogue.result == TileNumber::S32) return !adds;
+  return epilogue.result != TileNumber::BF16 && (!adds || is_8_bit(epilogue.addend_type));
 }
 
 std::int64_t largest_input(const TileLayer& layer) {
@@ -54,7 +55,7 @@ bool Winograd16::fits(const TileLayer& layer, std::int64_t groups) {
   return groups == 1 && layer.grid.rank == 2 && is_three_by_three(layer.grid.axes[1]) &&
          is_three_by_three(layer.grid.axes[2]) &&
          (layer.type != TileType::BF16 || layer.channels <= kWinograd16MostChannels) &&
-         has_form(layer.type, layer.ending);
+         has_form(layer.type, layer.epilogue);
 }
 
 bool Winograd16::is_exact(const TileLayer& layer, const std::int8_t* weights) {
@@ -260,10 +261,10 @@ void Winograd16::write_results(const TileOperands& operands, const TileBlock& bl
   const float* arrays = constants(operands.weights);
   const float* filter_scales = arrays;
   if (takes_floats()) arrays += kWinograd16Planes * product_stride();
-  TileEnding ending = layer_.ending;
-  ending.bias = arrays;
-  ending.scales = arrays + product_stride();
-  ending.addend = static_cast<const std::byte*>(operands.addend);
+  TileEpilogue epilogue = layer_.epilogue;
+  epilogue.bias = arrays;
+  epilogue.scales = arrays + product_stride();
+  epilogue.addend = static_cast<const std::byte*>(operands.addend);
   auto* results = static_cast<std::byte*>(operands.result);
   in_parts(block.threads, block.count, [&](std::size_t from, std::size_t to) {
     const Winograd16Products products{.products = at.products + from * product_stride(),
@@ -272,7 +273,7 @@ void Winograd16::write_results(const TileOperands& operands, const TileBlock& bl
                                       .scales = at.scales + from * kWinograd16Planes,
                                       .filter_scales = filter_scales};
     const auto write = takes_floats() ? kernels_.output_bf16 : kernels_.output_8_bit;
-    write(shape_, products, block.first + from, block.first + to, ending, results);
+    write(shape_, products, block.first + from, block.first + to, epilogue, results);
   });
 }
 

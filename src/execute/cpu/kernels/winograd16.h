@@ -11,7 +11,7 @@ namespace assay::cpu {
 
 class Winograd16 : public PackedConvolution {
  public:
-  // Windows, numbers and endings that have a form here.
+  // Windows, numbers and epilogues that have a form here.
   static bool fits(const TileLayer& layer, std::int64_t groups);
   // Whether 8-bit weights [outputs, …] give exact results, whatever the images hold.
   static bool is_exact(const TileLayer& layer, const std::int8_t* weights);
@@ -23,7 +23,7 @@ class Winograd16 : public PackedConvolution {
   std::size_t weight_bytes() const override;
   std::size_t workspace_bytes() const override;
   std::int64_t flops() const override;  // transforms included
-  bool adds() const override { return layer_.ending.addend_type != TileNumber::None; }
+  bool adds() const override { return layer_.epilogue.addend_type != TileNumber::None; }
   void pack(const TileParameters& parameters, std::byte* packed) const override;
   using PackedConvolution::run;
   void run(const TileOperands& operands) const override;

@@ -292,7 +292,7 @@ bool add_bf16_tile_step(Lowering& lowering, const StepDraft& draft, const Sizes&
                              .k = sizes.k,
                              .n = sizes.n,
                              .scale = sizes.alpha,
-                             .ending = {.result = TileNumber::BF16}};
+                             .epilogue = {.result = TileNumber::BF16}};
   const BatchedMatrix a = batched_matrix(left, batch);
   const BatchedMatrix c = batched_matrix(result, batch);
   if (!fits_tiles(layer, a, c)) return false;

@@ -255,15 +255,15 @@ std::vector<Choice> float_choices(Lowering& lowering, ConvolutionLayer layer, co
 // By tiles, which come first, or by Winograd's algorithm in 16-bit integers.
 void add_16_bit_choices(const Lowering& lowering, const ConvolutionLayer& layer,
                         const FusedOps& fused, std::vector<Choice>& choices) {
-  const auto ending = bf16_tile_ending(fused.post_ops);
+  const auto epilogue = bf16_tile_epilogue(fused.post_ops);
   const bool has_constants = layer.weight != nullptr && (!layer.has_bias || layer.bias != nullptr);
-  if (!ending || !has_constants || layer.is_transposed) return;
+  if (!epilogue || !has_constants || layer.is_transposed) return;
   const TileLayer what{.grid = layer.grid,
                        .images = layer.input[0],
                        .channels = layer.input[1],
                        .outputs = layer.output[1],
                        .type = TileType::BF16,
-                       .ending = *ending};
+                       .epilogue = *epilogue};
   const Desc source = image_desc(layer.input, 0, layer.type);
   const Desc result = image_desc(layer.output, 0, layer.type);
   if (auto tiled = tile_choice(lowering, what, layer.groups, source, result))

@@ -94,12 +94,12 @@ ConvolutionLayer layer_of_parts(ConvolutionLayer layer, const IntegerWeights& we
 }
 
 // What follows the sums, as far as it is taken in.
-struct ScaledEnding {
+struct ScaledEpilogue {
   std::vector<NodeId> nodes;
   ValueId value;
   std::optional<ValueId> factor = {};  // one number, or one for each channel
   std::optional<ValueId> bias = {};    // in units of the sums, one number for each channel
-  SumsEnding how = {};
+  SumsEpilogue how = {};
 };
 
 NodeId next_after(const Lowering& lowering, ValueId value) {
@@ -124,23 +124,23 @@ std::optional<ValueId> channel_operand(const Lowering& lowering, const Node& nod
   return is_by_channel ? std::optional(other) : std::nullopt;
 }
 
-void take(const Lowering& lowering, NodeId id, ScaledEnding& ending) {
-  ending.nodes.push_back(id);
-  ending.value = lowering.node(id).outputs[0];
+void take(const Lowering& lowering, NodeId id, ScaledEpilogue& epilogue) {
+  epilogue.nodes.push_back(id);
+  epilogue.value = lowering.node(id).outputs[0];
 }
 
 // Nothing where a reader other than an Add of one number for each channel comes next.
-void take_integer_bias(const Lowering& lowering, const Dims& whole, ScaledEnding& ending) {
-  const NodeId add = next_after(lowering, ending.value);
+void take_integer_bias(const Lowering& lowering, const Dims& whole, ScaledEpilogue& epilogue) {
+  const NodeId add = next_after(lowering, epilogue.value);
   if (!add.is_valid() || !lowering.node(add).is("Add")) return;
-  const auto bias = channel_operand(lowering, lowering.node(add), ending.value, whole);
+  const auto bias = channel_operand(lowering, lowering.node(add), epilogue.value, whole);
   if (!bias || checked_product(lowering.dims(*bias)).value_or(0) != whole[1]) return;
-  ending.bias = bias;
-  take(lowering, add, ending);
+  epilogue.bias = bias;
+  take(lowering, add, epilogue);
 }
 
-bool take_scaling(const Lowering& lowering, const Dims& whole, ScaledEnding& ending) {
-  const NodeId cast = next_after(lowering, ending.value);
+bool take_scaling(const Lowering& lowering, const Dims& whole, ScaledEpilogue& epilogue) {
+  const NodeId cast = next_after(lowering, epilogue.value);
   if (!cast.is_valid() || !lowering.node(cast).is("Cast") ||
       !lowering.is_float(lowering.node(cast).outputs[0]))
     return false;
@@ -149,27 +149,27 @@ bool take_scaling(const Lowering& lowering, const Dims& whole, ScaledEnding& end
   if (!mul.is_valid() || !lowering.node(mul).is("Mul")) return false;
   const auto factor = channel_operand(lowering, lowering.node(mul), floats, whole);
   if (!factor || !lowering.is_float(*factor)) return false;
-  ending.factor = factor;
-  take(lowering, cast, ending);
-  take(lowering, mul, ending);
+  epilogue.factor = factor;
+  take(lowering, cast, epilogue);
+  take(lowering, mul, epilogue);
   return true;
 }
 
-void take_bias(const Lowering& lowering, const Dims& whole, ScaledEnding& ending) {
-  const NodeId add = next_after(lowering, ending.value);
+void take_bias(const Lowering& lowering, const Dims& whole, ScaledEpilogue& epilogue) {
+  const NodeId add = next_after(lowering, epilogue.value);
   if (!add.is_valid() || !lowering.node(add).is("Add")) return;
-  const auto bias = channel_operand(lowering, lowering.node(add), ending.value, whole);
+  const auto bias = channel_operand(lowering, lowering.node(add), epilogue.value, whole);
   if (!bias || lowering.constant(*bias) == nullptr) return;
-  ending.how.bias = constant_numbers(lowering, *bias);
-  ending.how.bias.resize(static_cast<std::size_t>(whole[1]), ending.how.bias.front());
-  take(lowering, add, ending);
+  epilogue.how.bias = constant_numbers(lowering, *bias);
+  epilogue.how.bias.resize(static_cast<std::size_t>(whole[1]), epilogue.how.bias.front());
+  take(lowering, add, epilogue);
 }
 
-void take_clamp(const Lowering& lowering, ScaledEnding& ending) {
-  const NodeId id = next_after(lowering, ending.value);
+void take_clamp(const Lowering& lowering, ScaledEpilogue& epilogue) {
+  const NodeId id = next_after(lowering, epilogue.value);
   if (!id.is_valid() || lowering.options().ieee_strict) return;
   const Node& node = lowering.node(id);
-  if (node.inputs[0] != ending.value || (!node.is("Relu") && !node.is("Clip"))) return;
+  if (node.inputs[0] != epilogue.value || (!node.is("Relu") && !node.is("Clip"))) return;
   constexpr float kMost = std::numeric_limits<float>::infinity();
   float low = node.is("Relu") ? 0 : node.float_or("min", -kMost);
   float high = node.is("Relu") ? kMost : node.float_or("max", kMost);
@@ -180,25 +180,25 @@ void take_clamp(const Lowering& lowering, ScaledEnding& ending) {
     (input == 1 ? low : high) = static_cast<float>(*bound);
   }
   if (low > high) return;
-  ending.how.clamp = FloatBounds{low, high};
-  take(lowering, id, ending);
+  epilogue.how.clamp = FloatBounds{low, high};
+  take(lowering, id, epilogue);
 }
 
-ScaledEnding scaled_ending(const Lowering& lowering, NodeId id) {
-  ScaledEnding ending{.nodes = {id}, .value = lowering.node(id).outputs[0]};
-  const Dims whole = lowering.dims(ending.value);
-  take_integer_bias(lowering, whole, ending);
-  if (!take_scaling(lowering, whole, ending)) return ending;
-  ending.how.kind = SumsKind::Floats;
-  take_bias(lowering, whole, ending);
-  take_clamp(lowering, ending);
-  return ending;
+ScaledEpilogue scaled_epilogue(const Lowering& lowering, NodeId id) {
+  ScaledEpilogue epilogue{.nodes = {id}, .value = lowering.node(id).outputs[0]};
+  const Dims whole = lowering.dims(epilogue.value);
+  take_integer_bias(lowering, whole, epilogue);
+  if (!take_scaling(lowering, whole, epilogue)) return epilogue;
+  epilogue.how.kind = SumsKind::Floats;
+  take_bias(lowering, whole, epilogue);
+  take_clamp(lowering, epilogue);
+  return epilogue;
 }
 
 // From sums in memory to results, row of windows by row of windows.
 struct SumsPass {
   WeightSums weight_sums;
-  SumsEnding ending;
+  SumsEpilogue epilogue;
   std::vector<float> ones;
   std::int64_t rows = 0;  // of all images
   std::int64_t depth = 1, height = 1, width = 1;
@@ -207,12 +207,13 @@ struct SumsPass {
 };
 
 std::shared_ptr<const SumsPass> sums_pass(const ConvolutionLayer& layer,
-                                          const IntegerWeights& weights, const SumsEnding& ending) {
+                                          const IntegerWeights& weights,
+                                          const SumsEpilogue& epilogue) {
   const auto& [depth, height, width] = layer.grid.axes;
   const auto channels = static_cast<std::size_t>(layer.output[1]);
   return std::make_shared<const SumsPass>(
       SumsPass{.weight_sums = WeightSums(layer, weights.numbers),
-               .ending = ending,
+               .epilogue = epilogue,
                .ones = std::vector<float>(channels, 1.0f),
                .rows = layer.output[0] * depth.output * height.output,
                .depth = depth.output,
@@ -226,7 +227,7 @@ std::shared_ptr<const SumsPass> sums_pass(const ConvolutionLayer& layer,
 struct RunNumbers {
   std::int32_t zero_point = 0;
   const std::int32_t* bias = nullptr;
-  const float* factor = nullptr;  // null: the ending has the scales
+  const float* factor = nullptr;  // null: the epilogue has the scales
   bool has_many_factors = false;
 };
 
@@ -235,19 +236,19 @@ void finish_windows(const SumsPass& pass, const RunNumbers& numbers, std::int64_
   const auto y = static_cast<std::size_t>(row % pass.height);
   const auto z = static_cast<std::size_t>(row / pass.height % pass.depth);
   SumsRow how{.source_zero_point = numbers.zero_point,
-              .scales = pass.ending.scales.data(),
+              .scales = pass.epilogue.scales.data(),
               .integer_bias = numbers.bias};
   if (numbers.factor != nullptr) {
     how.source_scale = numbers.has_many_factors ? 1.0f : *numbers.factor;
     how.scales = numbers.has_many_factors ? numbers.factor : pass.ones.data();
   }
-  const std::size_t bytes = pass.channels * pass.ending.result_bytes();
+  const std::size_t bytes = pass.channels * pass.epilogue.result_bytes();
   for (std::int64_t x = 0; x < pass.width; ++x) {
     const auto at = static_cast<std::size_t>(row * pass.width + x);
     std::int32_t* sums = from + at * pass.stride;
     how.column_sums = pass.weight_sums.at(z, y, static_cast<std::size_t>(x));
     if (pass.stride > pass.channels) how.source_sum = sums[pass.channels];
-    finish_sums(pass.ending, how, sums, to + at * bytes, pass.channels);
+    finish_sums(pass.epilogue, how, sums, to + at * bytes, pass.channels);
   }
 }
 
@@ -277,13 +278,13 @@ struct IntegerConvolution {
   ConvolutionLayer layer;
   IntegerWeights weights;
   ValueId zero_point;  // of the source; may be missing: 0
-  ScaledEnding ending;
+  ScaledEpilogue epilogue;
 };
 
-DataType result_type(const SumsEnding& ending) {
-  if (ending.kind == SumsKind::Sums) return DataType::Int32;
-  if (ending.kind == SumsKind::Floats) return DataType::Float32;
-  return ending.to.is_signed ? DataType::Int8 : DataType::UInt8;
+DataType result_type(const SumsEpilogue& epilogue) {
+  if (epilogue.kind == SumsKind::Sums) return DataType::Int32;
+  if (epilogue.kind == SumsKind::Floats) return DataType::Float32;
+  return epilogue.to.is_signed ? DataType::Int8 : DataType::UInt8;
 }
 
 // What is read besides source and weights.
@@ -294,8 +295,8 @@ struct RunPlaces {
 RunPlaces run_places(Lowering& lowering, const IntegerConvolution& of) {
   RunPlaces places;
   if (of.zero_point.is_valid()) places.zero_point = lowering.row_major(of.zero_point);
-  if (of.ending.factor) places.factor = lowering.row_major(*of.ending.factor);
-  if (of.ending.bias) places.bias = lowering.row_major(*of.ending.bias);
+  if (of.epilogue.factor) places.factor = lowering.row_major(*of.epilogue.factor);
+  if (of.epilogue.bias) places.bias = lowering.row_major(*of.epilogue.bias);
   return places;
 }
 
@@ -360,27 +361,27 @@ bool add_integer_convolution(Lowering& lowering, const IntegerConvolution& of) {
   const Placement source = lowering.in_layout(source_id, image_desc(layer.input, 0, type));
   const Dims summed = layer_of_parts(layer, of.weights).output;
   const Placement sums = lowering.new_placement(image_desc(summed, 0, DataType::Int32), summed);
-  StepDraft draft{.nodes = of.ending.nodes,
+  StepDraft draft{.nodes = of.epilogue.nodes,
                   .algorithm = {},
                   .precision = "int8",
                   .reads = {source},
                   .workspace = {sums.buffer}};
   const auto products = products_of(lowering, of, source, sums, draft);
   if (!products) return false;
-  const Placement result =
-      lowering.new_placement(image_desc(layer.output, 0, result_type(of.ending.how)), layer.output);
+  const Placement result = lowering.new_placement(
+      image_desc(layer.output, 0, result_type(of.epilogue.how)), layer.output);
   draft.writes = {result};
-  for (const NodeId one : of.ending.nodes) lowering.cover(one);
+  for (const NodeId one : of.epilogue.nodes) lowering.cover(one);
   const RunPlaces read = run_places(lowering, of);
   for (const auto& one : {read.zero_point, read.factor, read.bias}) {
     if (one) draft.reads.push_back(*one);
   }
-  SumsEnding ending = of.ending.how;
-  ending.zero_points = of.weights.zero_points;
-  const auto pass = sums_pass(layer, of.weights, ending);
+  SumsEpilogue epilogue = of.epilogue.how;
+  epilogue.zero_points = of.weights.zero_points;
+  const auto pass = sums_pass(layer, of.weights, epilogue);
   const int threads = threads_for(lowering, Rows{pass->rows, pass->width * layer.output[1]});
   lowering.add_step(draft, windows_binder(*products, pass, sums, result, read, threads));
-  lowering.set_placement(of.ending.value, result);
+  lowering.set_placement(of.epilogue.value, result);
   return true;
 }
 
@@ -396,35 +397,35 @@ bool lower_integer_convolution(Lowering& lowering, NodeId id) {
   auto weights = integer_weights(lowering, input(1), input(3), layer->groups);
   if (!weights) return false;
   return add_integer_convolution(
-      lowering, {*layer, std::move(*weights), input(2), scaled_ending(lowering, id)});
+      lowering, {*layer, std::move(*weights), input(2), scaled_epilogue(lowering, id)});
 }
 
 // The sums' scales, bias and clamp.
-std::optional<ScaledEnding> quantized_ending(const Lowering& lowering,
-                                             const ConvolutionLayer& layer) {
+std::optional<ScaledEpilogue> quantized_epilogue(const Lowering& lowering,
+                                                 const ConvolutionLayer& layer) {
   const Node& node = lowering.node(layer.id);
-  ScaledEnding ending{.nodes = {layer.id}, .value = node.outputs[0]};
+  ScaledEpilogue epilogue{.nodes = {layer.id}, .value = node.outputs[0]};
   const auto source =
       scale8_of(lowering, node.inputs[1], node.inputs[2], type_of(lowering, node.inputs[0]));
   const auto to =
-      scale8_of(lowering, node.inputs[6], node.inputs[7], type_of(lowering, ending.value));
+      scale8_of(lowering, node.inputs[6], node.inputs[7], type_of(lowering, epilogue.value));
   const auto scales = constant_numbers(lowering, node.inputs[4]);
   const auto channels = static_cast<std::size_t>(layer.output[1]);
   if (!source || !to || (scales.size() != 1 && scales.size() != channels)) return {};
   if (layer.has_bias && layer.bias == nullptr) return {};
-  SumsEnding& how = ending.how;
+  SumsEpilogue& how = epilogue.how;
   how.kind = SumsKind::Bytes;
   how.to = *to;
   for (std::size_t i = 0; i < channels; ++i)
     how.scales.push_back(source->scale * scales[scales.size() == 1 ? 0 : i] / to->scale);
-  if (layer.has_bias) ending.bias = node.inputs[8];
-  if (const auto clip = clip_after(lowering, ending.value)) {
+  if (layer.has_bias) epilogue.bias = node.inputs[8];
+  if (const auto clip = clip_after(lowering, epilogue.value)) {
     how.clamp = FloatBounds{static_cast<float>(clip->clamp.low - to->zero_point),
                             static_cast<float>(clip->clamp.high - to->zero_point)};
-    ending.nodes.push_back(clip->node);
-    ending.value = lowering.node(clip->node).outputs[0];
+    epilogue.nodes.push_back(clip->node);
+    epilogue.value = lowering.node(clip->node).outputs[0];
   }
-  return ending;
+  return epilogue;
 }
 
 }  // namespace
@@ -435,9 +436,10 @@ bool lower_convolution_by_sums(Lowering& lowering, NodeId id) {
   const auto layer = quantized_convolution_layer_of(lowering, id);
   if (!layer) return false;
   auto weights = integer_weights(lowering, node.inputs[3], node.inputs[5], layer->groups);
-  const auto ending = quantized_ending(lowering, *layer);
-  if (!weights || !ending) return false;
-  return add_integer_convolution(lowering, {*layer, std::move(*weights), node.inputs[2], *ending});
+  const auto epilogue = quantized_epilogue(lowering, *layer);
+  if (!weights || !epilogue) return false;
+  return add_integer_convolution(lowering,
+                                 {*layer, std::move(*weights), node.inputs[2], *epilogue});
 }
 
 void add_integer_convolution_lowering(LowerTable& table) {

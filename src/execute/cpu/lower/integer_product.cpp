@@ -22,7 +22,7 @@ std::vector<float> for_each_column(std::vector<float> numbers, std::int64_t n) {
 
 // The source's own numbers, one of each, which may change from run to run.
 struct SourceNumbers {
-  std::optional<Placement> scale = {};  // absent: part of the ending's scales
+  std::optional<Placement> scale = {};  // absent: part of the epilogue's scales
   std::optional<Placement> zero_point = {};
 };
 
@@ -32,7 +32,7 @@ struct SumsPlaces {
 };
 
 struct SumsConstants {
-  SumsEnding ending;
+  SumsEpilogue epilogue;
   std::vector<std::int32_t> bias = {};
   std::vector<std::int32_t> column_sums = {};
 };
@@ -52,7 +52,7 @@ Binder sums_binder(const Binder& product, SumsConstants constants, const Product
     const bool is_signed = places.source.type == DataType::Int8;
     return [=] {
       multiply();
-      const SumsEnding& how = shared->ending;
+      const SumsEpilogue& how = shared->epilogue;
       SumsRow row{.source_zero_point = zero_point_at(zero, is_signed),
                   .column_sums = shared->column_sums.data(),
                   .scales = how.scales.data(),
@@ -76,7 +76,7 @@ Binder sums_binder(const Binder& product, SumsConstants constants, const Product
 bool add_sums_step(Lowering& lowering, const ProductLayer& layer, ValueId source,
                    const SourceNumbers& numbers, SumsConstants constants, ValueId value,
                    const std::vector<NodeId>& covered = {}) {
-  constants.ending.zero_points = layer.weight_zero_points;
+  constants.epilogue.zero_points = layer.weight_zero_points;
   Product what;
   what.source = plain_desc({layer.m, layer.k}, type_of(lowering, source));
   what.result = plain_desc({layer.m, layer.n}, DataType::Int32);
@@ -129,14 +129,14 @@ bool lower_product_to_float(Lowering& lowering, NodeId id) {
       {.source = input(0), .weights = input(1), .weight_scale = input(3), .weight_zero = input(5)},
       false);
   if (!layer || lowering.is_dynamic(node.outputs[0])) return false;
-  SumsEnding ending{.kind = SumsKind::Floats};
-  ending.scales = for_each_column(layer->weight_scales, layer->n);
-  ending.bias = constant_numbers(lowering, input(6));
-  if (input(6).is_valid() && static_cast<std::int64_t>(ending.bias.size()) != layer->n)
+  SumsEpilogue epilogue{.kind = SumsKind::Floats};
+  epilogue.scales = for_each_column(layer->weight_scales, layer->n);
+  epilogue.bias = constant_numbers(lowering, input(6));
+  if (input(6).is_valid() && static_cast<std::int64_t>(epilogue.bias.size()) != layer->n)
     return false;
   const auto numbers = source_numbers(lowering, input(2), input(4));
-  return numbers &&
-         add_sums_step(lowering, *layer, input(0), *numbers, {std::move(ending)}, node.outputs[0]);
+  return numbers && add_sums_step(lowering, *layer, input(0), *numbers, {std::move(epilogue)},
+                                  node.outputs[0]);
 }
 
 bool lower_integer_product(Lowering& lowering, NodeId id) {
@@ -157,33 +157,33 @@ bool lower_by_sums(Lowering& lowering, const ProductLayer& layer, const Tensor* 
   const Node& node = lowering.node(layer.id);
   const ProductOperands of = operands_of(node);
   ValueId value = node.outputs[0];
-  SumsEnding ending{.kind = of.result_scale.is_valid() ? SumsKind::Bytes : SumsKind::Floats};
+  SumsEpilogue epilogue{.kind = of.result_scale.is_valid() ? SumsKind::Bytes : SumsKind::Floats};
   const auto source =
       scale8_of(lowering, of.source_scale, of.source_zero, type_of(lowering, of.source));
   if (!source) return false;
-  if (ending.kind == SumsKind::Bytes) {
+  if (epilogue.kind == SumsKind::Bytes) {
     const auto to = scale8_of(lowering, of.result_scale, of.result_zero, type_of(lowering, value));
     if (!to) return false;
-    ending.to = *to;
+    epilogue.to = *to;
   }
   for (const float scale : for_each_column(layer.weight_scales, layer.n))
-    ending.scales.push_back(source->scale * scale / ending.to.scale);
+    epilogue.scales.push_back(source->scale * scale / epilogue.to.scale);
   std::vector<std::int32_t> sums;
   if (bias != nullptr) {
     sums = bias->to_vector<std::int32_t>();
     sums.resize(static_cast<std::size_t>(layer.n), sums.front());
   }
-  const auto clip = ending.kind == SumsKind::Bytes ? clip_after(lowering, value) : std::nullopt;
+  const auto clip = epilogue.kind == SumsKind::Bytes ? clip_after(lowering, value) : std::nullopt;
   if (clip) {
-    const std::int32_t zero = ending.to.zero_point;
-    ending.clamp = FloatBounds{static_cast<float>(clip->clamp.low - zero),
-                               static_cast<float>(clip->clamp.high - zero)};
+    const std::int32_t zero = epilogue.to.zero_point;
+    epilogue.clamp = FloatBounds{static_cast<float>(clip->clamp.low - zero),
+                                 static_cast<float>(clip->clamp.high - zero)};
     value = lowering.node(clip->node).outputs[0];
   }
   const auto numbers = source_numbers(lowering, {}, of.source_zero);
   const std::vector<NodeId> covered = clip ? std::vector{clip->node} : std::vector<NodeId>{};
   return numbers && add_sums_step(lowering, layer, of.source, *numbers,
-                                  {std::move(ending), std::move(sums)}, value, covered);
+                                  {std::move(epilogue), std::move(sums)}, value, covered);
 }
 
 void add_integer_product_lowering(LowerTable& table) {

@@ -17,7 +17,7 @@ struct FloatBounds {
 };
 
 // Vectors have one number for each column.
-struct SumsEnding {
+struct SumsEpilogue {
   SumsKind kind = SumsKind::Sums;
   std::vector<std::int32_t> zero_points = {};  // of the weights; empty: all are 0
   std::vector<float> scales = {};  // in units of the result; one of these may be given for a run
@@ -41,7 +41,7 @@ struct SumsRow {
 std::int32_t zero_point_at(const std::byte* at, bool is_signed);  // 0 where `at` is null
 
 // `sums` may be written over.
-void finish_sums(const SumsEnding& ending, const SumsRow& row, std::int32_t* sums, std::byte* to,
-                 std::size_t n);
+void finish_sums(const SumsEpilogue& epilogue, const SumsRow& row, std::int32_t* sums,
+                 std::byte* to, std::size_t n);
 
 }  // namespace assay::cpu

@@ -280,12 +280,12 @@ std::vector<Reorders> conversions_for(Lowering& lowering, const Linear& linear,
 
 void add_tile_choice(const Lowering& lowering, const Linear& linear, const FusedOps& fused,
                      ProductChoices& all) {
-  const auto ending = bf16_tile_ending(fused.post_ops);
+  const auto epilogue = bf16_tile_epilogue(fused.post_ops);
   const bool has_constants =
       linear.weight != nullptr && (!linear.bias || lowering.constant(*linear.bias) != nullptr);
-  if (!ending || !has_constants || linear.type != DataType::BFloat16) return;
+  if (!epilogue || !has_constants || linear.type != DataType::BFloat16) return;
   TileLayer layer = tile_matrix_product(linear.m, linear.k, linear.n, TileType::BF16);
-  layer.ending = *ending;
+  layer.epilogue = *epilogue;
   auto choice = tile_choice(lowering, layer, 1, plain_desc({linear.m, linear.k}, linear.type),
                             plain_desc({linear.m, linear.n}, linear.type));
   if (!choice) return;

@@ -119,7 +119,7 @@ TileBatchLayer tile_layer(const BatchedSizes8& sizes, const Scales8& scales, Dat
           .left_zero_point = scales.a.zero_point,
           .right_zero_point = scales.b.zero_point,
           .scale = scales.a.scale * scales.b.scale / scales.to.scale,
-          .ending = tile_ending(ops_before_storing(scales.to, clip), result, 0)};
+          .epilogue = tile_epilogue(ops_before_storing(scales.to, clip), result, 0)};
 }
 
 // The step of one product, with the Clip that follows it.

@@ -74,7 +74,7 @@ std::optional<QuantizedLayer> quantized_layer_of(const Lowering& lowering, NodeI
 }
 
 // What is done to the sums before they are written.
-struct Ending8 {
+struct Epilogue8 {
   Scale8 result;
   std::vector<PostOp> post_ops = {};
   std::vector<NodeId> nodes = {};
@@ -127,62 +127,63 @@ std::optional<Addition8> addition_after(Lowering& lowering, NodeId convolution, 
   return Addition8{reader, addend, *scale, *result};
 }
 
-bool take_clip(const Lowering& lowering, Ending8& ending) {
-  const auto clip = clip_after(lowering, ending.value);
+bool take_clip(const Lowering& lowering, Epilogue8& epilogue) {
+  const auto clip = clip_after(lowering, epilogue.value);
   if (!clip) return false;
-  ending.post_ops.push_back(clip_op(clip->clamp, ending.result));
-  ending.nodes.push_back(clip->node);
-  ending.value = lowering.node(clip->node).outputs[0];
+  epilogue.post_ops.push_back(clip_op(clip->clamp, epilogue.result));
+  epilogue.nodes.push_back(clip->node);
+  epilogue.value = lowering.node(clip->node).outputs[0];
   return true;
 }
 
 // After a sum only a Relu: of two post-ops of one algorithm, two clips, oneDNN 2.6 runs the first
 // one twice.
-void take_relu(const Lowering& lowering, Ending8& ending) {
-  const auto clip = clip_after(lowering, ending.value);
-  if (!clip || clip->clamp.low != ending.result.zero_point ||
-      clip->clamp.high < ending.result.range().high) {
+void take_relu(const Lowering& lowering, Epilogue8& epilogue) {
+  const auto clip = clip_after(lowering, epilogue.value);
+  if (!clip || clip->clamp.low != epilogue.result.zero_point ||
+      clip->clamp.high < epilogue.result.range().high) {
     return;
   }
-  ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_relu));
-  ending.nodes.push_back(clip->node);
-  ending.value = lowering.node(clip->node).outputs[0];
+  epilogue.post_ops.push_back(eltwise_op(Algorithm::eltwise_relu));
+  epilogue.nodes.push_back(clip->node);
+  epilogue.value = lowering.node(clip->node).outputs[0];
 }
 
 // The convolution's own result is rounded and clamped to its 8 bits before the sum, as it would be
 // in memory.
-Ending8 ending_of(Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
-  const Ending8 bare{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
-  Ending8 ending = bare;
+Epilogue8 epilogue_of(Lowering& lowering, const QuantizedLayer& layer, bool may_add) {
+  const Epilogue8 bare{.result = layer.result, .value = lowering.node(layer.shape.id).outputs[0]};
+  Epilogue8 epilogue = bare;
   // Rounded before the zero point is added: a sum of floats would round twice.
-  if (layer.result.zero_point != 0) ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
-  take_clip(lowering, ending);
+  if (layer.result.zero_point != 0)
+    epilogue.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
+  take_clip(lowering, epilogue);
   const auto addition =
-      may_add ? addition_after(lowering, layer.shape.id, ending.value) : std::nullopt;
-  if (!addition) return ending;
-  ending = bare;
-  ending.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
-  if (!take_clip(lowering, ending))
-    ending.post_ops.push_back(clip_op(layer.result.range(), layer.result));
-  ending.post_ops.push_back(
+      may_add ? addition_after(lowering, layer.shape.id, epilogue.value) : std::nullopt;
+  if (!addition) return epilogue;
+  epilogue = bare;
+  epilogue.post_ops.push_back(eltwise_op(Algorithm::eltwise_round));
+  if (!take_clip(lowering, epilogue))
+    epilogue.post_ops.push_back(clip_op(layer.result.range(), layer.result));
+  epilogue.post_ops.push_back(
       eltwise_op(Algorithm::eltwise_linear, layer.result.scale / addition->result.scale));
-  ending.result = addition->result;
-  ending.post_ops.push_back({.kind = PostOp::Kind::Sum,
-                             .scale = addition->other_scale.scale / addition->result.scale,
-                             .zero_point = addition->other_scale.zero_point,
-                             .type = type_of(lowering, addition->other)});
-  ending.nodes.push_back(addition->node);
-  ending.value = lowering.node(addition->node).outputs[0];
-  ending.addend = addition->other;
-  ending.addition = addition->node;
-  take_relu(lowering, ending);
-  return ending;
+  epilogue.result = addition->result;
+  epilogue.post_ops.push_back({.kind = PostOp::Kind::Sum,
+                               .scale = addition->other_scale.scale / addition->result.scale,
+                               .zero_point = addition->other_scale.zero_point,
+                               .type = type_of(lowering, addition->other)});
+  epilogue.nodes.push_back(addition->node);
+  epilogue.value = lowering.node(addition->node).outputs[0];
+  epilogue.addend = addition->other;
+  epilogue.addition = addition->node;
+  take_relu(lowering, epilogue);
+  return epilogue;
 }
 
-Requantization requantization_of(const QuantizedLayer& layer, const Ending8& ending) {
+Requantization requantization_of(const QuantizedLayer& layer, const Epilogue8& epilogue) {
   Requantization how{.scales = {},
                      .source_zero_point = layer.source.zero_point,
-                     .result_zero_point = ending.result.zero_point};
+                     .result_zero_point = epilogue.result.zero_point};
   for (const float scale : layer.weight_scales)
     how.scales.push_back(layer.source.scale * scale / layer.result.scale);
   return how;
@@ -192,14 +193,14 @@ DataType type_of(const Scale8& scale) {
   return scale.is_signed ? DataType::Int8 : DataType::UInt8;
 }
 
-Convolution described(const QuantizedLayer& layer, const Ending8& ending) {
+Convolution described(const QuantizedLayer& layer, const Epilogue8& epilogue) {
   const ConvolutionLayer& shape = layer.shape;
   Convolution what = described(shape, image_desc(shape.input, 0, type_of(layer.source)),
-                               image_desc(shape.output, 0, type_of(ending.result)));
+                               image_desc(shape.output, 0, type_of(epilogue.result)));
   what.weights = any_desc(described_weights(shape), DataType::Int8);
   if (layer.bias) what.bias = plain_desc({shape.output[1]}, DataType::Int32);
-  what.post_ops = ending.post_ops;
-  what.requantization = requantization_of(layer, ending);
+  what.post_ops = epilogue.post_ops;
+  what.requantization = requantization_of(layer, epilogue);
   return what;
 }
 
@@ -211,16 +212,16 @@ std::string key_of(const QuantizedLayer& layer, const Convolution& what) {
   return key;
 }
 
-void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const Ending8& ending,
-                          const Choice& choice) {
+void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer,
+                          const Epilogue8& epilogue, const Choice& choice) {
   const ConvolutionLayer& shape = layer.shape;
   const Placement source = lowering.in_layout(lowering.node(shape.id).inputs[0], choice.source);
   const bool is_packed = packs_constants(choice);
   const Placement weights =
       is_packed
-          ? packed_weights(lowering, choice, layer.weights,
-                           {.scales = requantization_of(layer, ending).scales, .bias = layer.bias},
-                           shape.id)
+          ? packed_weights(
+                lowering, choice, layer.weights,
+                {.scales = requantization_of(layer, epilogue).scales, .bias = layer.bias}, shape.id)
           : lowering.weights().reordered(layer.weights,
                                          plain_desc(described_weights(shape), DataType::Int8),
                                          choice.weights);
@@ -238,11 +239,11 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
     draft.reads.push_back(bias);
   }
   Placement result;
-  if (ending.addend) {
-    const Desc as_addend = image_desc(shape.output, 0, type_of(lowering, *ending.addend));
-    result = lowering.in_layout(*ending.addend, as_addend);
+  if (epilogue.addend) {
+    const Desc as_addend = image_desc(shape.output, 0, type_of(lowering, *epilogue.addend));
+    result = lowering.in_layout(*epilogue.addend, as_addend);
     draft.reads.push_back(result);
-    result.type = type_of(ending.result);
+    result.type = type_of(epilogue.result);
     result.blocked = choice.result;
   } else {
     result = lowering.new_placement(choice.result, shape.output);
@@ -250,11 +251,11 @@ void add_convolution_step(Lowering& lowering, const QuantizedLayer& layer, const
   arguments.push_back({argument::kResult, choice.result, result});
   draft.writes.push_back(result);
   add_scratchpad(lowering, choice.scratchpad, draft, arguments);
-  draft.nodes.insert(draft.nodes.end(), ending.nodes.begin(), ending.nodes.end());
-  const auto addend = ending.addend ? std::optional(result) : std::nullopt;
+  draft.nodes.insert(draft.nodes.end(), epilogue.nodes.begin(), epilogue.nodes.end());
+  const auto addend = epilogue.addend ? std::optional(result) : std::nullopt;
   lowering.add_step(draft, is_packed ? own_binder(choice, arguments, addend)
                                      : primitive_binder(choice.primitive, std::move(arguments)));
-  lowering.set_placement(ending.value, result);
+  lowering.set_placement(epilogue.value, result);
 }
 
 // Tiles of few channels are mostly padding, but small.
@@ -264,7 +265,7 @@ bool hardly_enlarges(const Choice& choice, const Tensor& weights) {
   return bytes_of(choice.weights) <= stored + stored / 16 + kSmall;
 }
 
-TileLayer tile_layer_of(const QuantizedLayer& layer, const Ending8& ending) {
+TileLayer tile_layer_of(const QuantizedLayer& layer, const Epilogue8& epilogue) {
   const ConvolutionLayer& shape = layer.shape;
   return {.grid = shape.grid,
           .images = shape.input[0],
@@ -272,16 +273,17 @@ TileLayer tile_layer_of(const QuantizedLayer& layer, const Ending8& ending) {
           .outputs = shape.output[1],
           .type = tile_type(type_of(layer.source)),
           .source_zero_point = layer.source.zero_point,
-          .ending = tile_ending(ending.post_ops, type_of(ending.result), ending.result.zero_point)};
+          .epilogue = tile_epilogue(epilogue.post_ops, type_of(epilogue.result),
+                                    epilogue.result.zero_point)};
 }
 
 // Kernels of our own beside oneDNN's.
-void add_own_choices(const Lowering& lowering, const QuantizedLayer& layer, const Ending8& ending,
-                     std::vector<Choice>& choices) {
+void add_own_choices(const Lowering& lowering, const QuantizedLayer& layer,
+                     const Epilogue8& epilogue, std::vector<Choice>& choices) {
   const ConvolutionLayer& shape = layer.shape;
-  const TileLayer what = tile_layer_of(layer, ending);
+  const TileLayer what = tile_layer_of(layer, epilogue);
   const Desc source = image_desc(shape.input, 0, type_of(layer.source));
-  const Desc result = image_desc(shape.output, 0, type_of(ending.result));
+  const Desc result = image_desc(shape.output, 0, type_of(epilogue.result));
   const bool saves_memory = lowering.options().program.optimize_for == OptimizeFor::Memory;
   auto tiled = tile_choice(lowering, what, shape.groups, source, result);
   if (tiled && (!saves_memory || hardly_enlarges(*tiled, layer.weights)))
@@ -292,16 +294,16 @@ void add_own_choices(const Lowering& lowering, const QuantizedLayer& layer, cons
 }
 
 std::vector<Choice> choices_for(const Lowering& lowering, const QuantizedLayer& layer,
-                                const Ending8& ending) {
+                                const Epilogue8& epilogue) {
   constexpr std::size_t kMost = 3;
-  auto choices = convolutions(described(layer, ending), ConvolutionKind::Direct, kMost);
+  auto choices = convolutions(described(layer, epilogue), ConvolutionKind::Direct, kMost);
   std::erase_if(choices, [](const Choice& choice) {
     return !has_exact_8_bit_products(choice.implementation);
   });
   if (!std::ranges::all_of(choices, is_slow_convolution))
     std::erase_if(choices, is_slow_convolution);
   if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(choices);
-  add_own_choices(lowering, layer, ending, choices);
+  add_own_choices(lowering, layer, epilogue, choices);
   return choices;
 }
 
@@ -370,16 +372,16 @@ bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
   const auto layer = quantized_layer_of(lowering, id);
   if (!layer) return lower_convolution_by_sums(lowering, id);
   if (lower_depthwise(lowering, *layer)) return true;
-  Ending8 ending = ending_of(lowering, *layer, true);
-  auto choices = choices_for(lowering, *layer, ending);
+  Epilogue8 epilogue = epilogue_of(lowering, *layer, true);
+  auto choices = choices_for(lowering, *layer, epilogue);
   if (choices.empty() || is_slow_convolution(choices.front())) {
-    ending = ending_of(lowering, *layer, false);
-    choices = choices_for(lowering, *layer, ending);
+    epilogue = epilogue_of(lowering, *layer, false);
+    choices = choices_for(lowering, *layer, epilogue);
   }
   if (choices.empty()) return false;
-  for (const NodeId node : ending.nodes) lowering.cover(node);
-  const std::string key = key_of(*layer, described(*layer, ending));
-  add_convolution_step(lowering, *layer, ending, choices[lowering.tuner().fastest(key, choices)]);
+  for (const NodeId node : epilogue.nodes) lowering.cover(node);
+  const std::string key = key_of(*layer, described(*layer, epilogue));
+  add_convolution_step(lowering, *layer, epilogue, choices[lowering.tuner().fastest(key, choices)]);
   return true;
 }
 

@@ -96,7 +96,7 @@ std::optional<Choice> tile_choice_for(const Lowering& lowering, const ProductLay
                                       const Product& what) {
   TileLayer tiled =
       tile_matrix_product(layer.m, layer.k, layer.n, tile_type(element_of(what.source)));
-  tiled.ending = tile_ending(what.post_ops, element_of(what.result), 0);
+  tiled.epilogue = tile_epilogue(what.post_ops, element_of(what.result), 0);
   return tile_choice(lowering, tiled, 1, what.source, what.result);
 }
 

@@ -32,54 +32,54 @@ std::vector<float> floats_of(const Tensor& tensor) {
   return floats;
 }
 
-void add_eltwise(const PostOp& op, TileEnding& ending) {
-  const bool is_before = ending.addend_type == TileNumber::None;
+void add_eltwise(const PostOp& op, TileEpilogue& epilogue) {
+  const bool is_before = epilogue.addend_type == TileNumber::None;
   if (op.algorithm == Algorithm::eltwise_clip) {
-    float& low = is_before ? ending.low : ending.low_after;
-    float& high = is_before ? ending.high : ending.high_after;
+    float& low = is_before ? epilogue.low : epilogue.low_after;
+    float& high = is_before ? epilogue.high : epilogue.high_after;
     low = std::max(low, op.alpha);
     high = std::min(high, op.beta);
   } else if (op.algorithm == Algorithm::eltwise_relu) {
-    float& low = is_before ? ending.low : ending.low_after;
+    float& low = is_before ? epilogue.low : epilogue.low_after;
     low = std::max(low, 0.0f);
   } else if (op.algorithm == Algorithm::eltwise_round) {
-    ending.rounds_first = is_before;
+    epilogue.rounds_first = is_before;
   } else if (op.algorithm == Algorithm::eltwise_linear) {
-    ending.factor *= op.alpha;
-    ending.zero_point += static_cast<std::int32_t>(op.beta);
+    epilogue.factor *= op.alpha;
+    epilogue.zero_point += static_cast<std::int32_t>(op.beta);
   }
 }
 
-void clamp_to_type(TileEnding& ending) {
-  const bool is_signed = ending.result == TileNumber::S8;
-  if (!is_signed && ending.result != TileNumber::U8) return;
+void clamp_to_type(TileEpilogue& epilogue) {
+  const bool is_signed = epilogue.result == TileNumber::S8;
+  if (!is_signed && epilogue.result != TileNumber::U8) return;
   const std::int32_t low = is_signed ? -128 : 0;
-  ending.low_after = std::max(ending.low_after, static_cast<float>(low - ending.zero_point));
-  ending.high_after =
-      std::min(ending.high_after, static_cast<float>(low + 255 - ending.zero_point));
+  epilogue.low_after = std::max(epilogue.low_after, static_cast<float>(low - epilogue.zero_point));
+  epilogue.high_after =
+      std::min(epilogue.high_after, static_cast<float>(low + 255 - epilogue.zero_point));
 }
 
 // Whether the activation has a form among those of tiles.
-bool take_activation(const PostOp& op, TileEnding& ending) {
+bool take_activation(const PostOp& op, TileEpilogue& epilogue) {
   switch (op.algorithm) {
     case Algorithm::eltwise_relu:
-      ending.low_after = 0;
+      epilogue.low_after = 0;
       return op.alpha == 0;
     case Algorithm::eltwise_clip:
-      ending.low_after = op.alpha;
-      ending.high_after = op.beta;
+      epilogue.low_after = op.alpha;
+      epilogue.high_after = op.beta;
       return true;
     case Algorithm::eltwise_gelu_erf:
-      ending.activation = TileActivation::GeluErf;
+      epilogue.activation = TileActivation::GeluErf;
       return true;
     case Algorithm::eltwise_gelu_tanh:
-      ending.activation = TileActivation::GeluTanh;
+      epilogue.activation = TileActivation::GeluTanh;
       return true;
     case Algorithm::eltwise_swish:
-      ending.activation = TileActivation::Swish;
+      epilogue.activation = TileActivation::Swish;
       return op.alpha == 1;
     case Algorithm::eltwise_hardswish:
-      ending.activation = TileActivation::HardSwish;
+      epilogue.activation = TileActivation::HardSwish;
       return true;
     default:
       return false;
@@ -115,33 +115,33 @@ TileType tile_type(DataType type) {
   return type == DataType::Int8 ? TileType::S8 : TileType::U8;
 }
 
-TileEnding tile_ending(const std::vector<PostOp>& post_ops, DataType result,
-                       std::int32_t zero_point) {
-  TileEnding ending{.result = tile_number(result), .zero_point = zero_point};
+TileEpilogue tile_epilogue(const std::vector<PostOp>& post_ops, DataType result,
+                           std::int32_t zero_point) {
+  TileEpilogue epilogue{.result = tile_number(result), .zero_point = zero_point};
   for (const PostOp& op : post_ops) {
-    if (op.kind == PostOp::Kind::Eltwise) add_eltwise(op, ending);
+    if (op.kind == PostOp::Kind::Eltwise) add_eltwise(op, epilogue);
     if (op.kind != PostOp::Kind::Sum) continue;
-    ending.addend_type = tile_number(op.type);
-    ending.addend_scale = op.scale;
-    ending.addend_zero_point = op.zero_point;
+    epilogue.addend_type = tile_number(op.type);
+    epilogue.addend_scale = op.scale;
+    epilogue.addend_zero_point = op.zero_point;
   }
-  clamp_to_type(ending);
-  return ending;
+  clamp_to_type(epilogue);
+  return epilogue;
 }
 
-std::optional<TileEnding> bf16_tile_ending(const std::vector<PostOp>& post_ops) {
-  TileEnding ending{.result = TileNumber::BF16};
+std::optional<TileEpilogue> bf16_tile_epilogue(const std::vector<PostOp>& post_ops) {
+  TileEpilogue epilogue{.result = TileNumber::BF16};
   bool is_active = false;
   for (const PostOp& op : post_ops) {
     if (is_active) return {};
     if (op.kind == PostOp::Kind::Eltwise) {
-      if (!take_activation(op, ending)) return {};
+      if (!take_activation(op, epilogue)) return {};
       is_active = true;
     } else {
-      ending.addend_type = TileNumber::BF16;
+      epilogue.addend_type = TileNumber::BF16;
     }
   }
-  return ending;
+  return epilogue;
 }
 
 bool uses_tiles(const Choice& choice) {

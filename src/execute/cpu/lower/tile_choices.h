@@ -9,11 +9,11 @@ namespace assay::cpu {
 
 // What post-ops of an 8-bit product do to its sums. `result` is its type, 32-bit sums and floats
 // included; the addend of a Sum is the result itself.
-TileEnding tile_ending(const std::vector<PostOp>& post_ops, DataType result,
-                       std::int32_t zero_point);
+TileEpilogue tile_epilogue(const std::vector<PostOp>& post_ops, DataType result,
+                           std::int32_t zero_point);
 
 // The same of a bf16 product: an addition, then an activation. Nothing for others.
-std::optional<TileEnding> bf16_tile_ending(const std::vector<PostOp>& post_ops);
+std::optional<TileEpilogue> bf16_tile_epilogue(const std::vector<PostOp>& post_ops);
 
 // With images or rows in these layouts, without gaps and channels last. Nothing where there are no
 // tile instructions, or the windows have no form.

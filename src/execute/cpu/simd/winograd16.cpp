@@ -14,7 +14,7 @@ namespace assay::cpu {
 
 namespace {
 
-#include "execute/cpu/simd/tiles/tile_ending.inc"
+#include "execute/cpu/simd/tiles/tile_epilogue.inc"
 
 // NOLINTBEGIN(modernize-use-using): the attribute of vectors belongs to a typedef
 typedef std::int16_t S __attribute__((vector_size(64)));
@@ -302,15 +302,15 @@ template <typename T, typename Load, typename Transform>
 
 template <TileNumber kResult, TileNumber kAddend>
 void output_of_integers(const WinogradShape& shape, const Winograd16Products& from,
-                        std::size_t first, std::size_t last, const TileEnding& given,
+                        std::size_t first, std::size_t last, const TileEpilogue& given,
                         std::byte* to) {
-  const TileEnding ending = simplified(given);  // a copy, which stores of bytes cannot change
+  const TileEpilogue epilogue = simplified(given);  // a copy, which stores of bytes cannot change
   const std::int32_t* row = from.products;
   for (std::size_t tile = first; tile < last; ++tile, row += from.row_stride) {
     const TileResults results = results_of(shape, tile);
     for (std::size_t c = 0; c < shape.outputs; c += kTileColumns) {
       const std::size_t n = lesser(shape.outputs - c, kTileColumns);
-      const ColumnConstants<true> column(ending, c);
+      const ColumnConstants<true> column(epilogue, c);
       I sums[kTile * kTile];
       tile_results([&](std::size_t i) { return vector_at<I>(row + i * from.plane_stride + c); },
                    integer_results, sums);
@@ -318,8 +318,8 @@ void output_of_integers(const WinogradShape& shape, const Winograd16Products& fr
         std::size_t at = results.at + y * shape.columns * shape.out.pixel + c;
         for (std::size_t x = 0; x < results.columns; ++x, at += shape.out.pixel) {
           finish_integers<kResult, kAddend>(
-              ending, column, divided(sums[y * kTile + x]), n,
-              kAddend == TileNumber::None ? nullptr : ending.addend + at,
+              epilogue, column, divided(sums[y * kTile + x]), n,
+              kAddend == TileNumber::None ? nullptr : epilogue.addend + at,
               to + at * bytes_of(kResult));
         }
       }
@@ -329,44 +329,46 @@ void output_of_integers(const WinogradShape& shape, const Winograd16Products& fr
 
 template <TileNumber kResult>
 void output_with_result(const WinogradShape& shape, const Winograd16Products& from,
-                        std::size_t first, std::size_t last, const TileEnding& ending,
+                        std::size_t first, std::size_t last, const TileEpilogue& epilogue,
                         std::byte* results) {
-  switch (ending.addend_type) {
+  switch (epilogue.addend_type) {
     case TileNumber::U8:
-      return output_of_integers<kResult, TileNumber::U8>(shape, from, first, last, ending, results);
+      return output_of_integers<kResult, TileNumber::U8>(shape, from, first, last, epilogue,
+                                                         results);
     case TileNumber::S8:
-      return output_of_integers<kResult, TileNumber::S8>(shape, from, first, last, ending, results);
+      return output_of_integers<kResult, TileNumber::S8>(shape, from, first, last, epilogue,
+                                                         results);
     default:
-      output_of_integers<kResult, TileNumber::None>(shape, from, first, last, ending, results);
+      output_of_integers<kResult, TileNumber::None>(shape, from, first, last, epilogue, results);
   }
 }
 
 void output_8_bit(const WinogradShape& shape, const Winograd16Products& from, std::size_t first,
-                  std::size_t last, const TileEnding& ending, std::byte* results) {
-  switch (ending.result) {
+                  std::size_t last, const TileEpilogue& epilogue, std::byte* results) {
+  switch (epilogue.result) {
     case TileNumber::S8:
-      return output_with_result<TileNumber::S8>(shape, from, first, last, ending, results);
+      return output_with_result<TileNumber::S8>(shape, from, first, last, epilogue, results);
     case TileNumber::U8:
-      return output_with_result<TileNumber::U8>(shape, from, first, last, ending, results);
+      return output_with_result<TileNumber::U8>(shape, from, first, last, epilogue, results);
     case TileNumber::F32:
-      return output_with_result<TileNumber::F32>(shape, from, first, last, ending, results);
+      return output_with_result<TileNumber::F32>(shape, from, first, last, epilogue, results);
     default:
-      output_of_integers<TileNumber::S32, TileNumber::None>(shape, from, first, last, ending,
+      output_of_integers<TileNumber::S32, TileNumber::None>(shape, from, first, last, epilogue,
                                                             results);
   }
 }
 
 template <TileNumber kAddend>
 void output_of_floats(const WinogradShape& shape, const Winograd16Products& from, std::size_t first,
-                      std::size_t last, const TileEnding& given, std::byte* to) {
-  const TileEnding ending = given;
+                      std::size_t last, const TileEpilogue& given, std::byte* to) {
+  const TileEpilogue epilogue = given;
   const std::int32_t* row = from.products;
   const float* scales = from.scales;
   for (std::size_t tile = first; tile < last; ++tile, row += from.row_stride, scales += kPlanes) {
     const TileResults results = results_of(shape, tile);
     for (std::size_t c = 0; c < shape.outputs; c += kTileColumns) {
       const std::size_t n = lesser(shape.outputs - c, kTileColumns);
-      const ColumnConstants<false> column(ending, c);
+      const ColumnConstants<false> column(epilogue, c);
       V sums[kTile * kTile];
       tile_results(
           [&](std::size_t i) {
@@ -378,8 +380,8 @@ void output_of_floats(const WinogradShape& shape, const Winograd16Products& from
         std::size_t at = results.at + y * shape.columns * shape.out.pixel + c;
         for (std::size_t x = 0; x < results.columns; ++x, at += shape.out.pixel) {
           finish_floats<TileNumber::BF16, kAddend>(
-              ending, column, sums[y * kTile + x], n,
-              kAddend == TileNumber::None ? nullptr : ending.addend + 2 * at, to + 2 * at);
+              epilogue, column, sums[y * kTile + x], n,
+              kAddend == TileNumber::None ? nullptr : epilogue.addend + 2 * at, to + 2 * at);
         }
       }
     }
@@ -387,10 +389,10 @@ void output_of_floats(const WinogradShape& shape, const Winograd16Products& from
 }
 
 void output_bf16(const WinogradShape& shape, const Winograd16Products& from, std::size_t first,
-                 std::size_t last, const TileEnding& ending, std::byte* results) {
-  if (ending.addend_type == TileNumber::BF16)
-    return output_of_floats<TileNumber::BF16>(shape, from, first, last, ending, results);
-  output_of_floats<TileNumber::None>(shape, from, first, last, ending, results);
+                 std::size_t last, const TileEpilogue& epilogue, std::byte* results) {
+  if (epilogue.addend_type == TileNumber::BF16)
+    return output_of_floats<TileNumber::BF16>(shape, from, first, last, epilogue, results);
+  output_of_floats<TileNumber::None>(shape, from, first, last, epilogue, results);
 }
 
 }  // namespace

@@ -75,10 +75,10 @@ struct Winograd16Kernels {
   void (*product)(const Winograd16Product& product);
   // With an addend of 8 bits, unless results are of 32; results in bf16, with an addend in bf16.
   void (*output_8_bit)(const WinogradShape& shape, const Winograd16Products& from,
-                       std::size_t first, std::size_t last, const TileEnding& ending,
+                       std::size_t first, std::size_t last, const TileEpilogue& epilogue,
                        std::byte* results);
   void (*output_bf16)(const WinogradShape& shape, const Winograd16Products& from, std::size_t first,
-                      std::size_t last, const TileEnding& ending, std::byte* results);
+                      std::size_t last, const TileEpilogue& epilogue, std::byte* results);
 };
 
 // Null where the processor has no such instructions.

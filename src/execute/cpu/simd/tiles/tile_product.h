@@ -26,7 +26,7 @@ enum class TileActivation : std::uint8_t { None, GeluErf, GeluTanh, Swish, HardS
 // the sums themselves, + biases; floats are neither rounded nor shifted. bf16 products: sum ·
 // factor + bias, + addend, activation, clamped. Arrays of a number for each column are padded to
 // whole tiles.
-struct TileEnding {
+struct TileEpilogue {
   TileNumber result = TileNumber::S32;
   const void* bias = nullptr;              // 32-bit integers or, for bf16, floats; may be null
   const std::int32_t* row_bias = nullptr;  // of 8-bit products, a number for each row; may be null
@@ -62,7 +62,7 @@ struct TileProduct {
   bool reads_rows_once = false;  // chunks do not overlap: rows need not stay in the first cache
   const std::byte* weights = nullptr;  // B, packed: tile_weight_bytes, tile_weight_at
   std::size_t columns = 0;
-  TileEnding ending = {};
+  TileEpilogue epilogue = {};
   std::byte* results = nullptr;
   std::size_t result_stride = 0;  // bytes, from a row of results to the next
 };
