@@ -20,7 +20,7 @@ namespace assay::cpu {
 namespace {
 
 constexpr std::size_t kNumbers = 256;
-constexpr std::size_t kRowsTogether = 4;  // whose sums do not wait for each other
+constexpr std::size_t kSoftmaxRows = 4;  // whose sums do not wait for each other
 
 struct SoftmaxTables {
   std::array<float, kNumbers> exponentials;  // of a row whose greatest number is 255
@@ -58,13 +58,13 @@ std::size_t greatest_in(const ByteRow& row, std::size_t width, std::uint8_t sign
   return greatest;
 }
 
-void add_exponentials(const SoftmaxTables& tables, std::array<ByteRow, kRowsTogether>& rows,
+void add_exponentials(const SoftmaxTables& tables, std::array<ByteRow, kSoftmaxRows>& rows,
                       std::size_t width) {
-  std::array<const float*, kRowsTogether> shifted;
-  for (std::size_t r = 0; r < kRowsTogether; ++r)
+  std::array<const float*, kSoftmaxRows> shifted;
+  for (std::size_t r = 0; r < kSoftmaxRows; ++r)
     shifted[r] = tables.exponentials.data() + 255 - rows[r].greatest;
   for (std::size_t i = 0; i < width; ++i) {
-    for (std::size_t r = 0; r < kRowsTogether; ++r)
+    for (std::size_t r = 0; r < kSoftmaxRows; ++r)
       rows[r].sum += shifted[r][rows[r].from[i] ^ tables.sign];
   }
 }
@@ -79,18 +79,18 @@ void write_row(const SoftmaxTables& tables, const ByteRow& row, std::size_t widt
   look_up(results.data(), row.from, row.to, width);
 }
 
-// Rows first to last; where fewer than kRowsTogether are left, the last one is summed again.
+// Rows first to last; where fewer than kSoftmaxRows are left, the last one is summed again.
 void softmax_of_rows(const SoftmaxTables& tables, const std::uint8_t* from, std::uint8_t* to,
                      std::size_t width, std::size_t first, std::size_t last) {
-  for (std::size_t at = first; at < last; at += kRowsTogether) {
-    std::array<ByteRow, kRowsTogether> rows;
-    for (std::size_t r = 0; r < kRowsTogether; ++r) {
+  for (std::size_t at = first; at < last; at += kSoftmaxRows) {
+    std::array<ByteRow, kSoftmaxRows> rows;
+    for (std::size_t r = 0; r < kSoftmaxRows; ++r) {
       const std::size_t row = std::min(at + r, last - 1) * width;
       rows[r] = {.from = from + row, .to = to + row};
       rows[r].greatest = greatest_in(rows[r], width, tables.sign);
     }
     add_exponentials(tables, rows, width);
-    for (std::size_t r = 0; r < std::min(kRowsTogether, last - at); ++r)
+    for (std::size_t r = 0; r < std::min(kSoftmaxRows, last - at); ++r)
       write_row(tables, rows[r], width);
   }
 }
