@@ -134,43 +134,5 @@ TEST(Fp16Product, KeepsInfinity) {
   }
 }
 
-TEST(Fp16Product, IsWhatConvolutionsUse) {
-  constexpr std::size_t kRows = 37, kDepth = 600, kColumns = 70;
-  kernels::WindowGrid grid{.rank = 1};
-  grid.axes[2].input = grid.axes[2].output = kRows;
-  HalfConvolution own({.grid = grid,
-                       .channels = kDepth,
-                       .outputs = kColumns,
-                       .weights = HalfFormat::Float16,
-                       .source = HalfFormat::Float16},
-                      {}, 2);
-  if (!own.may_compute_in_float16()) GTEST_SKIP() << "panels have another width";
-  const auto source = random_numbers(kRows * kDepth, 3, 3);
-  const auto weights = random_numbers(kColumns * kDepth, 0.2f, 4);
-  std::vector<float> wide(weights.size());
-  for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = graph::half_to_float(weights[i]);
-  std::vector<float> packed(own.weight_floats());
-  own.pack_weights(wide.data(), packed.data());
-  std::vector<float> workspace(own.workspace_floats(), std::nanf(""));
-  const auto result_of = [&] {
-    std::vector<float> result(kRows * kColumns);
-    own.run({.source = reinterpret_cast<const float*>(source.data()),
-             .weights = packed.data(),
-             .result = result.data(),
-             .workspace = workspace.data()});
-    return result;
-  };
-  const std::vector<float> in_float32 = result_of();
-  const double size = 3 * 0.2 * std::sqrt(static_cast<double>(kDepth));
-  for (const Fp16Kernels* kernels : fp16_kernels()) {
-    own.compute_in_float16(*kernels);
-    const std::vector<float> in_float16 = result_of();
-    for (std::size_t i = 0; i < in_float16.size(); ++i)
-      ASSERT_NEAR(static_cast<double>(in_float16[i]), static_cast<double>(in_float32[i]),
-                  4e-3 * size)
-          << kernels->isa << " at " << i;
-  }
-}
-
 }  // namespace
 }  // namespace assay::cpu

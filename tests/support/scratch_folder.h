@@ -28,7 +28,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-class InScratchFolder : public testing::Test {
+class InScratchFolder : public ::testing::Test {
  private:
   ScratchFolder scratch_ = {};
 
