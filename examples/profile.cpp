@@ -28,7 +28,7 @@ int main(int count, char** words) {
     std::cout << "median latency " << latency.median_ms << " ms, 95 % interval "
               << latency.ci95_low_ms << " to " << latency.ci95_high_ms << " ms\n";
     for (const assay::Advice& advice : profile.advice) {
-      std::cout << advice.gain_ms << " ms  " << advice.rule << ": " << advice.reason << " → "
+      std::cout << advice.saving_ms << " ms  " << advice.rule << ": " << advice.reason << " → "
                 << advice.action << "\n";
     }
     return 0;
