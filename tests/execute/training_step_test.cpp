@@ -459,5 +459,16 @@ TEST(TrainingStep, RefusesAModelWithoutParameters) {
   EXPECT_THROW(step_of(infer_shapes(builder.finish()), {}), Error);
 }
 
+// The labels would have a dimension for every pixel of an image that holds no scores.
+TEST(TrainingStep, RefusesOutputsWithoutScores) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 0, 4000000000, 12});
+  builder.output(builder.node("Mul", "scale", {x, builder.filled("w", {12}, 1.0f)}), "y");
+  const Inferred model = infer_shapes(builder.finish());
+  EXPECT_THAT(
+      [&] { step_of(model, {.loss = Loss::CrossEntropy}); },
+      testing::ThrowsMessage<Error>(testing::HasSubstr("'y' is float32[1x0x4000000000x12]")));
+}
+
 }  // namespace
 }  // namespace assay

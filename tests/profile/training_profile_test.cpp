@@ -137,9 +137,13 @@ TEST(TrainingProfile, RefusesAPadThatHasNoGradient) {
       builder.node("Pad", "pad", {conv, builder.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1})},
                    {{"mode", std::string("reflect")}});
   builder.output(builder.node("Relu", "relu", {pad}), "y");
-  const Graph model = builder.finish();
+  Graph model = builder.finish();
   EXPECT_THAT([&] { profile_training(model, "net", {}); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("Pad 'pad' has no gradient")));
+  model.value(pad).name = "padded";
+  model.node(model.producer(pad)).name = "";
+  EXPECT_THAT([&] { profile_training(model, "net", {}); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("Pad 'padded' has no gradient")));
 }
 
 TEST(Profiler, ProfileBackwardPassFillsEveryField) {

@@ -34,6 +34,7 @@ class GradientBuilder {
     current_ = node;
     prefix_ = std::move(name);
   }
+  const std::string& name() const { return prefix_; }  // of that node, as people see it
   const std::vector<NodeId>& gradient_of() const { return gradient_of_; }  // by node emitted
 
   // Adds to what the value's readers gave so far.
@@ -116,7 +117,7 @@ class GradientContext {
 
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    fail_bad_input("{} '{}' has no gradient: {}", node_.op, node_.name,
+    fail_bad_input("{} '{}' has no gradient: {}", node_.op, builder_.name(),
                    fmt::format(format, std::forward<Args>(args)...));
   }
 

@@ -51,7 +51,12 @@ std::vector<std::int64_t> dims_of_scores(const Graph& graph, ValueId scores) {
     fail_bad_input("output '{}' is {}: cross-entropy needs a score for each class",
                    graph.value(scores).name, type.to_string());
   }
-  return type.shape->values();
+  std::vector<std::int64_t> dims = type.shape->values();
+  if (std::ranges::find(dims, 0) != dims.end()) {
+    fail_bad_input("output '{}' is {}, without a score: there is nothing to train on",
+                   graph.value(scores).name, type.to_string());
+  }
+  return dims;
 }
 
 // Of three axes the last holds the classes (texts); of two or more than three the second does.
