@@ -63,9 +63,8 @@ Tensor scaled_weight(const Tensor& weight, const std::shared_ptr<const ChannelAf
 }
 
 // In the type of the weight given; rounded once.
-Tensor folded_weight_of(const Tensor& weight, std::shared_ptr<const ChannelAffine> affine) {
-  return converted(scaled_weight(converted(weight, DataType::Float32), std::move(affine)),
-                   weight.type());
+Tensor folded_weight_of(const Tensor& weight, const std::shared_ptr<const ChannelAffine>& affine) {
+  return converted(scaled_weight(converted(weight, DataType::Float32), affine), weight.type());
 }
 
 Tensor shifted_bias(const std::vector<double>& bias, const ChannelAffine& affine) {

@@ -160,7 +160,10 @@ TEST(PrecisionOfMemory, IsHalfIn16Bits) {
   for (const char* spec : {"resnet18", "mobilenet_v2"}) {
     const Inferred model = infer_shapes(bound_model(spec));
     const auto memory_in = [&](std::optional<DataType> type) {
-      return compile(model, {.optimize_for = OptimizeFor::Memory, .precision = type})->memory();
+      const ProgramOptions options{.optimize_for = OptimizeFor::Memory,
+                                   .cpu = {.threads = 1},  // each has a workspace of its own
+                                   .precision = type};
+      return compile(model, options)->memory();
     };
     const ProgramMemory whole = memory_in({});
     for (const DataType type : kHalves) {

@@ -32,8 +32,8 @@ std::vector<std::string> quantised_gemm(std::vector<std::int64_t> bias_dims) {
                                      weight, builder.filled("bias", std::move(bias_dims), 1.0f)});
   builder.output(builder.node("QuantizeLinear", "y", {gemm, scale, zero}), "out");
   std::vector<std::string> ops;
-  for (const Node& node : simplify(infer_shapes(builder.finish())).model.graph.nodes())
-    ops.push_back(node.op);
+  const Rewritten simple = simplify(infer_shapes(builder.finish()));
+  for (const Node& node : simple.model.graph.nodes()) ops.push_back(node.op);
   return ops;
 }
 

@@ -36,6 +36,7 @@ Runner guarded(Runner run, std::span<std::byte> arena, std::vector<std::span<std
 
 #else
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as above, where they are kept
 Runner guarded(Runner run, std::span<std::byte>, std::vector<std::span<std::byte>>) {
   return run;
 }

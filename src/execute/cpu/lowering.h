@@ -87,6 +87,7 @@ class Lowering {
   BufferId new_buffer(std::int64_t bytes) { return buffers_.add(bytes); }
   Placement new_row_major(ValueId id);  // a fresh buffer for a value of known shape
   Placement new_row_major_as(ValueId id, DataType type);
+  Placement with_buffer(Placement placement);  // the same placement in a fresh buffer
   Placement new_placement(const Desc& desc, const Dims& dims);  // likewise in a layout of oneDNN's
   void set_placement(ValueId id, Placement placement);
 
@@ -124,7 +125,6 @@ class Lowering {
   bool is_open_state(ValueId id) const { return is_state(id) && !placements(id).native; }
   const Placement* placement_like(ValueId id, const Placement& wanted);
   Placement in_type(ValueId id, DataType type);
-  Placement with_buffer(Placement placement);  // a new one
   Placement copied_to(ValueId id, const Placement& from, const Placement& to);
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
   std::int64_t weight_bytes(std::vector<Placement> reads) const;

@@ -22,6 +22,7 @@ static_assert(sizeof(FullTiles) == 64);
 
 // `add` is an instruction that takes B, A and the sums. `a` and `b` are tiles of 1024 bytes. Gives
 // the total of all sums, which are of type `Sum`.
+// NOLINTBEGIN(bugprone-macro-parentheses): `add` is part of a string, `Sum` a type
 #define ASSAY_TILE_SUMS(add, Sum, a, b, rounds)                                                  \
   [&] {                                                                                          \
     static constexpr FullTiles kSizes;                                                           \
@@ -52,5 +53,6 @@ static_assert(sizeof(FullTiles) == 64);
     }                                                                                            \
     return total;                                                                                \
   }()
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace assay::machine

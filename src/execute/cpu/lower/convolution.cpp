@@ -132,7 +132,7 @@ WidenedWeights widened_weights(Lowering& lowering, const ConvolutionLayer& layer
   return made;
 }
 
-Binder in_turn(Binder first, Binder second) {
+Binder in_turn(const Binder& first, const Binder& second) {
   return [=](const Addresses& at) -> Runner {
     return [one = first(at), other = second(at)] {
       one();

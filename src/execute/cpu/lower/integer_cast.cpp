@@ -62,9 +62,11 @@ bool lower_integer_cast(Lowering& lowering, NodeId id) {
       conversion(type_of(lowering, node.inputs[0]), type_of(lowering, value));
   if (function == nullptr) return false;
   const Placement native = lowering.native(node.inputs[0]);
-  const Placement source = is_dense_image(native) ? native : lowering.row_major(node.inputs[0]);
+  // oneDNN, whose layout an image has, knows no integers of 64 bits.
+  const bool is_image = is_dense_image(native) && type_of(lowering, value) != DataType::Int64;
+  const Placement source = is_image ? native : lowering.row_major(node.inputs[0]);
   if (source.elements() == 0) return false;
-  const Placement result = like(lowering, source, source.dims, type_of(lowering, value));
+  const Placement result = new_dense(lowering, is_image, source.dims, type_of(lowering, value));
   const int threads = threads_for(lowering, Rows{1, source.elements()});
   lowering.add_step({.nodes = {id}, .algorithm = "convert", .reads = {source}, .writes = {result}},
                     [=, count = source.elements()](const Addresses& at) -> Runner {

@@ -113,8 +113,8 @@ Placement dense_placement(Lowering& lowering, ValueId id) {
 }
 
 Placement new_dense(Lowering& lowering, bool channels_last, const Dims& dims, DataType type) {
-  return lowering.new_placement(channels_last ? image_desc(dims, 0, type) : plain_desc(dims, type),
-                                dims);
+  if (channels_last) return lowering.new_placement(image_desc(dims, 0, type), dims);
+  return lowering.with_buffer(row_major_placement({}, type, dims));
 }
 
 Placement like(Lowering& lowering, const Placement& placement, const Dims& dims, DataType type) {

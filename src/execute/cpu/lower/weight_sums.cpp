@@ -60,7 +60,7 @@ std::size_t WeightSums::start_of(std::size_t z, std::size_t y, std::size_t x) co
 
 void WeightSums::add_kind(const ConvolutionLayer& layer, const std::vector<std::int32_t>& by_tap,
                           const std::array<std::size_t, 3>& kind) {
-  const auto& [depth, height, width] = layer.grid.axes;
+  const auto& axes = layer.grid.axes;
   const auto taps = static_cast<std::size_t>(layer.grid.taps());
   std::int32_t* sums = sums_.data() + start_of(kind[0], kind[1], kind[2]);
   kernels::for_each_kernel_tap(layer.grid, [&](const kernels::WindowTap& tap) {
@@ -69,7 +69,7 @@ void WeightSums::add_kind(const ConvolutionLayer& layer, const std::vector<std::
       if (tap[i] < inside.first || tap[i] >= inside.last) return;
     }
     const auto position =
-        static_cast<std::size_t>((tap[0] * height.kernel + tap[1]) * width.kernel + tap[2]);
+        static_cast<std::size_t>((tap[0] * axes[1].kernel + tap[1]) * axes[2].kernel + tap[2]);
     for (std::size_t channel = 0; channel < static_cast<std::size_t>(channels_); ++channel)
       sums[channel] += by_tap[channel * taps + position];
   });

@@ -20,6 +20,7 @@ namespace {
 typedef std::int16_t S __attribute__((vector_size(64)));
 typedef std::uint8_t Bytes __attribute__((vector_size(32)));
 typedef std::int8_t SignedBytes __attribute__((vector_size(32)));
+typedef std::uint32_t U __attribute__((vector_size(64)));  // sums modulo 2³²
 // NOLINTEND(modernize-use-using)
 
 #include "execute/cpu/simd/winograd_tile.inc"
@@ -268,20 +269,21 @@ inline TileResults results_of(const WinogradShape& shape, std::size_t tile) {
           at.image * shape.out.image + (top * shape.columns + left) * shape.out.pixel};
 }
 
-// Aᵀ·m, for filters that kWinograd16Filter has transformed.
+// Aᵀ·m modulo 2³², for filters that kWinograd16Filter has transformed.
 inline void integer_results(const I* m, std::size_t step, I* out, std::size_t out_step) {
-  const I near_sum = m[step] + m[2 * step], near_difference = m[step] - m[2 * step];
-  const I far_sum = m[3 * step] + m[4 * step], far_difference = m[3 * step] - m[4 * step];
-  out[0] = m[0] + near_sum + far_sum;
-  out[out_step] = near_difference + (far_difference << 1);
-  out[2 * out_step] = near_sum + (far_sum << 2);
-  out[3 * out_step] = near_difference + ((far_difference + m[5 * step]) << 3);
+  const auto sum = [&](std::size_t i) { return (U)m[i * step]; };
+  const U near_sum = sum(1) + sum(2), near_difference = sum(1) - sum(2);
+  const U far_sum = sum(3) + sum(4), far_difference = sum(3) - sum(4);
+  out[0] = (I)(sum(0) + near_sum + far_sum);
+  out[out_step] = (I)(near_difference + (far_difference << 1));
+  out[2 * out_step] = (I)(near_sum + (far_sum << 2));
+  out[3 * out_step] = (I)(near_difference + ((far_difference + sum(5)) << 3));
 }
 
 // From 24² · y modulo 2³². 24² is 64 · 9, and 9 has an inverse.
 inline I divided(I sum) {
-  constexpr std::int32_t kInverseOfNine = 0x38e38e39;
-  return (sum * kInverseOfNine) >> 6;
+  constexpr std::uint32_t kInverseOfNine = 0x38e38e39;
+  return (I)((U)sum * kInverseOfNine) >> 6;
 }
 
 // All results of one tile for a vector of outputs; `load_sums(i)` gives the sums of plane i.
