@@ -276,11 +276,12 @@ bool expand_softmax(Expansion& to) {
 // Of 8-bit numbers, whose plain kernel interpolates in real numbers and truncates.
 bool expand_resize(Expansion& to) {
   const Node& node = to.node();
+  if (node.outputs.size() != 1 || !node.has_output(0)) return false;
   const ValueId result = node.outputs[0];
   const DataType type = to.element(node.inputs[0]);
   const bool is_8_bit = type == DataType::Int8 || type == DataType::UInt8;
   const bool is_known = !to.dims(node.inputs[0]).empty() && !to.dims(result).empty();
-  if (!is_8_bit || !is_known || node.outputs.size() != 1) return false;
+  if (!is_8_bit || !is_known) return false;
   Piece resize{node.op, node.inputs, node.attributes};
   resize.inputs[0] = to.as_floats(node.inputs[0]);
   const ValueId floats = to.add(std::move(resize), to.dims(result));

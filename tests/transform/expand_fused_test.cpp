@@ -79,5 +79,19 @@ TEST(ExpandFused, GivesTheSumOfASkipLayerNormalizationWhereItIsRead) {
   EXPECT_EQ(nodes[1].outputs.size(), 3u);
 }
 
+TEST(ExpandFused, LeavesAResizeWhoseResultNobodyWants) {
+  Graph graph;
+  graph.opsets = {{"", 17}};
+  const ValueId x = graph.add_value("x", tensor_type(DataType::UInt8, Shape{1, 1, 2, 2}));
+  graph.add_input(x);
+  graph.add_output(x);
+  graph.add_node(
+      Node{.name = "resize", .op = "Resize", .domain = "", .inputs = {x}, .outputs = {ValueId{}}});
+  Inferred model;
+  model.known.resize(graph.value_count());
+  model.graph = std::move(graph);
+  EXPECT_EQ(expand_fused_operators(model).model.graph.node_count(), 1u);
+}
+
 }  // namespace
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/as_size.h"
+#include "base/number_cast.h"
 #include "execute/threads.h"
 
 namespace assay::cpu {
@@ -32,7 +33,7 @@ Scale8 scale_for(const ValueRange& range) {
   const auto [low, high] = range;
   Scale8 scale{.scale = high == low ? 1.0f : (high - low) / 255};
   const float zero = std::nearbyint(-low / scale.scale);
-  scale.zero_point = static_cast<std::int32_t>(std::clamp(zero, 0.0f, 255.0f));
+  scale.zero_point = number_cast<std::int32_t>(std::clamp(zero, 0.0f, 255.0f));  // NaN: 0
   return scale;
 }
 

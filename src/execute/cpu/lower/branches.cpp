@@ -118,6 +118,7 @@ bool lower_if(Lowering& lowering, NodeId id) {
   const auto is_missing = [](ValueId output) { return !output.is_valid(); };
   if (std::ranges::any_of(node.outputs, is_missing)) return false;
   if (lowering.constant(node.inputs[0]) != nullptr) return false;
+  if (lowering.native(node.inputs[0]).elements() != 1) return false;  // the kernel refuses it
   const Branches branches = {compiled(lowering, node, "else_branch"),
                              compiled(lowering, node, "then_branch")};
   if (branches[0].program == nullptr && branches[1].program == nullptr) return false;

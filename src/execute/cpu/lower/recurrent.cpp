@@ -280,8 +280,12 @@ float* part_at(const Addresses& at, const std::optional<Placement>& placement,
 }
 
 RecurrentWeightPlacements weight_placements(Lowering& lowering, const Node& node) {
-  return {lowering.row_major(node.inputs[1]), lowering.row_major(node.inputs[2]),
-          given_placement(lowering, node, 3)};
+  const auto floats = [&](std::size_t input) {
+    return lowering.row_major_as(node.inputs[input], DataType::Float32);
+  };
+  RecurrentWeightPlacements placements{floats(1), floats(2)};
+  if (node.has_input(3)) placements.bias = floats(3);
+  return placements;
 }
 
 void add_weights(const RecurrentWeightPlacements& placements, StepDraft& draft) {

@@ -64,7 +64,7 @@ float* part_at(const Addresses& at, const std::optional<Placement>& placement, s
 struct RecurrentWeightPlacements {
   Placement input;
   Placement recurrent;
-  std::optional<Placement> bias;
+  std::optional<Placement> bias = {};
 };
 void add_weights(const RecurrentWeightPlacements& placements, StepDraft& draft);
 RecurrentWeightPlacements weight_placements(Lowering& lowering, const Node& node);

@@ -141,7 +141,7 @@ std::optional<Placement> transposed_in_place(Lowering& lowering, ValueId id, con
 // products read any strides.
 Placement recognised(const Placement& placement) {
   if (placement.blocked || placement.offset != 0 || !has_images(placement)) return placement;
-  if (bits(placement.type) != 8) return placement;
+  if (placement.type != DataType::Int8 && placement.type != DataType::UInt8) return placement;
   if (placement.is_row_major() || placement.strides != channels_last_strides(placement.dims))
     return placement;
   return placement_for(placement.buffer, image_desc(placement.dims, 0, placement.type),

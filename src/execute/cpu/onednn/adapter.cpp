@@ -1,6 +1,7 @@
 #include "execute/cpu/onednn/adapter.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "execute/cpu/onednn/instruction_sets.h"
 
@@ -24,6 +25,7 @@ dnnl::memory::data_type library_type(DataType type) {
     case DataType::Undefined:
       return Library::undef;
     default:
+      assert(type == DataType::Float32);  // a layout of another type would have the wrong size
       return Library::f32;
   }
 }
