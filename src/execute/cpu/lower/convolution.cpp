@@ -183,7 +183,7 @@ void add_convolution_step(Lowering& lowering, const ConvolutionLayer& layer, con
   draft.executed_flops = saturating_add(executed_flops(layer, choice), fused.flops);
   Binder bind = choice.own != nullptr ? own_binder(choice, arguments, addend)
                                       : primitive_binder(choice.primitive, std::move(arguments));
-  if (widened) bind = in_turn(widened->bind, std::move(bind));
+  if (widened) bind = in_turn(widened->bind, bind);
   lowering.add_step(draft, std::move(bind));
   lowering.set_placement(fused.result, result);
 }
