@@ -119,7 +119,8 @@ TEST(Fp16Product, OfNumbersOfAnySizeIsScaledByPowersOfTwo) {
       return scale;
     };
     EXPECT_EQ(scale_of(0), 1);
-    EXPECT_EQ(scale_of(0.25f), 1);  // small numbers stay as they are
+    EXPECT_EQ(scale_of(0.001f), 1.0f / 512);
+    EXPECT_EQ(scale_of(0.75f), 1);
     EXPECT_EQ(scale_of(1.5f), 2);
     EXPECT_EQ(scale_of(1000), 1024);
     EXPECT_EQ(scale_of(60000), 16384);

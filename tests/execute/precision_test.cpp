@@ -15,6 +15,8 @@
 #include "base/instruction_set.h"
 #include "execute/compare_engines.h"
 #include "execute/cpu/onednn/instruction_sets.h"
+#include "execute/cpu/simd/fp16/fp16_product.h"
+#include "execute/cpu/simd/simd.h"
 #include "execute/cpu/simd/winograd16.h"
 #include "execute/preferred_choice.h"
 #include "execute/random_graph.h"
@@ -213,6 +215,32 @@ TEST(PrecisionOfSteps, TellsWhatIsStoredIn16BitsAndComputedInFloat32) {
     EXPECT_TRUE(is_emulated || is_native)
         << step.name << " " << step.algorithm << " " << step.precision << " " << step.storage;
   }
+}
+
+// Arithmetic in float16 is the first choice, which is taken where nothing is timed.
+TEST(PrecisionInFloat16Arithmetic, GivesTheSameOutputsOnBothEngines) {
+  if (cpu::simd().panel_width != cpu::kFp16Columns) GTEST_SKIP() << "its panels need AVX-512";
+  const bool is_emulated = cpu::fp16() == nullptr;
+  cpu::use_emulated_fp16(is_emulated);
+  std::vector<Graph> graphs = {bound_model("small_cnn"), bound_model("lenet5"),
+                               bound_model("encoder:layers=1,length=16")};
+  constexpr std::uint64_t kFirst = 3000;
+  constexpr std::uint64_t kGraphs = 60;
+  for (std::uint64_t seed = kFirst; seed < kFirst + kGraphs; ++seed)
+    graphs.push_back(random_graph(seed));
+  std::size_t steps = 0;
+  for (const Graph& graph : graphs) {
+    ProgramOptions options{.optimize_for = OptimizeFor::Memory, .precision = DataType::Float16};
+    options.cpu.threads = 1 + static_cast<int>(steps % 2);
+    const auto program = compile(infer_shapes(graph), options);
+    for (const StepInfo& step : program->steps())
+      steps += step.precision == "fp16" && step.algorithm.starts_with("fp16 panels:") ? 1 : 0;
+    const Difference difference = compare_engines(graph, options);
+    EXPECT_TRUE(difference.same_shapes && difference.same_non_finite) << to_text(graph);
+    EXPECT_LE(difference.largest, tolerance_of(DataType::Float16)) << to_text(graph);
+  }
+  cpu::use_emulated_fp16(false);
+  EXPECT_GE(steps, 30u);
 }
 
 TEST(PrecisionOfRecurrentLayers, AgreesOnBothEngines) {

@@ -12,6 +12,7 @@
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/library_memory.h"
 #include "execute/cpu/onednn/tuner.h"
+#include "execute/cpu/simd/fp16/fp16_product.h"
 #include "execute/cpu/tensor_floats.h"
 #include "execute/inputs.h"
 #include "memory/arena.h"
@@ -93,12 +94,15 @@ bool converts_float16() {
   return may_use(InstructionSet::Avx2);
 }
 
-// Activations are of 16 bits where oneDNN computes on bfloat16, or the processor converts float16
-// (F16C); else weights alone, which is what a layer that reads many of them gains from.
+// Activations are of 16 bits where oneDNN computes on bfloat16, the processor on float16, or it
+// converts float16 (F16C) and memory counts; else weights alone, which is what a layer that reads
+// many of them gains from.
 PrecisionPlan precision_plan(const ProgramOptions& options) {
   PrecisionPlan plan{.widens_constants = true};
   if (options.precision) plan.type = *options.precision;
-  if (!converts_float16()) plan.in_float16 = PrecisionPlan::Stored::Weights;
+  // To convert activations takes longer than to read wide ones from the caches.
+  const bool converts = converts_float16() && options.optimize_for == OptimizeFor::Memory;
+  if (fp16() == nullptr && !converts) plan.in_float16 = PrecisionPlan::Stored::Weights;
   if (!has_bfloat16()) plan.in_bfloat16 = PrecisionPlan::Stored::Weights;
   return plan;
 }

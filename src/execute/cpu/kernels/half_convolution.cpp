@@ -215,7 +215,7 @@ void HalfConvolution::multiply_in_float16(const float* patches, const float* wei
     fp16_->product(
         {.rows = rows,
          .count = part.rows,
-         .stride = depth_,
+         .stride = patch_stride(),
          .scales = patches,
          .panel = reinterpret_cast<const std::uint16_t*>(weights) + panel * depth_ * kFp16Columns,
          .depth = depth_,

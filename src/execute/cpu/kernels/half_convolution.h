@@ -35,6 +35,7 @@ class HalfConvolution final : public OwnConvolution {
   // large nor all small (fp16_product.h).
   bool may_compute_in_float16() const;
   void compute_in_float16(const Fp16Kernels& kernels) { fp16_ = &kernels; }
+  bool computes_in_float16() const { return fp16_ != nullptr; }
 
   std::size_t weight_floats() const override;
   std::size_t workspace_floats() const override;

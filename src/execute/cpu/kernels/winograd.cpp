@@ -16,6 +16,14 @@ namespace {
 // Planes a power of two apart would compete for the same lines of the cache.
 constexpr std::size_t kPlanePadding = 16;
 
+// What filters of a plane are multiplied with before they become integers.
+float balance(std::size_t tile, std::size_t plane) {
+  if (tile != 4) return 1;
+  constexpr std::size_t kSide = 6;
+  const float down = plane / kSide == kSide - 1 ? 1 : kBalanceOfFour;
+  return plane % kSide == kSide - 1 ? down : down * kBalanceOfFour;
+}
+
 }  // namespace
 
 Winograd::Winograd(std::size_t tile, const WindowGrid& grid, std::int64_t images,
@@ -46,8 +54,7 @@ std::size_t Winograd::workspace_of_block() const {
 }
 
 std::size_t Winograd::weight_floats() const {
-  const std::size_t numbers = shape_.planes() * shape_.channels * row_stride();
-  return weights_ ? numbers / 2 : numbers;  // panels have an even width
+  return has_integers_ ? weight_count() / 2 + row_stride() : weight_count();
 }
 
 std::size_t Winograd::workspace_floats() const {
@@ -79,21 +86,38 @@ void Winograd::pack_filters(const float* taps, std::size_t tap_stride, std::size
   }
 }
 
-void Winograd::store_weights_in(HalfFormat format, float largest) {
-  int exponent = 0;
-  if (std::isfinite(largest)) std::frexp(largest, &exponent);
-  weights_ = format;
-  shape_.scale = std::ldexp(1.0f, exponent);
+// The largest balanced number of an output becomes the largest integer.
+float Winograd::scale_of(std::size_t output, const float* floats) const {
+  float largest = 0;
+  for (std::size_t plane = 0; plane < shape_.planes(); ++plane) {
+    const float* weights = floats + plane * shape_.channels * row_stride();
+    for (std::size_t channel = 0; channel < shape_.channels; ++channel)
+      largest = std::max(
+          largest, std::abs(weights[packed_at(output, channel)]) * balance(shape_.tile, plane));
+  }
+  return largest > 0 && std::isfinite(largest) ? largest / 32767 : 1;
 }
 
+// Integers, then what sums of each output are multiplied with.
 void Winograd::pack_weights(const float* weights, float* packed) const {
-  if (!weights_) return pack_floats(weights, packed);
-  std::vector<float> floats(2 * weight_floats());
+  if (!has_integers_) return pack_floats(weights, packed);
+  std::vector<float> floats(weight_count());
   pack_floats(weights, floats.data());
-  kernels_.binary_number(BinaryOp::Mul, floats.data(), 1 / shape_.scale, floats.data(),
-                         floats.size());
-  kernels_.narrow(*weights_, floats.data(), reinterpret_cast<std::uint16_t*>(packed),
-                  floats.size());
+  auto* integers = reinterpret_cast<std::int16_t*>(packed);
+  float* scales = packed + weight_count() / 2;
+  std::fill_n(integers, weight_count(), std::int16_t{0});  // padding too
+  std::fill_n(scales, row_stride(), 0.0f);
+  execute::for_each_in_parallel(threads_, shape_.outputs, [&](std::size_t output) {
+    const float scale = scale_of(output, floats.data());
+    for (std::size_t plane = 0; plane < shape_.planes(); ++plane) {
+      const float factor = balance(shape_.tile, plane) / scale;
+      for (std::size_t channel = 0; channel < shape_.channels; ++channel) {
+        const std::size_t at = plane * shape_.channels * row_stride() + packed_at(output, channel);
+        integers[at] = static_cast<std::int16_t>(std::lrint(floats[at] * factor));
+      }
+    }
+    scales[output] = scale / balance(shape_.tile, 0);
+  });
 }
 
 void Winograd::pack_floats(const float* weights, float* packed) const {
@@ -124,11 +148,11 @@ void Winograd::pack_floats(const float* weights, float* packed) const {
 void Winograd::multiply(const float* inputs, std::size_t rows, const float* weights,
                         std::size_t part, float* products) const {
   const std::size_t panel = shape_.channels * kernels_.panel_width;
-  if (weights_) {
-    const auto* halves = reinterpret_cast<const std::uint16_t*>(weights) + part * panel;
-    return kernels_.product_of_halves(
-        *weights_, inputs, rows, shape_.channels, halves, shape_.channels, products, row_stride(),
-        /*continues=*/false, {reinterpret_cast<const float*>(halves + panel), panel / 2});
+  if (has_integers_) {
+    const auto* integers = reinterpret_cast<const std::int16_t*>(weights) + part * panel;
+    return kernels_.product_of_integers(
+        inputs, rows, shape_.channels, integers, shape_.channels, products, row_stride(),
+        {reinterpret_cast<const float*>(integers + panel), panel / 2});
   }
   const float* floats = weights + part * panel;
   kernels_.panel_product(inputs, rows, shape_.channels, floats, shape_.channels, products,
@@ -151,8 +175,10 @@ void Winograd::run_block(const ConvolutionOperands& operands, const TileBlock& b
     }
   });
   const Epilogue epilogue = bound_epilogue(operands, epilogue_);
+  WinogradShape shape = shape_;
+  if (has_integers_) shape.scales = operands.weights + weight_count() / 2;
   in_parts(block.threads, block.count, [&](std::size_t from, std::size_t to) {
-    kernels_.winograd_output(shape_, products + from * row_stride(), product_plane(), row_stride(),
+    kernels_.winograd_output(shape, products + from * row_stride(), product_plane(), row_stride(),
                              block.first + from, block.first + to, epilogue, operands.result);
   });
 }

@@ -32,9 +32,9 @@ class Winograd : public OwnConvolution {
     shape_.in_halves = true;
     shape_.format = format;
   }
-  // Weights are stored in 16 bits, divided by a power of two that leaves none above 1: small
-  // numbers have fewer bits in float16.
-  void store_weights_in(HalfFormat format, float largest);
+  // Transformed weights are stored as 16-bit integers with a scale for each output. In float16 the
+  // transform back would make their rounding ten times as large.
+  void store_weights_as_integers() { has_integers_ = true; }
   bool fills_panels() const { return shape_.outputs % kernels_.panel_width == 0; }
   // Transforms filters of `n` outputs from `output` on and one channel, whose taps lie
   // `tap_stride` apart, to where pack_weights would put them. `n` divides the width of a panel, or
@@ -43,7 +43,9 @@ class Winograd : public OwnConvolution {
                     std::size_t channel, std::size_t n, float* packed) const;
 
  private:
+  std::size_t weight_count() const { return shape_.planes() * shape_.channels * row_stride(); }
   void pack_floats(const float* weights, float* packed) const;
+  float scale_of(std::size_t output, const float* floats) const;
   void multiply(const float* inputs, std::size_t rows, const float* weights, std::size_t part,
                 float* products) const;
   std::size_t packed_at(std::size_t output, std::size_t channel) const;
@@ -57,7 +59,7 @@ class Winograd : public OwnConvolution {
 
   const SimdKernels& kernels_;
   WinogradShape shape_;
-  std::optional<HalfFormat> weights_;  // nothing: floats
+  bool has_integers_ = false;
   std::size_t images_ = 0;
   Epilogue epilogue_;
   int threads_ = 1;

@@ -304,6 +304,10 @@ std::vector<Choice> all_choices(Lowering& lowering, const ConvolutionLayer& laye
                                     : own_choices(lowering, layer, fused, all);
   std::ranges::move(own, std::back_inserter(all));
   if (!std::ranges::all_of(all, is_slow_convolution)) std::erase_if(all, is_slow_convolution);
+  if (lowering.options().program.optimize_for == OptimizeFor::Latency) {
+    auto halves = half_convolutions(lowering, layer, fused);
+    std::ranges::move(halves, std::back_inserter(all));
+  }
   if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(all);
   return all;
 }

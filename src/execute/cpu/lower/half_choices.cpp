@@ -44,6 +44,7 @@ Choice choice_with(std::string name, std::shared_ptr<const OwnConvolution> own,
   if (own->workspace_floats() > 0) choice.scratchpad = floats_desc(own->workspace_floats());
   if (bias) choice.bias = plain_desc({*bias});
   choice.own = std::move(own);
+  choice.halves_weights = true;
   return choice;
 }
 
@@ -96,7 +97,8 @@ float largest_magnitude(const Tensor& weights) {
 }
 
 bool computes_in_float16(const Choice& choice) {
-  return choice.own != nullptr && choice.implementation.ends_with("_fp16");
+  const auto own = std::dynamic_pointer_cast<const HalfConvolution>(choice.own);
+  return own != nullptr && own->computes_in_float16();
 }
 
 std::optional<std::vector<ProductFinish>> product_finish_of(const std::vector<PostOp>& post_ops) {
@@ -164,11 +166,13 @@ Placement packed_halves(Lowering& lowering, const Choice& choice, const Tensor& 
 std::vector<Choice> half_convolutions(const Lowering& lowering, const ConvolutionLayer& layer,
                                       const FusedOps& fused) {
   auto finish = product_finish_of(fused.post_ops);
-  const auto format = half_format(layer.type);
-  const bool is_plain = finish && format && !layer.is_transposed && !layer.weights_change() &&
-                        !lowering.options().ieee_strict;
+  const bool is_plain =
+      finish && !layer.is_transposed && !layer.weights_change() && !lowering.options().ieee_strict;
   if (!is_plain) return {};
-  const std::string prefix = execute::precision_name(layer.type) + " ";
+  const auto weights = half_format(layer.weight->type());
+  const auto images = half_format(layer.type);
+  if (!weights) return {};
+  const std::string prefix = execute::precision_name(layer.weight->type()) + " ";
   std::vector<Choice> choices;
   const auto add = [&](const std::string& name, std::shared_ptr<const OwnConvolution> own) {
     choices.push_back(choice_with(prefix + name, std::move(own),
@@ -179,9 +183,9 @@ std::vector<Choice> half_convolutions(const Lowering& lowering, const Convolutio
   const bool is_depthwise =
       layer.groups > 1 && layer.groups == layer.input[1] && layer.output[1] == layer.input[1];
   const auto epilogue = epilogue_of(fused);
-  if (is_depthwise && epilogue && HalfDepthwise::has_form_for(layer.grid)) {
+  if (is_depthwise && images && epilogue && HalfDepthwise::has_form_for(layer.grid)) {
     add("depthwise", std::make_shared<HalfDepthwise>(layer.grid, layer.input[0], layer.input[1],
-                                                     *format, *epilogue, lowering.threads()));
+                                                     *images, *epilogue, lowering.threads()));
   }
   if (layer.groups == 1) {
     const auto own =
@@ -189,9 +193,9 @@ std::vector<Choice> half_convolutions(const Lowering& lowering, const Convolutio
                                                     .images = size_of_product(layer.input[0]),
                                                     .channels = size_of_product(layer.input[1]),
                                                     .outputs = size_of_product(layer.output[1]),
-                                                    .weights = *format,
-                                                    .source = *format,
-                                                    .result = *format,
+                                                    .weights = *weights,
+                                                    .source = images,
+                                                    .result = images,
                                                     .patch_floats = patch_floats(lowering)},
                                           std::move(*finish), lowering.threads());
     add("panels", own);

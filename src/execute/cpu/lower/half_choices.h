@@ -34,7 +34,7 @@ std::vector<Choice> many_rows_choices(const Lowering& lowering, const HalfMatrix
 Placement packed_halves(Lowering& lowering, const Choice& choice, const Tensor& weight,
                         bool is_transposed);
 
-// Of a layer whose images are of 16 bits, channels last.
+// Of a layer whose weights are stored in 16 bits; images, of its own type, lie channels last.
 std::vector<Choice> half_convolutions(const Lowering& lowering, const ConvolutionLayer& layer,
                                       const FusedOps& fused);
 

@@ -28,6 +28,10 @@ bool may_use_winograd(const Lowering& lowering, const ConvolutionLayer& layer) {
          is_three_by_three(layer.grid.axes[2]);
 }
 
+bool stored_in_float16(const ConvolutionLayer& layer) {
+  return !layer.weights_change() && layer.weight->type() == DataType::Float16;
+}
+
 // Transformed weights that are this much larger have to come from memory each time: unless a whole
 // batch uses them, such a choice was never seen to win, and even trying it would take more memory
 // than the model.
@@ -79,20 +83,21 @@ Choice own_choice(const ConvolutionLayer& layer, std::string name,
   return choice;
 }
 
-// Images in the layer's type, weights in this format or as floats: widening them takes time where
-// few tiles use them.
+// Images in the layer's type, weights as floats or in 16 bits: widening them takes time where few
+// tiles use them.
+enum class WinogradWeights { Floats, Integers };
+
 Choice winograd_choice(const Lowering& lowering, const ConvolutionLayer& layer,
-                       const Epilogue& epilogue, std::size_t tile,
-                       std::optional<HalfFormat> weights) {
+                       const Epilogue& epilogue, std::size_t tile, WinogradWeights weights) {
   const auto own = std::make_shared<Winograd>(tile, layer.grid, layer.input[0], layer.input[1],
                                               layer.output[1], epilogue, lowering.threads());
   std::string name = fmt::format("winograd {0}x{0}", tile);
   if (const auto format = half_format(layer.type)) own->take_halves(*format);
-  if (weights) {
-    own->store_weights_in(*weights, largest_magnitude(*layer.weight));
-    name += " + fp16 weights";
-  }
+  const bool is_narrow = weights == WinogradWeights::Integers;
+  if (is_narrow) own->store_weights_as_integers();
+  if (is_narrow) name += " + int16 weights";
   Choice choice = own_choice(layer, std::move(name), own);
+  choice.halves_weights = is_narrow;
   choice.source = with_type(choice.source, layer.type);
   choice.result = with_type(choice.result, layer.type);
   return choice;
@@ -151,9 +156,10 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
   std::vector<Choice> choices;
   if (may_use_winograd(lowering, layer)) {
     for (const std::size_t tile : {4u, 2u}) {
-      if (layer.type == DataType::Float16)
-        choices.push_back(winograd_choice(lowering, layer, *epilogue, tile, HalfFormat::Float16));
-      choices.push_back(winograd_choice(lowering, layer, *epilogue, tile, {}));
+      for (const auto weights : {WinogradWeights::Integers, WinogradWeights::Floats}) {
+        if (weights == WinogradWeights::Floats || stored_in_float16(layer))
+          choices.push_back(winograd_choice(lowering, layer, *epilogue, tile, weights));
+      }
     }
   }
   if (may_use_winograd(lowering, layer) && has_few_pixels(layer)) {

@@ -96,6 +96,7 @@ struct Choice {
   ArgumentIndices indices = {};
   std::vector<std::pair<int, Desc>> operands = {};      // of binary post-ops, by argument index
   std::shared_ptr<const OwnConvolution> own = nullptr;  // instead of the primitive
+  bool halves_weights = false;  // that others of the same layer store in 32 bits
 };
 
 struct Convolution {

@@ -39,6 +39,8 @@ constexpr int kTurnsIfShort = 4;
 // of the bandwidth of memory to other layers.
 constexpr double kSameTime = 1.03;
 constexpr double kWorthSmallerWeights = 1.08;
+// Weights of fewer bits must not make a layer slower.
+constexpr double kWorthHalvedWeights = 1.01;
 
 std::int64_t last_cache_bytes() {
   const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -255,7 +257,8 @@ std::size_t Tuner::measured_fastest(const std::vector<Choice>& choices,
   std::size_t winner = 0;
   while (!is_within(winner, kSameTime)) ++winner;
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    const bool is_worth_it = is_within(i, kWorthSmallerWeights);
+    const bool is_worth_it =
+        is_within(i, choices[i].halves_weights ? kWorthHalvedWeights : kWorthSmallerWeights);
     if (is_worth_it && takes_much_less(choices[i], choices[winner])) winner = i;
   }
   return winner;

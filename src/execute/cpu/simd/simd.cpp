@@ -1,7 +1,6 @@
 #include "execute/cpu/simd/simd.h"
 
 #include "base/instruction_set.h"
-#include "execute/cpu/simd/fp16/fp16_product.h"
 #include "execute/cpu/simd/vnni.h"
 #include "execute/cpu/simd/winograd16.h"
 
@@ -40,12 +39,6 @@ const Winograd16Kernels* winograd16() {
 #else
   return nullptr;
 #endif
-}
-
-// Convolutions in fp16 arithmetic gave wrong sums at the ends of blocks of columns: no processor is
-// given these kernels until that is mended.
-const Fp16Kernels* fp16() {
-  return nullptr;
 }
 
 ByteProductFunction fastest_byte_product() {

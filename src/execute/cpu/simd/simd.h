@@ -73,6 +73,10 @@ struct ChannelLayout {
 
 // A 3×3 convolution of stride 1, in tiles of tile×tile results. Blocks of channels, if they are
 // not all of them, hold whole vectors.
+// Filters of the 4×4 transform are about this much larger in planes of the last row or column than
+// in others. Integers hold them best where all are alike: the others are stored this much larger.
+constexpr float kBalanceOfFour = 4;
+
 struct WinogradShape {
   std::size_t tile = 4;                             // 2 or 4
   std::size_t height = 0, width = 0, channels = 0;  // of an input image
@@ -83,7 +87,9 @@ struct WinogradShape {
   // Whether images, results and addend have 16 bits; they are passed as if they were floats.
   bool in_halves = false;
   HalfFormat format = HalfFormat::Bfloat16;  // if so
-  float scale = 1;                           // of sums, before anything is added
+  // By output, what sums are multiplied with before anything is added, where weights are balanced
+  // and stored as 16-bit integers (kBalanceOfFour); null where they are floats.
+  const float* scales = nullptr;
 
   std::size_t planes() const { return (tile + 2) * (tile + 2); }
 };
@@ -403,6 +409,9 @@ struct SimdKernels {
                             std::size_t stride, const std::uint16_t* panel, std::size_t depth,
                             float* products, std::size_t products_stride, bool continues,
                             const Upcoming& upcoming);
+  void (*product_of_integers)(const float* rows, std::size_t count, std::size_t stride,
+                              const std::int16_t* panel, std::size_t depth, float* products,
+                              std::size_t products_stride, const Upcoming& upcoming);
   // As finish; the addend too has 16 bits, and is passed as if it were floats.
   void (*finish_halves)(HalfFormat format, const Epilogue& epilogue, const float* in,
                         std::uint16_t* out, std::size_t n);

@@ -11,8 +11,8 @@ namespace assay::cpu {
 constexpr std::size_t kFp16Columns = 32;  // of a panel
 // Products that are summed in float16: each adds a rounding of 2⁻¹² of the sum, on average.
 constexpr std::size_t kFp16Stretch = 32;
-// Weights beyond this might make the sum of a stretch overflow.
-constexpr float kFp16LargestWeight = 1024;
+// Weights beyond this might make the sum of a stretch overflow: 32 products of at most 4 · 256.
+constexpr float kFp16LargestWeight = 256;
 // Where no weight reaches this, sums of a stretch lose bits.
 constexpr float kFp16LeastWeight = 1.0f / 1024;
 
@@ -30,7 +30,8 @@ struct Fp16Product {
 
 struct Fp16Kernels {
   const char* isa = "";  // as StepInfo has it
-  // Numbers divided by a power of two, so that the largest magnitude is at most 1; tells the power.
+  // Numbers divided by a power of two, so that the largest magnitude is between 1/2 and 1, or below
+  // 4 where it is beyond 16384; tells the power.
   float (*scale_row)(const std::uint16_t* in, std::uint16_t* out, std::size_t n);
   // sums[r·sums_stride + j] = scales[r] · Σ_k rows[r·stride + k]·panel[k·kFp16Columns + j]
   void (*product)(const Fp16Product& product);
@@ -38,6 +39,7 @@ struct Fp16Kernels {
 
 // Nothing where the processor has no such instructions, or may not use them.
 const Fp16Kernels* fp16();
+void use_emulated_fp16(bool on);  // on any processor, for tests
 const Fp16Kernels* compiled_fp16();
 const Fp16Kernels& fp16_emulated();
 
