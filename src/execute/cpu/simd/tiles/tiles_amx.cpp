@@ -3,6 +3,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include <type_traits>
+
 #include "execute/cpu/simd/tiles/tile_product.h"
 
 namespace assay::cpu {

@@ -2,6 +2,7 @@
 // refuse with a fault is refused here too.
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "base/fail.h"
 #include "execute/cpu/simd/tiles/tile_product.h"
