@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "execute/cpu/simd/tiles/tile_product.h"
 
@@ -59,7 +60,7 @@ inline void release() {
 }  // namespace
 
 const TileKernels& tiles_amx() {
-  static constexpr TileKernels kTable = {"amx", multiply};
+  static constexpr TileKernels kTable = {"amx", multiply, pack_matrix, sum_packed_columns, sum_row};
   return kTable;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "base/fail.h"
 #include "execute/cpu/simd/tiles/tile_product.h"
@@ -156,7 +157,7 @@ void release() {
 }  // namespace
 
 const TileKernels& tiles_emulated() {
-  static constexpr TileKernels kTable = {"emulated", multiply};
+  static constexpr TileKernels kTable = {"emulated", multiply, pack_matrix, sum_packed_columns, sum_row};
   return kTable;
 }
 
