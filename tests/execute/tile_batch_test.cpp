@@ -128,9 +128,9 @@ void expect_product(const Case& drawn, const TileKernels& kernels, std::mt19937&
         std::memcpy(&got, result.data() + 4 * place, sizeof(got));
         ASSERT_EQ(got, sum * static_cast<double>(scale)) << row << ", " << column;
       } else if (epilogue.result == TileNumber::U8) {
-        const double bounded = std::clamp(sum * static_cast<double>(scale),
-                                          static_cast<double>(epilogue.low_after),
-                                          static_cast<double>(epilogue.high_after));
+        const double bounded =
+            std::clamp(sum * static_cast<double>(scale), static_cast<double>(epilogue.low_after),
+                       static_cast<double>(epilogue.high_after));
         ASSERT_EQ(static_cast<int>(result[place]), std::nearbyint(bounded) + epilogue.zero_point)
             << row << ", " << column;
       } else {

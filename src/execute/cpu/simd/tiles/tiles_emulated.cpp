@@ -157,7 +157,8 @@ void release() {
 }  // namespace
 
 const TileKernels& tiles_emulated() {
-  static constexpr TileKernels kTable = {"emulated", multiply, pack_matrix, sum_packed_columns, sum_row};
+  static constexpr TileKernels kTable = {"emulated", multiply, pack_matrix, sum_packed_columns,
+                                         sum_row};
   return kTable;
 }
 
