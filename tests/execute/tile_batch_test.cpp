@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -44,7 +45,13 @@ Case random_case(std::mt19937& random) {
   drawn.layer.right_is_unsigned = between(0, 1) == 1;
   drawn.layer.left_zero_point = static_cast<std::int32_t>(between(0, 1) * between(-20, 20));
   drawn.layer.right_zero_point = static_cast<std::int32_t>(between(0, 1) * between(-20, 20));
-  drawn.layer.epilogue.result = TileNumber::S32;
+  if (between(0, 1) == 1) {
+    drawn.layer.scale = 0x1p-10f;  // products with it are exact
+    drawn.layer.epilogue = {.result = TileNumber::U8,
+                            .low_after = static_cast<float>(between(-100, -50)),
+                            .high_after = 155,
+                            .zero_point = 100};
+  }
   return drawn;
 }
 
@@ -120,6 +127,12 @@ void expect_product(const Case& drawn, const TileKernels& kernels, std::mt19937&
         float got = 0;
         std::memcpy(&got, result.data() + 4 * place, sizeof(got));
         ASSERT_EQ(got, sum * static_cast<double>(scale)) << row << ", " << column;
+      } else if (epilogue.result == TileNumber::U8) {
+        const double bounded =
+            std::clamp(sum * static_cast<double>(scale), static_cast<double>(epilogue.low_after),
+                       static_cast<double>(epilogue.high_after));
+        ASSERT_EQ(static_cast<int>(result[place]), std::nearbyint(bounded) + epilogue.zero_point)
+            << row << ", " << column;
       } else {
         std::uint16_t got = 0;
         std::memcpy(&got, result.data() + 2 * place, sizeof(got));

@@ -1,7 +1,6 @@
 #include "execute/cpu/kernels/tile_batch.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/as_size.h"
 #include "base/round.h"
@@ -13,13 +12,6 @@ namespace {
 std::size_t result_bytes(TileNumber type) {
   if (type == TileNumber::U8 || type == TileNumber::S8) return 1;
   return type == TileNumber::BF16 ? 2 : 4;
-}
-
-template <typename Number>
-std::int32_t sum_of_row(const Number* row, std::int64_t n) {
-  std::int32_t sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += row[i];
-  return sum;
 }
 
 }  // namespace
@@ -54,118 +46,48 @@ std::size_t TileBatch::workspace_bytes() const {
   return packed_bytes() + words * sizeof(std::int32_t);
 }
 
-// The numbers of four bytes of depth of one tile of columns, as the words of a row of the tile.
-template <typename Number>
-void TileBatch::pack_words(const TileBatchOperands& operands, std::size_t depth, std::size_t column,
-                           std::byte* row) const {
-  constexpr std::size_t kNumbers = 4 / sizeof(Number);
-  const std::int64_t step = operands.right_row_stride;
-  const std::int64_t across = operands.right_column_stride;
-  const Number* from = static_cast<const Number*>(operands.right) +
-                       static_cast<std::int64_t>(depth) * step +
-                       static_cast<std::int64_t>(column) * across;
-  const std::size_t count = std::min(kTileColumns, as_size(layer_.n) - column);
-  std::uint32_t words[kTileColumns] = {};
-  const std::uint32_t flipped = layer_.right_is_unsigned ? 0x80808080u : 0;
-  for (std::size_t c = 0; c < count; ++c) {
-    const Number* numbers = from + static_cast<std::int64_t>(c) * across;
-    std::uint32_t word = 0;
-    if (step == 1) {
-      std::memcpy(&word, numbers, sizeof(word));
-    } else {
-      for (std::size_t i = 0; i < kNumbers; ++i)
-        word |= std::uint32_t{numbers[static_cast<std::int64_t>(i) * step]}
-                << (8 * sizeof(Number) * i);
-    }
-    words[c] = word ^ flipped;
-  }
-  std::memcpy(row, words, sizeof(words));
-}
-
-// One number of each column, where not all four bytes are packed here.
-template <typename Number>
-void TileBatch::pack_numbers(const TileBatchOperands& operands, std::size_t depth,
-                             std::size_t column, std::byte* to) const {
-  const Number* from = static_cast<const Number*>(operands.right) +
-                       static_cast<std::int64_t>(depth) * operands.right_row_stride;
-  const std::size_t last = std::min(column + kTileColumns, as_size(layer_.n));
-  for (; column < last; ++column, to += 4) {
-    const auto number =
-        static_cast<Number>(from[static_cast<std::int64_t>(column) * operands.right_column_stride] ^
-                            (layer_.right_is_unsigned ? 0x80 : 0));
-    std::memcpy(to, &number, sizeof(number));
-  }
-}
-
-template <typename Number>
-void TileBatch::pack_chunk(const TileBatchOperands& operands, std::size_t chunk, std::size_t column,
-                           std::byte* tile) const {
-  const std::size_t begin = chunk * chunk_bytes_;
-  const std::size_t end = std::min(begin + chunk_bytes_, as_size(layer_.k) * sizeof(Number));
-  for (std::size_t at = 0; at < chunk_bytes_; at += 4, tile += kTileBytes) {
-    const std::size_t byte = offsets_[chunk] + at;
-    if (byte >= begin && byte + 4 <= end) {
-      pack_words<Number>(operands, byte / sizeof(Number), column, tile);
-      continue;
-    }
-    std::memset(tile, 0, kTileBytes);
-    for (std::size_t i = 0; i < 4; i += sizeof(Number)) {
-      if (byte + i >= begin && byte + i < end)
-        pack_numbers<Number>(operands, (byte + i) / sizeof(Number), column, tile + i);
-    }
-  }
-}
-
-void TileBatch::pack_right(const TileBatchOperands& operands, std::byte* packed) const {
-  const std::size_t columns = as_size(layer_.n);
-  for (std::size_t chunk = 0; chunk < offsets_.size(); ++chunk) {
-    for (std::size_t column = 0; column < columns; column += kTileColumns) {
-      std::byte* tile =
-          packed + tile_weight_at(columns, offsets_.size(), chunk_bytes_, column, chunk, 0);
-      if (layer_.type == TileType::BF16) {
-        pack_chunk<std::uint16_t>(operands, chunk, column, tile);
-      } else {
-        pack_chunk<std::uint8_t>(operands, chunk, column, tile);
-      }
-    }
-  }
+TileMatrix TileBatch::right_of(const TileBatchOperands& operands) const {
+  const auto bytes = static_cast<std::ptrdiff_t>(number_bytes_);
+  return {.first = static_cast<const std::byte*>(operands.right),
+          .number_bytes = number_bytes_,
+          .row_stride = operands.right_row_stride * bytes,
+          .column_stride = operands.right_column_stride * bytes,
+          .rows = as_size(layer_.k),
+          .columns = as_size(layer_.n),
+          .offsets = offsets_.data(),
+          .chunks = offsets_.size(),
+          .chunk_bytes = chunk_bytes_,
+          .is_unsigned = layer_.right_is_unsigned};
 }
 
 // −left zero point · (sum of the column − k · right zero point)
-void TileBatch::fill_column_bias(const std::byte* packed, std::int32_t* bias) const {
-  const std::size_t columns = as_size(layer_.n);
-  const auto depth = static_cast<std::int32_t>(layer_.k);
-  std::fill_n(bias, padded_columns(), 0);
-  if (layer_.left_zero_point == 0) return;
-  for (std::size_t column = 0; column < columns; column += kTileColumns) {
-    std::int32_t sums[kTileColumns] = {};
-    for (std::size_t chunk = 0; chunk < offsets_.size(); ++chunk) {
-      const std::byte* tile =
-          packed + tile_weight_at(columns, offsets_.size(), chunk_bytes_, column, chunk, 0);
-      for (std::size_t i = 0; i < chunk_bytes_ * kTileColumns; ++i)
-        sums[i / 4 % kTileColumns] += static_cast<std::int8_t>(tile[i]);
-    }
-    for (std::size_t c = 0; c < kTileColumns; ++c)
-      bias[column + c] = -layer_.left_zero_point * (sums[c] - depth * layer_.right_zero_point);
+void TileBatch::fill_column_bias(const TileMatrix& right, const std::byte* packed,
+                                 std::int32_t* bias) const {
+  if (layer_.left_zero_point == 0) {
+    std::fill_n(bias, padded_columns(), 0);
+    return;
   }
+  kernels_.sum_columns(right, packed, bias);
+  const auto depth = static_cast<std::int32_t>(layer_.k);
+  for (std::size_t column = 0; column < padded_columns(); ++column)
+    bias[column] = -layer_.left_zero_point * (bias[column] - depth * layer_.right_zero_point);
 }
 
 // −right zero point · sum of the row
 void TileBatch::fill_row_bias(const TileBatchOperands& operands, std::int64_t rows,
                               std::int32_t* bias) const {
+  const auto* left = static_cast<const std::byte*>(operands.left);
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t at = row * operands.left_stride;
     const std::int32_t sum =
-        layer_.type == TileType::S8
-            ? sum_of_row(static_cast<const std::int8_t*>(operands.left) + at, layer_.k)
-            : sum_of_row(static_cast<const std::uint8_t*>(operands.left) + at, layer_.k);
+        kernels_.sum_row(layer_.type, left + row * operands.left_stride, as_size(layer_.k));
     bias[row] = -layer_.right_zero_point * sum;
   }
 }
 
 void TileBatch::run(const TileBatchOperands& operands, std::int64_t rows) const {
   auto* packed = static_cast<std::byte*>(operands.workspace);
-  pack_right(operands, packed);
+  const TileMatrix right = right_of(operands);
+  kernels_.pack(right, packed);
   TileProduct product;
   product.type = layer_.type;
   product.rows = static_cast<const std::byte*>(operands.left);
@@ -186,7 +108,7 @@ void TileBatch::run(const TileBatchOperands& operands, std::int64_t rows) const 
     auto* column_bias = reinterpret_cast<std::int32_t*>(packed + packed_bytes());
     auto* scales = reinterpret_cast<float*>(column_bias + padded_columns());
     auto* row_bias = column_bias + 2 * padded_columns();
-    fill_column_bias(packed, column_bias);
+    fill_column_bias(right, packed, column_bias);
     std::fill_n(scales, padded_columns(), layer_.scale);
     product.epilogue.bias = column_bias;
     product.epilogue.scales = scales;

@@ -49,17 +49,8 @@ class TileBatch {
  private:
   std::size_t packed_bytes() const;
   std::size_t padded_columns() const;
-  template <typename Number>
-  void pack_words(const TileBatchOperands& operands, std::size_t depth, std::size_t column,
-                  std::byte* row) const;
-  template <typename Number>
-  void pack_numbers(const TileBatchOperands& operands, std::size_t depth, std::size_t column,
-                    std::byte* to) const;
-  template <typename Number>
-  void pack_chunk(const TileBatchOperands& operands, std::size_t chunk, std::size_t column,
-                  std::byte* tile) const;
-  void pack_right(const TileBatchOperands& operands, std::byte* packed) const;
-  void fill_column_bias(const std::byte* packed, std::int32_t* bias) const;
+  TileMatrix right_of(const TileBatchOperands& operands) const;
+  void fill_column_bias(const TileMatrix& right, const std::byte* packed, std::int32_t* bias) const;
   void fill_row_bias(const TileBatchOperands& operands, std::int64_t rows,
                      std::int32_t* bias) const;
 

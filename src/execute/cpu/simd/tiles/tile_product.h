@@ -67,10 +67,28 @@ struct TileProduct {
   std::size_t result_stride = 0;  // bytes, from a row of results to the next
 };
 
+// A right matrix of activations, which is packed in every run. Strides are in bytes. Of unsigned
+// numbers of 8 bits, 128 is subtracted.
+struct TileMatrix {
+  const std::byte* first = nullptr;
+  std::size_t number_bytes = 1;  // 1 or, of bf16, 2
+  std::ptrdiff_t row_stride = 0, column_stride = 0;
+  std::size_t rows = 0, columns = 0;
+  const std::size_t* offsets = nullptr;  // of the chunks; the last may overlap the one before,
+  std::size_t chunks = 0;                // where its weights are zero
+  std::size_t chunk_bytes = kTileBytes;
+  bool is_unsigned = false;
+};
+
 struct TileKernels {
   const char* name = "";
   // Blocks `first` to `last` of tile_blocks(product), on the calling thread.
   void (*multiply)(const TileProduct& product, std::size_t first, std::size_t last);
+  // tile_weight_bytes are written.
+  void (*pack)(const TileMatrix& matrix, std::byte* packed);
+  // Of packed 8-bit numbers, a sum for each column, padded to whole tiles.
+  void (*sum_columns)(const TileMatrix& matrix, const std::byte* packed, std::int32_t* sums);
+  std::int32_t (*sum_row)(TileType type, const std::byte* row, std::size_t n);  // of 8-bit numbers
 };
 
 // Blocks of up to 32 rows and 32 columns that a product is made of; they can be computed in any

@@ -3,6 +3,9 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include <type_traits>
+#include <utility>
+
 #include "execute/cpu/simd/tiles/tile_product.h"
 
 namespace assay::cpu {
@@ -57,7 +60,7 @@ inline void release() {
 }  // namespace
 
 const TileKernels& tiles_amx() {
-  static constexpr TileKernels kTable = {"amx", multiply};
+  static constexpr TileKernels kTable = {"amx", multiply, pack_matrix, sum_packed_columns, sum_row};
   return kTable;
 }
 

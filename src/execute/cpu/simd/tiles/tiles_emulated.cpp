@@ -2,6 +2,8 @@
 // refuse with a fault is refused here too.
 #include <cmath>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "base/fail.h"
 #include "execute/cpu/simd/tiles/tile_product.h"
@@ -155,7 +157,8 @@ void release() {
 }  // namespace
 
 const TileKernels& tiles_emulated() {
-  static constexpr TileKernels kTable = {"emulated", multiply};
+  static constexpr TileKernels kTable = {"emulated", multiply, pack_matrix, sum_packed_columns,
+                                         sum_row};
   return kTable;
 }
 
