@@ -135,6 +135,23 @@ TEST(Simd, SoftmaxOfAnyLengthSumsToOne) {
   }
 }
 
+TEST(Simd, SoftmaxOfHalvesIsThatOfFloatsRounded) {
+  for (const SimdKernels* kernels : all_kernels()) {
+    for (const HalfFormat format : {HalfFormat::Bfloat16, HalfFormat::Float16}) {
+      for (const std::size_t n : {1u, 5u, 16u, 33u, 197u}) {
+        std::vector<float> numbers(n), workspace(n);
+        for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(i * 37 % 23) / 4 - 3;
+        std::vector<std::uint16_t> halves(n), expected(n);
+        kernels->narrow(format, numbers.data(), halves.data(), n);
+        kernels->softmax(numbers.data(), numbers.data(), n);  // quarters are exact in 16 bits
+        kernels->narrow(format, numbers.data(), expected.data(), n);
+        kernels->softmax_of_halves(format, halves.data(), halves.data(), workspace.data(), n);
+        EXPECT_EQ(halves, expected) << kernels->name << ", " << n << " numbers";
+      }
+    }
+  }
+}
+
 TEST(Simd, VectorTimesMatrixAddsToTheResult) {
   constexpr std::size_t kRows = 5;
   constexpr std::size_t kColumns = 150;

@@ -9,12 +9,36 @@ namespace assay::cpu {
 
 namespace {
 
+// Softmax or LogSoftmax; the former also of 16-bit numbers.
+struct SoftmaxRow {
+  bool is_log = false;
+
+  void operator()(const float* in, float* out, std::size_t n) const {
+    (is_log ? simd().log_softmax : simd().softmax)(in, out, n);
+  }
+};
+
+// Whether there is a kernel that reads and writes the row as it is stored; it has been run.
+template <typename OneRow>
+bool ran_in_halves(const OneRow&, const ChainElements&, const ChainElements&, float*, std::size_t) {
+  return false;
+}
+
+bool ran_in_halves(const SoftmaxRow& row, const ChainElements& from, const ChainElements& to,
+                   float* workspace, std::size_t width) {
+  if (row.is_log || !from.half || from.half != to.half) return false;
+  simd().softmax_of_halves(*from.half, from.halves(), reinterpret_cast<std::uint16_t*>(to.first),
+                           workspace, width);
+  return true;
+}
+
 // A row of 16-bit numbers is widened first and rounded afterwards, in memory of the thread.
 template <typename OneRow>
 void run_row(const OneRow& one_row, const ChainElements& from, const ChainElements& to,
              std::size_t width) {
   thread_local std::vector<float> widened;
   if ((from.half || to.half) && widened.size() < width) widened.resize(width);
+  if (ran_in_halves(one_row, from, to, widened.data(), width)) return;
   const float* in = from.floats();
   if (from.half) {
     simd().widen(*from.half, from.halves(), widened.data(), width);
@@ -99,11 +123,8 @@ bool lower_softmax(Lowering& lowering, NodeId id) {
   const auto axis = axis_of(node.int_or("axis", flattens ? 1 : -1), dims.size());
   if (!axis || (!flattens && !is_innermost(dims, *axis))) return false;
   const bool is_log = node.op == "LogSoftmax";
-  add_row_step(lowering, id, rows_from(dims, *axis), 4, {}, [is_log](const Addresses&) {
-    return [is_log](const float* in, float* out, std::size_t n) {
-      (is_log ? simd().log_softmax : simd().softmax)(in, out, n);
-    };
-  });
+  add_row_step(lowering, id, rows_from(dims, *axis), 4, {},
+               [is_log](const Addresses&) { return SoftmaxRow{is_log}; });
   return true;
 }
 
