@@ -44,6 +44,7 @@ void move_zero_point_into_bias(QuantizedLayer& layer) {
   const std::size_t taps = weights.size() / outputs;
   for (std::size_t i = 0; i < weights.size(); ++i)
     bias[i / taps] -= layer.source.zero_point * weights[i];
+  layer.weights.release();  // they are read again when they are packed
   layer.bias = Tensor::of<std::int32_t>(DataType::Int32, {layer.shape.weights[0]}, bias);
   layer.source.zero_point = 0;
 }
