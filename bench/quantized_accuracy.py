@@ -141,13 +141,13 @@ def classes_by_onnxruntime(model, x):
     import onnxruntime
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
-    return numpy.concatenate([session.run(None, {name: part})[0].argmax(-1) for part in numpy.split(x, 10)])
+    return numpy.concatenate([session.run(None, {name: part})[0].argmax(-1) for part in numpy.split(x, 4)])
 
 
 def classes_by_assay(assay, model, name, x):
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for part in numpy.split(x, 10):
+        for part in numpy.split(x, 4):
             numpy.save(f"{folder}/x.npy", part)
             subprocess.run([assay, "run", str(model), "--input", f"{name}={folder}/x.npy", "-o", f"{folder}/out", "-q"],
                            check=True, capture_output=True)
