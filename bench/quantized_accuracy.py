@@ -2,8 +2,8 @@
 """What quantisation does to the accuracy of small networks trained on Fashion-MNIST.
 
     bench/quantized_accuracy.py train build/release/assay FOLDER       trains; a python with torch
-    bench/quantized_accuracy.py check build/release FOLDER [NAME...]   quantises and evaluates; a python with
-                                                                       onnx, onnxruntime and numpy
+    bench/quantized_accuracy.py check build/release FOLDER [NAME...] [VARIANT...]   quantises and evaluates;
+                                                                       a python with onnx, onnxruntime and numpy
 
 `train` writes NAME.onnx: small_cnn with three seeds (by `assay train`), and a residual network, one of inverted
 bottlenecks and a transformer (by torch). `check` calibrates with 512 training images, writes every variant as ONNX and
@@ -140,8 +140,9 @@ def train(assay, folder, names):
 def classes_by_onnxruntime(model, x):
     import onnxruntime
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    return numpy.concatenate([session.run(None, {name: part})[0].argmax(-1) for part in numpy.split(x, 4)])
+    taken = session.get_inputs()[0]
+    parts = len(x) if taken.shape[0] == 1 else 4
+    return numpy.concatenate([session.run(None, {taken.name: part})[0].argmax(-1) for part in numpy.split(x, parts)])
 
 
 def classes_by_assay(assay, model, name, x):
@@ -165,10 +166,11 @@ def check(build, folder, names):
         for i, part in enumerate(numpy.split(images("train")[:512], 8)):
             numpy.save(calibration / f"{i}.npy", part)
         for model in sorted(folder.glob("*.onnx")):
-            if names and model.stem not in names:
+            if set(names) - set(VARIANTS) and model.stem not in names:
                 continue
             base = 0
-            for variant, words in {"fp32": None, **VARIANTS}.items():
+            chosen = {key: words for key, words in VARIANTS.items() if key in names} or VARIANTS
+            for variant, words in {"fp32": None, **chosen}.items():
                 written = model
                 if words:
                     written = pathlib.Path(scratch, "variant.onnx")

@@ -73,7 +73,7 @@ Graph residual_graph() {
   const ValueId sum = builder.node("Add", "sum", {conv("conv2", first), first});
   const ValueId relu = builder.node("Relu", "relu2", {sum});
   builder.output(builder.node("GlobalAveragePool", "pool", {relu}), "y");
-  return builder.finish();
+  return prepared_to_quantize(builder.finish());
 }
 
 TEST(QuantizationPlan, AResidualBlockIsQuantisedAsAWhole) {
@@ -101,7 +101,7 @@ TEST(QuantizationPlan, MovedElementsKeepTheirScale) {
   const ValueId pooled =
       builder.node("MaxPool", "pool", {conv}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}}});
   builder.output(builder.node("Flatten", "flat", {pooled}), "y");
-  const Graph graph = builder.finish();
+  const Graph graph = prepared_to_quantize(builder.finish());
   const QuantizationPlan plan = plan_quantization(graph);
   EXPECT_EQ(plan.range_from[graph.outputs()[0].number], conv);
 }

@@ -7,35 +7,32 @@ namespace assay::transform {
 
 namespace {
 
-// Where a weight's element stands: which output channel it adds to, from which input channel.
-struct WeightPosition {
-  std::size_t output = 0;
-  std::size_t input = 0;
-};
-
+// Where a row and a column of a weight stand: [outputs, inputs, window…] or a matrix.
 class WeightLayout {
  public:
   WeightLayout(const Node& layer, const Tensor& weight)
-      : is_convolution_(layer.is("Conv")), axis_(output_axis(layer)) {
-    const auto& dims = weight.dims();
-    columns_ = static_cast<std::size_t>(dims[1]);
-    if (!is_convolution_) return;
-    for (std::size_t i = 2; i < dims.size(); ++i) window_ *= static_cast<std::size_t>(dims[i]);
-    const auto groups = static_cast<std::size_t>(layer.int_or("group", 1));
-    outputs_of_group_ = static_cast<std::size_t>(dims[0]) / groups;
+      : is_convolution_(layer.is("Conv")), rows_are_outputs_(output_axis(layer) == 0) {
+    rows_ = static_cast<std::size_t>(weight.dims()[0]);
+    columns_ = static_cast<std::size_t>(weight.dims()[1]);
+    window_ = static_cast<std::size_t>(weight.elements()) / rows_ / columns_;
+    outputs_of_group_ = rows_ / static_cast<std::size_t>(layer.int_or("group", 1));
   }
 
-  WeightPosition position(std::size_t i) const {
-    const std::size_t row = i / window_ / columns_;
-    const std::size_t column = i / window_ % columns_;
-    if (!is_convolution_)
-      return axis_ == 0 ? WeightPosition{row, column} : WeightPosition{column, row};
-    return {row, row / outputs_of_group_ * columns_ + column};
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+  std::size_t window() const { return window_; }
+  std::size_t output(std::size_t row, std::size_t column) const {
+    return rows_are_outputs_ ? row : column;
+  }
+  std::size_t input(std::size_t row, std::size_t column) const {
+    if (is_convolution_) return row / outputs_of_group_ * columns_ + column;
+    return rows_are_outputs_ ? column : row;
   }
 
  private:
   bool is_convolution_ = false;
-  std::size_t axis_ = 0;
+  bool rows_are_outputs_ = true;
+  std::size_t rows_ = 1;
   std::size_t columns_ = 1;
   std::size_t window_ = 1;
   std::size_t outputs_of_group_ = 1;
@@ -56,11 +53,16 @@ std::vector<double> bias_correction(const Graph& graph, const Node& layer,
   const auto codes = coded.codes.to_vector<std::int8_t>();
   const WeightLayout layout(layer, weight);
   std::vector<double> correction(static_cast<std::size_t>(weight.dims()[axis]), 0);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const WeightPosition at = layout.position(i);
-    const double scale = coded.scales[per_channel ? at.output : 0];
-    correction[at.output] +=
-        (static_cast<double>(numbers[i]) - codes[i] * scale) * input_means[at.input];
+  std::size_t i = 0;
+  for (std::size_t row = 0; row < layout.rows(); ++row) {
+    for (std::size_t column = 0; column < layout.columns(); ++column) {
+      const std::size_t output = layout.output(row, column);
+      const float scale = coded.scales[per_channel ? output : 0];
+      double missing = 0;
+      for (const std::size_t end = i + layout.window(); i < end; ++i)
+        missing += static_cast<double>(numbers[i] - static_cast<float>(codes[i]) * scale);
+      correction[output] += missing * input_means[layout.input(row, column)];
+    }
   }
   return correction;
 }

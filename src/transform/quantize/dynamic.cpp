@@ -73,6 +73,7 @@ class DynamicWriter {
     const Tensor* weight = layer_weight(old_, node);
     if (weight == nullptr) return "its second operand is no stored weight";
     if (weight->type() != DataType::Float32) return "it is not of float32";
+    if (weight->elements() == 0) return "its weight is empty";
     if (weight->dims().size() != 2) return "its weight is not one matrix";
     if (!node.is("Gemm")) return "";
     if (node.int_or("transA", 0) != 0) return "its first operand is transposed";

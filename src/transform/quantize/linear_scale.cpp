@@ -55,11 +55,13 @@ WeightCodes coded_weight(const Tensor& weight, std::size_t axis, bool per_channe
   if (!per_channel) coded.scales = {*std::ranges::max_element(coded.scales)};
   for (float& scale : coded.scales) scale = scale == 0 ? 1.0f : std::max(scale, kLeastScale);
   std::vector<std::int8_t> codes(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto channel = static_cast<std::int64_t>(i) / inner % dims[axis];
-    const float scale = coded.scales[per_channel ? static_cast<std::size_t>(channel) : 0];
-    codes[i] = static_cast<std::int8_t>(
-        std::clamp(std::nearbyint(numbers[i] / scale), -kLargestCode, kLargestCode));
+  const auto stride = static_cast<std::size_t>(inner);
+  for (std::size_t i = 0; i < numbers.size(); i += stride) {
+    const std::size_t channel = i / stride % static_cast<std::size_t>(dims[axis]);
+    const float scale = coded.scales[per_channel ? channel : 0];
+    for (std::size_t j = i; j < i + stride; ++j)
+      codes[j] = static_cast<std::int8_t>(
+          std::lrint(std::clamp(numbers[j] / scale, -kLargestCode, kLargestCode)));
   }
   coded.codes = Tensor::of<std::int8_t>(DataType::Int8, dims, codes);
   return coded;

@@ -143,6 +143,7 @@ class Planner {
     if (!is_float(node.inputs[0]) || !is_float(node.inputs[1])) return "it is not of float32";
     if (is_constant(node.inputs[0])) return "its first operand is constant";
     const Tensor* weight = layer_weight(graph_, node);
+    if (weight != nullptr && weight->elements() == 0) return "its weight is empty";
     if (node.is("MatMul")) return why_product_stays_float(weight);
     if (weight == nullptr) return "its weight is computed by the model";
     if (node.has_input(2) && !has_plain_bias(node, *weight))
