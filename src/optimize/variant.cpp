@@ -1,0 +1,112 @@
+#include "optimize/variant.h"
+
+#include <algorithm>
+
+#include "assay/precision.h"
+#include "assay/quantize_weights.h"
+#include "assay/train.h"
+#include "base/fail.h"
+#include "base/text.h"
+
+namespace assay::optimize {
+
+namespace {
+
+// Passes cancellation on; the progress of epochs is not shown.
+class FinetuneProgress : public TrainProgress {
+ public:
+  explicit FinetuneProgress(Progress* whole) : whole_(whole) {}
+  bool cancelled() const override { return whole_ != nullptr && whole_->cancelled(); }
+
+ private:
+  Progress* whole_ = nullptr;
+};
+
+void cast_to(Variant& variant, DataType type) {
+  CastModel cast = cast_precision(variant.graph, type);
+  variant.graph = std::move(cast.graph);
+  variant.notes.insert(variant.notes.end(), cast.warnings.begin(), cast.warnings.end());
+}
+
+void quantize_matrices(Variant& variant, int bits) {
+  QuantizedWeights quantized = quantize_weights(variant.graph, {.bits = bits});
+  if (quantized.layers.empty()) {
+    fail_bad_input(
+        "the model has no product with a constant float matrix, so there are no weights "
+        "to store as codes");
+  }
+  variant.graph = std::move(quantized.graph);
+}
+
+// Whether products with constant matrices hold a good part of the weights.
+bool has_matrices(const Graph& model) {
+  return std::ranges::any_of(model.nodes(), [&](const Node& node) {
+    return (node.is("MatMul") || node.is("Gemm")) && node.has_input(1) &&
+           model.initializer(node.inputs[1]) != nullptr;
+  });
+}
+
+bool has_convolutions(const Graph& model) {
+  return std::ranges::any_of(model.nodes(), [](const Node& node) { return node.is("Conv"); });
+}
+
+}  // namespace
+
+Variant VariantMaker::make(const VariantRecipe& recipe, bool is_finetuned,
+                           Progress* progress) const {
+  Variant variant = pruned(recipe.prune);
+  if (is_finetuned) variant.graph = finetuned(variant.graph, progress);
+  change_precision(variant, recipe.precision, progress);
+  return variant;
+}
+
+Variant VariantMaker::pruned(double level) const {
+  if (level == 0) return {.graph = original_};
+  fail_usage("pruning is not there yet");
+}
+
+Graph VariantMaker::finetuned(const Graph& graph, Progress* progress) const {
+  if (!data_.training) fail_usage("fine-tuning needs samples with labels");
+  FinetuneProgress listener(progress);
+  TrainOptions options{.epochs = options_.finetune_epochs,
+                       .learning_rate = options_.finetune_rate,
+                       .seed = options_.seed};
+  options.program.cpu = options_.program.cpu;
+  return train_model(graph, *data_.training, nullptr, options, &listener).model;
+}
+
+void VariantMaker::change_precision(Variant& variant, VariantPrecision precision,
+                                    Progress* /*progress*/) const {
+  if (precision == VariantPrecision::AsStored) return;
+  variant.before_precision = variant.graph;
+  switch (precision) {
+    case VariantPrecision::AsStored:
+      return;
+    case VariantPrecision::Float16:
+      return cast_to(variant, DataType::Float16);
+    case VariantPrecision::BFloat16:
+      return cast_to(variant, DataType::BFloat16);
+    case VariantPrecision::WeightsInt8:
+      return quantize_matrices(variant, 8);
+    case VariantPrecision::WeightsInt4:
+      return quantize_matrices(variant, 4);
+    case VariantPrecision::Dynamic:
+    case VariantPrecision::Int8:
+      fail_usage("int8 is not there yet");
+  }
+}
+
+std::vector<VariantPrecision> precision_ladder(const Graph& model, bool has_calibration) {
+  std::vector<VariantPrecision> ladder = {VariantPrecision::AsStored};
+  if (is_quantized(model)) return ladder;
+  ladder.insert(ladder.end(), {VariantPrecision::Float16, VariantPrecision::BFloat16});
+  const bool is_all_matrices = has_matrices(model) && !has_convolutions(model);
+  if (is_all_matrices) ladder.push_back(VariantPrecision::WeightsInt8);
+  if (has_calibration) ladder.push_back(VariantPrecision::Int8);
+  if (is_all_matrices) {
+    ladder.insert(ladder.end(), {VariantPrecision::Dynamic, VariantPrecision::WeightsInt4});
+  }
+  return ladder;
+}
+
+}  // namespace assay::optimize

@@ -1,0 +1,39 @@
+// Makes a version of a model as its recipe says: pruned, fine-tuned, in another precision.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/optimize.h"
+
+namespace assay::optimize {
+
+struct Variant {
+  Graph graph = {};
+  std::optional<Graph> before_precision = {};  // pruned and fine-tuned, in the model's own numbers
+  std::vector<std::string> notes = {};         // what was left as it was, and why
+};
+
+class VariantMaker {
+ public:
+  VariantMaker(const Graph& original, const OptimizeData& data, const OptimizeOptions& options)
+      : original_(original), data_(data), options_(options) {}
+
+  // Fine-tuning takes long and hardly changes the latency, so it is asked for separately.
+  Variant make(const VariantRecipe& recipe, bool is_finetuned, Progress* progress) const;
+
+ private:
+  Variant pruned(double level) const;
+  Graph finetuned(const Graph& graph, Progress* progress) const;
+  void change_precision(Variant& variant, VariantPrecision precision, Progress* progress) const;
+
+  const Graph& original_;
+  const OptimizeData& data_;
+  const OptimizeOptions& options_;
+};
+
+// The precisions that make sense for the model, small changes first.
+std::vector<VariantPrecision> precision_ladder(const Graph& model, bool has_calibration);
+
+}  // namespace assay::optimize
