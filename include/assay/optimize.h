@@ -19,6 +19,7 @@
 #include "assay/graph.h"
 #include "assay/optimize_data.h"
 #include "assay/program.h"
+#include "assay/prune.h"
 #include "assay/timing.h"
 
 namespace assay {
@@ -99,6 +100,7 @@ struct OptimizeOptions {
   std::optional<VariantPrecision> precision = {};  // likewise
   double largest_prune = 0.9;                      // that a search tries
   double prune_step = 0.05;                        // of levels that a search tries
+  PruneOptions pruning = {};                       // its level and bindings are set from here
   std::int64_t finetune_epochs = 0;                // after pruning
   double finetune_rate = 0.0005;
   std::uint64_t seed = 0;
@@ -113,6 +115,7 @@ struct OptimizeResult {
   std::vector<OptimizeTrial> trail = {};   // in the order tried; without the original
   std::optional<std::size_t> chosen = {};  // in the trail; nothing: none is better
   Graph model = {};                        // the chosen version, or the original
+  std::vector<PrunedGroup> groups = {};    // of a pruned version
   bool met = false;                        // the target and the loss
   bool interrupted = false;                // the best so far
   std::vector<std::string> warnings = {};

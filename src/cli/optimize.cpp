@@ -32,6 +32,9 @@ struct OptimizeArguments {
   DeviceArguments devices;
   std::string output;
   std::string prune;
+  std::string criterion = "l1";
+  std::string ranking = "uniform";
+  std::string round_to;
   std::string finetune;
   std::string finetune_rate;
   std::string max_loss;
@@ -119,6 +122,18 @@ double parse_level(const std::string& text) {
   return level;
 }
 
+// Widths that vector registers hold without a rest. Asked for a level, exactly that is pruned.
+std::int64_t usual_rounding(const OptimizeArguments& arguments) {
+  constexpr std::int64_t kVector = 16;
+  return arguments.prune.empty() ? kVector : 1;
+}
+
+PruneOptions pruning_of(const OptimizeArguments& arguments) {
+  return {.criterion = prune_criterion_named(arguments.criterion),
+          .ranking = prune_ranking_named(arguments.ranking),
+          .round_to = count_or("--round-to", arguments.round_to, usual_rounding(arguments))};
+}
+
 OptimizePlan plan_of(const OptimizeArguments& arguments) {
   OptimizePlan plan;
   plan.target_ms = parse_target("--target-ms", arguments.target_ms);
@@ -133,6 +148,7 @@ OptimizePlan plan_of(const OptimizeArguments& arguments) {
     plan.comparison.max_seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
   }
   if (!arguments.prune.empty()) plan.options.prune = parse_level(arguments.prune);
+  plan.options.pruning = pruning_of(arguments);
   plan.options.precision = asked_precision(arguments);
   plan.options.finetune_epochs = count_or("--finetune", arguments.finetune, 0);
   if (!arguments.finetune_rate.empty()) {
@@ -292,6 +308,9 @@ void describe_choices(const OptimizeArguments& arguments, const OptimizePlan& pl
   };
   add("target_ms", arguments.target_ms);
   add("target_mb", arguments.target_mb);
+  add("criterion", arguments.criterion);
+  add("ranking", arguments.ranking);
+  add("round_to", fmt::format("{}", plan.options.pruning.round_to));
   if (plan.options.finetune_epochs > 0) {
     add("finetune_epochs", fmt::format("{}", plan.options.finetune_epochs));
     add("finetune_rate", fmt::format("{}", plan.options.finetune_rate));
@@ -388,6 +407,12 @@ void add_version_options(Command& command, OptimizeArguments& arguments) {
                      "is a target, else unchanged");
   command.add_option("--prune", arguments.prune,
                      "remove this share of the channels, from 0 to below 1");
+  command.add_option("--criterion", arguments.criterion,
+                     "what makes a channel important: l1 (default), l2, batch-norm or activation");
+  command.add_option("--ranking", arguments.ranking,
+                     "uniform (default): every group loses the same share; or global");
+  command.add_option("--round-to", arguments.round_to,
+                     "keep multiples of N channels; default 16 in a search, else 1");
   command.add_option("--finetune", arguments.finetune,
                      "train a pruned version for N epochs on --dataset");
   command.add_option("--finetune-lr", arguments.finetune_rate,

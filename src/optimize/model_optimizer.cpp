@@ -4,6 +4,7 @@
 #include "assay/optimize.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "metrics/metered_energy.h"
 #include "optimize/trials.h"
 
 namespace assay {
@@ -115,12 +116,27 @@ struct ModelOptimizer::State {
     return goal.has_target() ? smallest_change(space, trials) : fastest_version(space, trials);
   }
 
+  void add_energy(OptimizeResult& result) {
+    if (!result.chosen || !result.trail[*result.chosen].cost) return;
+    const OptimizeOptions& options = trials.options();
+    const ModelInputs inputs =
+        seeded_inputs(trials.model(), options.bindings, 1, options.seed).front();
+    const auto joules = [&](const Graph& graph) {
+      return metrics::metered_energy(graph, inputs, options.program).gross_j_per_run;
+    };
+    result.original.cost->energy_measured_j = joules(trials.model());
+    result.trail[*result.chosen].cost->energy_measured_j = joules(result.model);
+  }
+
   OptimizeResult result_for(std::optional<std::size_t> chosen, Progress* progress) {
     OptimizeResult result;
     result.original = trials.original(progress);
     result.trail = trials.trail();
     result.chosen = chosen;
-    result.model = chosen ? trials.version(*chosen, progress).graph : trials.model();
+    Variant version = chosen ? trials.version(*chosen, progress) : Variant{.graph = trials.model()};
+    result.model = std::move(version.graph);
+    result.groups = std::move(version.groups);
+    add_energy(result);
     const OptimizeTrial& best = result.best();
     result.met = best.cost.has_value() && best.meets_target && best.is_within_loss;
     return result;

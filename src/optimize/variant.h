@@ -12,6 +12,7 @@ namespace assay::optimize {
 struct Variant {
   Graph graph = {};
   std::optional<Graph> before_precision = {};  // pruned and fine-tuned, in the model's own numbers
+  std::vector<PrunedGroup> groups = {};        // of a pruned version
   std::vector<std::string> notes = {};         // what was left as it was, and why
 };
 

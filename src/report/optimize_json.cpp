@@ -77,6 +77,18 @@ Json scales_json(const std::vector<TensorScale>& scales) {
   return all;
 }
 
+Json groups_json(const std::vector<PrunedGroup>& groups) {
+  Json all = Json::array();
+  for (const PrunedGroup& group : groups) {
+    all.push_back({{"group", group.name},
+                   {"layers", group.layers},
+                   {"channels", group.channels},
+                   {"kept", group.kept},
+                   {"frozen", group.frozen.empty() ? Json(nullptr) : Json(group.frozen)}});
+  }
+  return all;
+}
+
 Json choices_json(const OptimizeReport& report) {
   Json choices = Json::object();
   for (const auto& [key, value] : report.choices) choices[key] = value;
@@ -126,6 +138,7 @@ std::string optimize_record_json(const OptimizeReport& report) {
   JsonWriter json;
   json.field("schema", "assay.optimized_model/1");
   write_fields(report, json);
+  json.field("pruning", groups_json(report.result.groups));
   json.field("quantization", scales_json(report.scales));
   return json.finish();
 }

@@ -23,8 +23,8 @@ Json device_latency_json(const std::optional<VariantCost>& cost) {
   return optional_json(cost->on_device->estimate_ms);
 }
 
-bool is_too_slow(const OptimizeGoal& goal, const VariantCost& cost) {
-  return goal.target_ms && latency_of(cost) > *goal.target_ms;
+bool is_too_large(const OptimizeGoal& goal, const VariantCost& cost) {
+  return goal.target_mb && cost.memory_mb > *goal.target_mb;
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::string trial_outcome(const OptimizeReport& report, const OptimizeTrial& tri
   if (!has_goal) return "";
   if (trial.meets_target && trial.is_within_loss) return report.goal.has_target() ? "met" : "fine";
   if (trial.meets_target) return "loses too much";
-  return is_too_slow(report.goal, *trial.cost) ? "too slow" : "too large";
+  return is_too_large(report.goal, *trial.cost) ? "too large" : "too slow";
 }
 
 }  // namespace assay::report
