@@ -101,6 +101,7 @@ struct OptimizeOptions {
   double largest_prune = 0.9;                      // that a search tries
   double prune_step = 0.05;                        // of levels that a search tries
   PruneOptions pruning = {};                       // its level and bindings are set from here
+  QuantizeOptions quantization = {};               // its program is set from here
   std::int64_t finetune_epochs = 0;                // after pruning
   double finetune_rate = 0.0005;
   std::uint64_t seed = 0;

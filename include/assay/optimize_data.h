@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,17 +10,17 @@
 #include "assay/graph.h"
 #include "assay/loader.h"
 #include "assay/model_inputs.h"
+#include "assay/quantize.h"
 #include "assay/training_data.h"
 
 namespace assay {
 
 struct OptimizeData {
-  std::vector<ModelInputs> calibration = {};  // batches; empty: no calibration, so no int8
-  std::string calibrated_on = "";             // in words
-  std::optional<Loader> labelled = {};        // to judge on: gives accuracy and agreement
-  std::vector<ModelInputs> inputs = {};       // to judge on, without labels: gives agreement
-  std::string judged_on = "";                 // in words
-  std::optional<Dataset> training = {};       // to fine-tune
+  CalibrationData calibration = {};      // without batches: no calibration, so no int8
+  std::optional<Loader> labelled = {};   // to judge on: gives accuracy and agreement
+  std::vector<ModelInputs> inputs = {};  // to judge on, without labels: gives agreement
+  std::string judged_on = "";            // in words
+  std::optional<Dataset> training = {};  // to fine-tune
   std::vector<std::string> warnings = {};
 };
 
@@ -30,18 +29,12 @@ OptimizeData labelled_data(const Graph& model, TrainingData data, std::int64_t c
                            std::uint64_t seed);
 
 // Normally distributed numbers in the shapes that the bindings give. Ranges of activations are then
-// not those of real data, which the words say.
+// not those of real data.
 std::vector<ModelInputs> seeded_inputs(const Graph& model, const Bindings& bindings,
                                        std::int64_t samples, std::uint64_t seed);
 
-// Every .npy file of a folder, in the order of names: an array for a model with one input, with or
-// without an axis for the batch. For models with several inputs, .npz files with one array for
-// each, by name. Arrays of float64 are taken as float32.
-std::vector<ModelInputs> read_input_folder(const std::filesystem::path& folder, const Graph& model);
-bool holds_input_files(const std::filesystem::path& folder);
-
 // Every fourth batch judges, the others calibrate; with fewer than four, all do both, and a warning
 // says so.
-OptimizeData unlabelled_data(std::vector<ModelInputs> batches, const std::string& described_as);
+OptimizeData unlabelled_data(const CalibrationData& all);
 
 }  // namespace assay

@@ -35,6 +35,10 @@ struct OptimizeArguments {
   std::string criterion = "l1";
   std::string ranking = "uniform";
   std::string round_to;
+  std::string calibration_method;
+  std::string percentile;
+  bool per_tensor = false;
+  bool equalize = false;
   std::string finetune;
   std::string finetune_rate;
   std::string max_loss;
@@ -134,6 +138,17 @@ PruneOptions pruning_of(const OptimizeArguments& arguments) {
           .round_to = count_or("--round-to", arguments.round_to, usual_rounding(arguments))};
 }
 
+QuantizeOptions quantization_of(const OptimizeArguments& arguments) {
+  QuantizeOptions options{.per_channel = !arguments.per_tensor, .equalize = arguments.equalize};
+  if (!arguments.calibration_method.empty()) {
+    options.calibration = calibration_method(arguments.calibration_method);
+  }
+  if (!arguments.percentile.empty()) {
+    options.percentile = parse_decimal("--percentile", arguments.percentile, 50, 100);
+  }
+  return options;
+}
+
 OptimizePlan plan_of(const OptimizeArguments& arguments) {
   OptimizePlan plan;
   plan.target_ms = parse_target("--target-ms", arguments.target_ms);
@@ -149,6 +164,7 @@ OptimizePlan plan_of(const OptimizeArguments& arguments) {
   }
   if (!arguments.prune.empty()) plan.options.prune = parse_level(arguments.prune);
   plan.options.pruning = pruning_of(arguments);
+  plan.options.quantization = quantization_of(arguments);
   plan.options.precision = asked_precision(arguments);
   plan.options.finetune_epochs = count_or("--finetune", arguments.finetune, 0);
   if (!arguments.finetune_rate.empty()) {
@@ -181,7 +197,7 @@ void check_outputs(const OptimizeArguments& arguments) {
 }
 
 void check_calibration(const OptimizePlan& plan, const OptimizeData& data) {
-  if (plan.options.precision != VariantPrecision::Int8 || !data.calibration.empty()) return;
+  if (plan.options.precision != VariantPrecision::Int8 || data.calibration.batches > 0) return;
   fail_usage(
       "--precision int8 needs data to calibrate with: --calibrate FOLDER of .npy files, or "
       "--dataset NAME; --calibrate random takes seeded inputs, whose ranges are not those of "
@@ -222,7 +238,7 @@ void keep_quantized(const Graph& graph, OptimizePlan& plan, std::vector<std::str
 void note_untried(const OptimizePlan& plan, const OptimizeData& data,
                   std::vector<std::string>& warnings) {
   const bool searches = (plan.has_target() || plan.max_loss) && !plan.options.precision;
-  if (!searches || !data.calibration.empty()) return;
+  if (!searches || data.calibration.batches > 0) return;
   warnings.emplace_back(
       "int8 was not tried, it needs data to calibrate with: --calibrate FOLDER, "
       "--dataset NAME or --calibrate random");
@@ -308,6 +324,9 @@ void describe_choices(const OptimizeArguments& arguments, const OptimizePlan& pl
   };
   add("target_ms", arguments.target_ms);
   add("target_mb", arguments.target_mb);
+  add("calibration", std::string(name(plan.options.quantization.calibration)));
+  add("per_channel", plan.options.quantization.per_channel ? "true" : "false");
+  add("equalize", plan.options.quantization.equalize ? "true" : "false");
   add("criterion", arguments.criterion);
   add("ranking", arguments.ranking);
   add("round_to", fmt::format("{}", plan.options.pruning.round_to));
@@ -382,7 +401,7 @@ Exit run_optimize(OptimizeArguments arguments, bool quiet) {
   });
   check_calibration(plan, data);
   check_finetuning(plan, data);
-  report.calibrated_on = data.calibrated_on;
+  report.calibrated_on = data.calibration.source;
   report.judged_on = data.judged_on;
   report.warnings.insert(report.warnings.end(), data.warnings.begin(), data.warnings.end());
   note_untried(plan, data, report.warnings);
@@ -413,6 +432,16 @@ void add_version_options(Command& command, OptimizeArguments& arguments) {
                      "uniform (default): every group loses the same share; or global");
   command.add_option("--round-to", arguments.round_to,
                      "keep multiples of N channels; default 16 in a search, else 1");
+  command.add_option("--calibration", arguments.calibration_method,
+                     "how ranges follow from the data: minmax (default), percentile, mse or "
+                     "entropy");
+  command.add_option("--percentile", arguments.percentile,
+                     "share of the numbers that a range holds, for --calibration percentile; "
+                     "default 99.99");
+  command.add_flag("--per-tensor", arguments.per_tensor,
+                   "one scale for a whole weight instead of one for each channel");
+  command.add_flag("--equalize", arguments.equalize,
+                   "equalise the ranges of neighbouring layers before quantising");
   command.add_option("--finetune", arguments.finetune,
                      "train a pruned version for N epochs on --dataset");
   command.add_option("--finetune-lr", arguments.finetune_rate,

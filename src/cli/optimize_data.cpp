@@ -12,10 +12,14 @@ namespace {
 constexpr std::string_view kRandom = "random";
 constexpr std::int64_t kCalibrationSamples = 128;
 constexpr std::int64_t kSeededSamples = 32;
+constexpr std::uint64_t kApart = 1'000'000;  // seeds of inputs to calibrate with and to judge on
 
 bool is_input_folder(const std::string& name) {
   std::error_code failed;
-  return std::filesystem::is_directory(name, failed) && holds_input_files(name);
+  for (const auto& entry : std::filesystem::directory_iterator(name, failed)) {
+    if (entry.path().extension() == ".npy") return true;
+  }
+  return false;
 }
 
 bool is_labelled(const std::string& name) {
@@ -45,16 +49,17 @@ OptimizeData seeded(const OptimizeDataArguments& arguments, const RequestedModel
   if (arguments.calibrate != kRandom) return data;
   const std::int64_t samples =
       count_or("--calibration-samples", arguments.samples, kCalibrationSamples);
-  data.calibration = seeded_inputs(request.graph, bindings, samples, seed + 1'000'000);
-  data.calibrated_on = fmt::format("{} batches of seeded random inputs", data.calibration.size());
+  std::vector<std::vector<Tensor>> batches;
+  for (ModelInputs& inputs : seeded_inputs(request.graph, bindings, samples, seed + kApart)) {
+    batches.push_back(std::move(inputs.tensors));
+  }
+  data.calibration = calibration_data(std::move(batches));
+  data.calibration.source =
+      fmt::format("{} batches of seeded random inputs", data.calibration.batches);
   data.warnings.emplace_back(
       "calibrated with random inputs: ranges of activations are not those of real data, so expect "
       "to lose more; give --calibrate a data set or a folder of .npy files");
   return data;
-}
-
-OptimizeData from_folder(const std::string& folder, const Graph& graph) {
-  return unlabelled_data(read_input_folder(folder, graph), folder);
 }
 
 // The content of --input NAME=x.npy; inputs without content are seeded.
@@ -75,9 +80,11 @@ void judge_on_given(const RequestedModel& request, std::uint64_t seed, OptimizeD
   data.judged_on = "the inputs given: agreement with the original";
 }
 
-OptimizeData calibration_data(const OptimizeDataArguments& arguments, const RequestedModel& request,
-                              std::uint64_t seed) {
-  if (is_input_folder(arguments.calibrate)) return from_folder(arguments.calibrate, request.graph);
+OptimizeData data_to_calibrate(const OptimizeDataArguments& arguments,
+                               const RequestedModel& request, std::uint64_t seed) {
+  if (is_input_folder(arguments.calibrate)) {
+    return unlabelled_data(calibration_folder(arguments.calibrate, request.graph));
+  }
   if (is_labelled(arguments.calibrate)) {
     return labelled(arguments.calibrate, arguments, request.graph, seed);
   }
@@ -104,15 +111,14 @@ bool gives_data(const OptimizeDataArguments& arguments, const RequestedModel& re
 OptimizeData requested_data(const OptimizeDataArguments& arguments, const RequestedModel& request,
                             std::uint64_t seed) {
   if (arguments.data.dataset.empty()) {
-    OptimizeData data = calibration_data(arguments, request, seed);
+    OptimizeData data = data_to_calibrate(arguments, request, seed);
     if (!request.run.inputs.empty() && !data.labelled) judge_on_given(request, seed, data);
     return data;
   }
   OptimizeData data = labelled(arguments.data.dataset, arguments, request.graph, seed);
   if (arguments.calibrate.empty()) return data;
-  OptimizeData other = calibration_data(arguments, request, seed);
+  OptimizeData other = data_to_calibrate(arguments, request, seed);
   data.calibration = std::move(other.calibration);
-  data.calibrated_on = std::move(other.calibrated_on);
   data.warnings.insert(data.warnings.end(), other.warnings.begin(), other.warnings.end());
   return data;
 }

@@ -47,7 +47,7 @@ void check_goal(const OptimizeGoal& goal) {
 }
 
 void check_data(const OptimizeOptions& options, const OptimizeData& data) {
-  if (options.precision == VariantPrecision::Int8 && data.calibration.empty()) {
+  if (options.precision == VariantPrecision::Int8 && data.calibration.batches == 0) {
     fail_usage("int8 needs data to calibrate with: `calibration` is empty");
   }
   if (options.finetune_epochs > 0 && !data.training) {
@@ -104,7 +104,8 @@ struct ModelOptimizer::State {
   std::optional<VariantRecipe> found(const OptimizeGoal& goal, Progress* progress) {
     const OptimizeOptions& options = trials.options();
     const auto fixed = fixed_recipe(options, goal);
-    const SearchSpace space = space_of(trials.model(), options, !trials.data().calibration.empty());
+    const SearchSpace space =
+        space_of(trials.model(), options, trials.data().calibration.batches > 0);
     trials.aim_at(goal, fixed ? 1 : most_tries(space), progress);
     if (goal.has_target() && trials.original(progress).meets_target && !fixed) {
       return VariantRecipe{};

@@ -38,6 +38,14 @@ void quantize_matrices(Variant& variant, int bits) {
   variant.graph = std::move(quantized.graph);
 }
 
+void note_layers(const QuantizeResult& quantized, Variant& variant) {
+  variant.notes.insert(variant.notes.end(), quantized.warnings.begin(), quantized.warnings.end());
+  for (const QuantizedLayer& layer : quantized.layers) {
+    if (layer.why_float.empty()) continue;
+    variant.notes.push_back(fmt::format("{} stays in float: {}", layer.name, layer.why_float));
+  }
+}
+
 // Whether products with constant matrices hold a good part of the weights.
 bool has_matrices(const Graph& model) {
   return std::ranges::any_of(model.nodes(), [&](const Node& node) {
@@ -87,7 +95,7 @@ Graph VariantMaker::finetuned(const Graph& graph, Progress* progress) const {
 }
 
 void VariantMaker::change_precision(Variant& variant, VariantPrecision precision,
-                                    Progress* /*progress*/) const {
+                                    Progress* progress) const {
   if (precision == VariantPrecision::AsStored) return;
   variant.before_precision = variant.graph;
   switch (precision) {
@@ -102,9 +110,20 @@ void VariantMaker::change_precision(Variant& variant, VariantPrecision precision
     case VariantPrecision::WeightsInt4:
       return quantize_matrices(variant, 4);
     case VariantPrecision::Dynamic:
+      fail_usage("dynamic is not there yet");
     case VariantPrecision::Int8:
-      fail_usage("int8 is not there yet");
+      return quantize(variant, progress);
   }
+}
+
+void VariantMaker::quantize(Variant& variant, Progress* progress) const {
+  QuantizeOptions options = options_.quantization;
+  options.program = options_.program;
+  options.program.optimize_for = OptimizeFor::Memory;  // nothing is timed
+  options.program.tuning_file.clear();
+  QuantizeResult quantized = quantize_model(variant.graph, data_.calibration, options, progress);
+  note_layers(quantized, variant);
+  variant.graph = std::move(quantized.graph);
 }
 
 std::vector<VariantPrecision> precision_ladder(const Graph& model, bool has_calibration) {

@@ -28,6 +28,7 @@ class VariantMaker {
   Variant pruned(double level) const;
   Graph finetuned(const Graph& graph, Progress* progress) const;
   void change_precision(Variant& variant, VariantPrecision precision, Progress* progress) const;
+  void quantize(Variant& variant, Progress* progress) const;
 
   const Graph& original_;
   const OptimizeData& data_;

@@ -132,15 +132,21 @@ TEST(ModelOptimizer, PrecisionsHaveNames) {
   EXPECT_EQ(describe({0.5}), "pruned by 0.5");
 }
 
+CalibrationData batches(const Graph& model, std::int64_t count) {
+  std::vector<std::vector<Tensor>> all;
+  for (ModelInputs& inputs : seeded_inputs(model, {}, count, 1)) all.push_back(inputs.tensors);
+  return calibration_data(std::move(all));
+}
+
 TEST(UnlabelledData, EveryFourthBatchIsSetAsideToJudgeOn) {
   const Graph model = zoo_model("small_cnn");
-  const OptimizeData data = unlabelled_data(seeded_inputs(model, {}, 9, 1), "nine");
+  const OptimizeData data = unlabelled_data(batches(model, 9));
   EXPECT_EQ(data.inputs.size(), 2);
-  EXPECT_EQ(data.calibration.size(), 7);
+  EXPECT_EQ(data.calibration.batches, 7);
   EXPECT_TRUE(data.warnings.empty());
-  const OptimizeData few = unlabelled_data(seeded_inputs(model, {}, 2, 1), "two");
+  const OptimizeData few = unlabelled_data(batches(model, 2));
   EXPECT_EQ(few.inputs.size(), 2);
-  EXPECT_EQ(few.calibration.size(), 2);
+  EXPECT_EQ(few.calibration.batches, 2);
   EXPECT_EQ(few.warnings.size(), 1);
 }
 
