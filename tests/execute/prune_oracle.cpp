@@ -149,16 +149,19 @@ class Zeroing {
     return true;
   }
 
+  bool is_reduced(const Node& node, std::size_t axis) const {
+    const auto rank = static_cast<std::int64_t>(old_.value(node.inputs[0]).type.shape->rank());
+    const auto axes = node.ints_or("axes", {});
+    const auto at = static_cast<std::int64_t>(axis);
+    return axes.empty() || std::ranges::any_of(axes, [&](std::int64_t one) {
+             return one == at || one + rank == at;
+           });
+  }
+
   bool add_mean(Node node) {
     if (!node.is("ReduceMean")) return false;
-    const auto& axes = kept_[node.inputs[0].number];
-    const bool keeps_all_axes = old_.value(node.inputs[0]).type.shape->rank() ==
-                                old_.value(node.outputs[0]).type.shape->rank();
-    for (const KeptAxis& one : axes) {
-      // Of axes that are kept, the result keeps their length.
-      const bool is_reduced =
-          !keeps_all_axes || (*old_.value(node.outputs[0]).type.shape)[one.axis].value() == 1;
-      if (is_reduced) node.inputs[0] = left_of(node.inputs[0], one, one.axis);
+    for (const KeptAxis& one : kept_[node.inputs[0].number]) {
+      if (is_reduced(node, one.axis)) node.inputs[0] = left_of(node.inputs[0], one, one.axis);
     }
     new_.add_node(node);
     return true;
