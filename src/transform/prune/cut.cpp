@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <unordered_set>
 
 #include "base/as_size.h"
@@ -31,10 +30,32 @@ Tensor positions_of(const Tensor& tensor, const KeptAxis& kept) {
   return Tensor(tensor.type(), std::move(dims), heap_storage(std::move(made)));
 }
 
+// Integers that follow from the length of an axis that loses positions. What is computed from such
+// lengths may have to keep its value, a head's width for one, and gets it as a constant.
+std::vector<bool> follows_from_lengths(const Graph& graph, const KeptAxes& kept) {
+  std::vector<bool> result(graph.value_count(), false);
+  for (const Node& node : graph.nodes()) {
+    const bool measures = node.is("Shape") || node.is("Size");
+    const bool follows = std::ranges::any_of(node.inputs, [&](ValueId input) {
+      return input.is_valid() &&
+             (result[input.number] || (measures && !kept[input.number].empty()));
+    });
+    for (const ValueId output : node.outputs) {
+      if (output.is_valid()) result[output.number] = follows;
+    }
+  }
+  return result;
+}
+
 class Cutter {
  public:
   Cutter(const Graph& model, const Inferred& inferred, const KeptAxes& kept)
-      : old_(model), inferred_(inferred), kept_(kept), new_(model.declarations()) {
+      : old_(model),
+        inferred_(inferred),
+        open_(infer_shapes(model)),
+        kept_(kept),
+        follows_from_lengths_(transform::follows_from_lengths(model, kept)),
+        new_(model.declarations()) {
     for (const Value& value : old_.values()) names_.insert(value.name);
   }
 
@@ -42,12 +63,36 @@ class Cutter {
     for (std::uint32_t i = 0; i < old_.value_count(); ++i) shrink_type(ValueId{i});
     for (const auto& [value, tensor] : old_.initializers())
       new_.add_initializer(value, cut(value, tensor));
-    for (std::uint32_t i = 0; i < old_.node_count(); ++i)
-      new_.add_node(adapted(old_.node(NodeId{i})));
+    for (std::uint32_t i = 0; i < old_.node_count(); ++i) {
+      const Node& node = old_.node(NodeId{i});
+      new_.add_node(is_arithmetic_of_lengths(node) ? node : adapted(with_old_lengths(node)));
+    }
     return std::move(new_);
   }
 
  private:
+  // What a value holds whatever the shapes of inputs that are left open.
+  const Tensor* always_known(ValueId value) const {
+    if (!value.is_valid() || value.number >= old_.value_count()) return nullptr;
+    const Tensor* stored = old_.initializer(value);
+    return stored != nullptr ? stored : open_.known_value(value);
+  }
+
+  bool is_arithmetic_of_lengths(const Node& node) const {
+    return std::ranges::all_of(node.outputs, [&](ValueId output) {
+      return !output.is_valid() || open_.known_value(output) != nullptr;
+    });
+  }
+
+  Node with_old_lengths(Node node) {
+    for (ValueId& input : node.inputs) {
+      if (!input.is_valid() || !follows_from_lengths_[input.number]) continue;
+      if (const Tensor* content = open_.known_value(input))
+        input = add_constant(old_.value(input).name, *content);
+    }
+    return node;
+  }
+
   const KeptAxis* kept_axis(ValueId value, std::size_t axis) const {
     for (const KeptAxis& one : kept_[value.number]) {
       if (one.axis == axis) return &one;
@@ -56,9 +101,14 @@ class Cutter {
   }
   Dims dims(ValueId value) const { return inferred_.graph.value(value).type.shape->values(); }
   std::size_t rank(ValueId value) const { return dims(value).size(); }
-  const Tensor* known(ValueId value) const {
-    const Tensor* stored = old_.initializer(value);
-    return stored != nullptr ? stored : inferred_.known_value(value);
+  // The content of an input, which may be a constant that was added.
+  std::optional<Dims> known_ints(ValueId value) const {
+    const Tensor* content = new_.initializer(value);
+    if (content == nullptr) content = always_known(value);
+    if (content == nullptr && value.number < old_.value_count())
+      content = inferred_.known_value(value);
+    if (content == nullptr) return {};
+    return content->to_int64();
   }
   bool is_cut(ValueId value) const { return value.is_valid() && !kept_[value.number].empty(); }
   std::int64_t new_length(ValueId value, std::size_t axis) const {
@@ -112,46 +162,50 @@ class Cutter {
   // Lengths that the node names; what it copies (0) or computes (-1) fits as it is.
   Node with_shape(Node node, std::size_t input) {
     const ValueId made = node.outputs[0];
-    if (!is_cut(made) || (!node.has_input(input) && !node.is("Reshape"))) return node;
-    if (!node.has_input(input)) return with_shape_attribute(std::move(node));
+    if (!node.has_input(input)) {
+      if (node.is("Reshape")) node.set("shape", cut_lengths(made, node.ints_or("shape", {})));
+      return node;
+    }
     const ValueId shape = node.inputs[input];
-    if (const Tensor* stored = old_.initializer(shape)) {
-      Dims lengths = stored->to_int64();
-      for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
-        if (lengths[axis] > 0) lengths[axis] = cut_length(made, axis, lengths[axis]);
-      }
-      node.inputs[input] = add_ints(old_.value(made).name + ".shape", lengths);
-    } else {
-      node.inputs[input] = limited(shape, made);
+    const bool is_added = shape.number >= old_.value_count();
+    const Tensor* content = is_added ? new_.initializer(shape) : always_known(shape);
+    const std::string& name = old_.value(made).name;
+    if (content != nullptr) {
+      if (is_cut(made))
+        node.inputs[input] = add_ints(name + ".shape", cut_lengths(made, content->to_int64()));
+    } else if (is_cut(made) || follows_from_lengths_[shape.number]) {
+      node.inputs[input] = with_known_lengths(shape, made);
     }
     return node;
   }
 
-  std::int64_t cut_length(ValueId made, std::size_t axis, std::int64_t old_length) const {
-    return kept_axis(made, axis) == nullptr ? old_length : new_length(made, axis);
-  }
-
-  Node with_shape_attribute(Node node) const {
-    Dims lengths = node.ints_or("shape", {});
+  Dims cut_lengths(ValueId made, Dims lengths) const {
     for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
-      if (lengths[axis] > 0) lengths[axis] = cut_length(node.outputs[0], axis, lengths[axis]);
+      if (lengths[axis] > 0 && kept_axis(made, axis) != nullptr)
+        lengths[axis] = new_length(made, axis);
     }
-    node.set("shape", lengths);
-    return node;
+    return lengths;
   }
 
-  // A shape that is computed from others may hold old lengths or new ones: the smaller of both.
-  ValueId limited(ValueId shape, ValueId made) {
-    Dims most;
-    for (std::size_t axis = 0; axis < rank(made); ++axis)
-      most.push_back(cut_length(made, axis, std::numeric_limits<std::int64_t>::max()));
-    const std::string name = old_.value(made).name;
-    const ValueId most_of = add_ints(name + ".most", most);
+  // A shape that is known only at run time: lengths that are known before are put in.
+  ValueId with_known_lengths(ValueId shape, ValueId made) {
+    const auto& open = open_.graph.value(made).type.shape;
+    const auto count = static_cast<std::int64_t>(rank(made));
+    Dims lengths;
+    std::vector<std::uint8_t> is_known;
+    for (std::size_t axis = 0; axis < rank(made); ++axis) {
+      lengths.push_back(new_length(made, axis));
+      const bool known = kept_axis(made, axis) != nullptr || (open && (*open)[axis].is_known());
+      is_known.push_back(known ? 1 : 0);
+    }
+    const std::string& name = old_.value(made).name;
+    const ValueId mask =
+        add_constant(name + ".known", Tensor::of<std::uint8_t>(DataType::Bool, {count}, is_known));
     const ValueId result = new_.add_value(unique(name + ".shape"), old_.value(shape).type);
-    new_.add_node({.name = unique(name + ".limit"),
-                   .op = "Min",
+    new_.add_node({.name = "",
+                   .op = "Where",
                    .domain = "",
-                   .inputs = {shape, most_of},
+                   .inputs = {mask, add_ints(name + ".lengths", lengths), shape},
                    .outputs = {result}});
     return result;
   }
@@ -221,27 +275,27 @@ class Cutter {
     return node;
   }
 
-  std::optional<Dims> known_ints(ValueId value) const {
-    const Tensor* content = known(value);
-    if (content == nullptr) return {};
-    return content->to_int64();
-  }
-
   std::string unique(std::string name) {
     while (!names_.insert(name).second) name += "_";
     return name;
   }
 
-  ValueId add_ints(const std::string& name, const Dims& numbers) {
-    const auto count = static_cast<std::int64_t>(numbers.size());
-    const ValueId id = new_.add_value(unique(name), tensor_type(DataType::Int64, Shape{count}));
-    new_.add_initializer(id, Tensor::of_int64({count}, numbers));
+  ValueId add_constant(const std::string& name, Tensor tensor) {
+    const ValueId id = new_.add_value(unique(name), tensor_type(tensor.type(), tensor.shape()));
+    new_.add_initializer(id, std::move(tensor));
     return id;
+  }
+
+  ValueId add_ints(const std::string& name, const Dims& numbers) {
+    return add_constant(name,
+                        Tensor::of_int64({static_cast<std::int64_t>(numbers.size())}, numbers));
   }
 
   const Graph& old_;
   const Inferred& inferred_;
+  const Inferred open_;  // `old_`, its open shapes left open
   const KeptAxes& kept_;
+  const std::vector<bool> follows_from_lengths_;  // by value
   Graph new_;
   std::unordered_set<std::string> names_;
 };
