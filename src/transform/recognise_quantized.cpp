@@ -412,6 +412,26 @@ class QuantizedLayers {
     take_over(edit_, result->node, std::move(node), {x->node, id});
   }
 
+  // As above; every part is quantised alike.
+  void split(NodeId id) {
+    Node node = edit_.node(id);
+    const auto x = activation(edit_, node.inputs[0]);
+    if (!x) return;
+    std::vector<NodeId> quantizers;
+    for (ValueId& output : node.outputs) {
+      const auto result = output.is_valid() ? quantizer_after(output) : std::nullopt;
+      if (!result || !are_equal_constants(x->scale, result->scale) ||
+          !are_equal_constants(x->zero_point, result->zero_point))
+        return;
+      output = edit_.node(result->node).outputs[0];
+      if (type_of(output) != type_of(x->data)) return;
+      quantizers.push_back(result->node);
+    }
+    node.inputs[0] = x->data;
+    for (const NodeId quantizer : quantizers) edit_.absorb(quantizer, id);
+    take_over(edit_, id, std::move(node), {x->node});
+  }
+
   // MatMulInteger → Cast → Mul by the product of the scales, perhaps → Add of a bias.
   void integer_product(NodeId id) {
     const Node& matmul = edit_.node(id);
@@ -481,6 +501,7 @@ const std::map<std::string, QuantizedLayers::Rewrite> QuantizedLayers::kRewrites
     {"Transpose", &QuantizedLayers::movement},
     {"Squeeze", &QuantizedLayers::movement},
     {"Unsqueeze", &QuantizedLayers::movement},
+    {"Split", &QuantizedLayers::split},
     {"Slice", &QuantizedLayers::movement},
     {"Gather", &QuantizedLayers::movement},
     {"Expand", &QuantizedLayers::movement},

@@ -25,6 +25,7 @@ class CalibratedModel {
   QuantizeResult quantized(const LayerChoice& choice) const;
 
  private:
+  void check_opset() const;
   void check_names(const std::vector<std::string>& names) const;
   transform::QuantizationPlan plan_of(const LayerChoice& choice) const;
   void choose_scales(const transform::QuantizationPlan& plan);

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "transform/quantize/biased_products.h"
+#include "transform/reads.h"
 #include "transform/simplify.h"
 
 namespace assay::transform {
@@ -19,6 +21,19 @@ std::string name_by_origin(const Graph& original, const Node& node,
   return origins.empty() ? node.name : original.display_name(origins.front());
 }
 
+// What was computed without running, stored like any other constant.
+void store_known_values(Graph& graph, const std::vector<Tensor>& known) {
+  const std::vector<bool> is_read = read_values(graph);
+  std::vector<bool> is_input(graph.value_count(), false);
+  for (const ValueId input : graph.inputs()) is_input[input.number] = true;
+  for (std::uint32_t i = 0; i < graph.value_count() && i < known.size(); ++i) {
+    const ValueId id{i};
+    const bool has_source =
+        is_input[i] || graph.producer(id).is_valid() || graph.initializer(id) != nullptr;
+    if (is_read[i] && !has_source && known[i].has_value()) graph.add_initializer(id, known[i]);
+  }
+}
+
 }  // namespace
 
 Graph prepared_to_quantize(const Graph& model) {
@@ -31,10 +46,11 @@ Graph prepared_to_quantize(const Graph& model) {
   drop_unread_nodes(edit);
   Rewritten rewritten = std::move(edit).finish();
   Graph graph = std::move(rewritten.model.graph);
+  store_known_values(graph, rewritten.model.known);
   for (std::uint32_t i = 0; i < graph.node_count(); ++i)
     graph.node(NodeId{i}).name =
         name_by_origin(original, graph.node(NodeId{i}), rewritten.origins[i]);
-  return graph;
+  return with_biased_products(graph);
 }
 
 std::optional<std::string> why_already_quantized(const Graph& model) {

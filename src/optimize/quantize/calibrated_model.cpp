@@ -1,11 +1,11 @@
+#include "optimize/quantize/calibrated_model.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "assay/quantize.h"
 #include "base/fail.h"
-#include "base/text.h"
-#include "optimize/quantize/calibrated_model.h"
 #include "transform/quantize/bias_correction.h"
+#include "transform/quantize/equalize.h"
 #include "transform/quantize/prepare.h"
 
 namespace assay::optimize {
@@ -14,7 +14,7 @@ namespace {
 
 void check_quantize_options(const QuantizeOptions& options) {
   if (!(options.percentile > 50 && options.percentile <= 100))
-    fail_usage("a `percentile` of {} is not possible; choose one above 50 and up to 100",
+    fail_usage("a percentile of {} is not possible; choose one above 50 and up to 100",
                options.percentile);
 }
 
@@ -55,7 +55,9 @@ ValueRange constant_range(const Graph& graph, ValueId id) {
 CalibratedModel::CalibratedModel(const Graph& model, const CalibrationData& data,
                                  const QuantizeOptions& options, Progress* progress)
     : options_(options), graph_(transform::prepared_to_quantize(model)) {
+  if (options.equalize) graph_ = transform::equalize_layers(graph_).graph;
   check_quantize_options(options);
+  check_opset();
   check_names(options.keep_float);
   const transform::QuantizationPlan plan = plan_of({});
   observed_ = observe(graph_, data, request_for(graph_, plan, options), options.program, progress);
@@ -69,6 +71,13 @@ void CalibratedModel::check_names(const std::vector<std::string>& names) const {
         std::ranges::any_of(graph_.nodes(), [&](const Node& node) { return node.name == name; });
     if (!is_known) fail_usage("the model has no layer '{}' to keep in float", name);
   }
+}
+
+void CalibratedModel::check_opset() const {
+  if (graph_.opset() < kFirstQuantizedOpset)
+    fail_bad_input(
+        "operator set {} has no 8-bit layers; export the model with operator set {} or later",
+        graph_.opset(), kOpsetWithAxes);
 }
 
 transform::QuantizationPlan CalibratedModel::plan_of(const LayerChoice& choice) const {
@@ -182,51 +191,3 @@ void CalibratedModel::describe_activations(const transform::QuantizationPlan& pl
 }
 
 }  // namespace assay::optimize
-
-namespace assay {
-
-std::string_view name(CalibrationMethod method) {
-  switch (method) {
-    case CalibrationMethod::Percentile:
-      return "percentile";
-    case CalibrationMethod::Mse:
-      return "mse";
-    case CalibrationMethod::Entropy:
-      return "entropy";
-    case CalibrationMethod::MinMax:
-      break;
-  }
-  return "minmax";
-}
-
-CalibrationMethod calibration_method(std::string_view wanted) {
-  for (const auto method : {CalibrationMethod::MinMax, CalibrationMethod::Percentile,
-                            CalibrationMethod::Mse, CalibrationMethod::Entropy}) {
-    if (name(method) == wanted) return method;
-  }
-  fail_usage("there is no calibration method '{}'; choose minmax, percentile, mse or entropy",
-             wanted);
-}
-
-QuantizeResult quantize_model(const Graph& model, const CalibrationData& data,
-                              const QuantizeOptions& options, Progress* progress) {
-  if (const auto why = transform::why_already_quantized(model)) {
-    QuantizeResult kept{.graph = model};
-    kept.warnings.push_back(
-        fmt::format("the model is quantised already ({}) and stays as it is", *why));
-    return kept;
-  }
-  return optimize::CalibratedModel(model, data, options, progress).quantized({});
-}
-
-std::vector<std::string> quantizable_layers(const Graph& model) {
-  if (transform::why_already_quantized(model)) return {};
-  const Graph graph = transform::prepared_to_quantize(model);
-  std::vector<std::string> names;
-  for (const auto& layer : transform::plan_quantization(graph).layers) {
-    if (layer.why_float.empty()) names.push_back(graph.node(layer.node).name);
-  }
-  return names;
-}
-
-}  // namespace assay
