@@ -38,6 +38,7 @@ struct OptimizeReport {
   // How the version was made, in the words of the options: "criterion" → "l1".
   std::vector<std::pair<std::string, std::string>> choices = {};
   std::vector<TensorScale> scales = {};
+  std::vector<LayerSensitivity> sensitivities = {};  // in execution order, where asked for
   std::vector<std::string> warnings = {};
 };
 
@@ -47,5 +48,12 @@ std::string optimize_json(const OptimizeReport& report);
 std::string optimize_csv(const OptimizeReport& report);
 // What is stored beside the model: the same as `optimize_json`, with scales and zero points.
 std::string optimize_record_json(const OptimizeReport& report);
+
+// How much each layer alone loses in 8 bits, the worst first; long lists are cut.
+std::string sensitivity_table(const std::vector<LayerSensitivity>& layers);
+std::string sensitivity_csv(const std::vector<LayerSensitivity>& layers);
+// Bars of the output's error, in execution order, as PNG of 180 DPI. Beyond 600 layers only the
+// worst are drawn.
+std::string sensitivity_png(const std::vector<LayerSensitivity>& layers);
 
 }  // namespace assay

@@ -48,6 +48,7 @@ struct OptimizeArguments {
   std::string power_watts;
   std::string max_time;
   std::string out;
+  bool sensitivity = false;
   OutputFormat format;
 };
 
@@ -58,6 +59,7 @@ constexpr const char* kOptimizeExamples = R"(Examples:
   assay optimize trained.onnx -o small.onnx --dataset fashion-mnist --prune 0.5 --finetune 2
   assay optimize model.onnx -o pi.onnx --calibrate images/ --target-ms 30 --device raspberry-pi-4-4gb
   assay optimize zoo:resnet18 -o out.onnx --target-mb 20 --calibrate random
+  assay optimize model.onnx -o int8.onnx --precision int8 --calibrate images/ --sensitivity
 With a target, versions are tried from small changes to large ones: half precision, 8 bits, then
 pruning; the first that meets it is written. FILE.onnx.json beside it tells how it was made. Exit
 code 1: no version meets the target, and the best one found is written.)";
@@ -218,6 +220,13 @@ void check_finetuning(const OptimizePlan& plan, const OptimizeData& data) {
   if (plan.options.prune == 0.0) fail_usage("--finetune goes with --prune or a target");
 }
 
+void check_sensitivity(const OptimizeArguments& arguments, const OptimizeData& data) {
+  if (!arguments.sensitivity || data.calibration.batches > 0) return;
+  fail_usage(
+      "--sensitivity needs data to calibrate with: --calibrate FOLDER, --dataset NAME or "
+      "--calibrate random");
+}
+
 // --- the work
 
 TargetDevice target_device(const OptimizeArguments& arguments, bool quiet, Progress& progress,
@@ -242,6 +251,15 @@ void note_untried(const OptimizePlan& plan, const OptimizeData& data,
   warnings.emplace_back(
       "int8 was not tried, it needs data to calibrate with: --calibrate FOLDER, "
       "--dataset NAME or --calibrate random");
+}
+
+std::vector<LayerSensitivity> measured_sensitivity(const Graph& graph, const OptimizeData& data,
+                                                   const OptimizeOptions& options,
+                                                   Progress& progress) {
+  QuantizeOptions quantization = options.quantization;
+  quantization.program.cpu = options.program.cpu;
+  quantization.program.optimize_for = OptimizeFor::Memory;  // nothing is timed
+  return measure_sensitivity(graph, data.calibration, quantization, &progress);
 }
 
 class Optimization {
@@ -352,6 +370,15 @@ Exit exit_of(const OptimizeReport& report) {
   return Exit::GateFailed;
 }
 
+// Beside the model, if no folder is named.
+void write_sensitivity(const OptimizeArguments& arguments, const OptimizeReport& report) {
+  if (report.sensitivities.empty()) return;
+  const std::string base =
+      arguments.out.empty() ? arguments.output + ".sensitivity" : arguments.out + "/sensitivity";
+  write_file(base + ".csv", sensitivity_csv(report.sensitivities));
+  write_file(base + ".png", sensitivity_png(report.sensitivities));
+}
+
 void write_artifacts(const std::string& folder, const OptimizeReport& report) {
   if (folder.empty()) return;
   const std::filesystem::path path(folder);
@@ -401,6 +428,7 @@ Exit run_optimize(OptimizeArguments arguments, bool quiet) {
   });
   check_calibration(plan, data);
   check_finetuning(plan, data);
+  check_sensitivity(arguments, data);
   report.calibrated_on = data.calibration.source;
   report.judged_on = data.judged_on;
   report.warnings.insert(report.warnings.end(), data.warnings.begin(), data.warnings.end());
@@ -409,10 +437,14 @@ Exit run_optimize(OptimizeArguments arguments, bool quiet) {
   if (!arguments.device.empty()) {
     plan.options.device = target_device(arguments, quiet, progress, report.warnings);
   }
+  if (arguments.sensitivity) {
+    report.sensitivities = measured_sensitivity(request.graph, data, plan.options, progress);
+  }
   Optimization work(arguments, plan, report, progress);
   naming_model(arguments.model.model, [&] { work.run(request.graph, std::move(data), engine); });
   use_flags(report.warnings);
   work.write_record();
+  write_sensitivity(arguments, report);
   write_artifacts(arguments.out, report);
   print_report(arguments, report, quiet);
   return exit_of(report);
@@ -478,6 +510,9 @@ void add_optimize(CommandLine& program) {
                        "energy_proxy_j is this power × latency; default 5");
   optimize->add_option("--max-time", arguments->max_time,
                        "stop the last comparison with the original after N seconds; default 60");
+  optimize->add_flag("--sensitivity", arguments->sensitivity,
+                     "show what int8 in each layer alone loses, as a table and a picture beside "
+                     "the model");
   optimize->add_option("--out", arguments->out, "write tables and pictures into this folder");
   add_output_format(*optimize, arguments->format, "print the versions tried as CSV");
   optimize->footer(kOptimizeExamples);

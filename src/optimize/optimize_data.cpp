@@ -12,7 +12,8 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kBatchToJudge = 64;
-constexpr std::int64_t kBatchToCalibrate = 16;
+// Layers are timed on a calibration batch, and models usually run on one sample.
+constexpr std::int64_t kBatchToCalibrate = 1;
 constexpr std::size_t kFewestToSplit = 4;
 
 // Old files list their weights among the inputs.

@@ -56,8 +56,15 @@ void Trials::aim_at(const OptimizeGoal& goal, std::size_t most_tries, Progress* 
   most_tries_ = std::max<std::size_t>(1, most_tries);
   progress_ = progress;
   original(progress);
+  maker_.judge_by([this](const Graph& graph) { return score_of(graph); }, goal.max_loss);
   judge_by_goal(*original_);
   for (OptimizeTrial& trial : trail_) judge_by_goal(trial);
+}
+
+// Percentage points of accuracy, or of agreement with the original.
+double Trials::score_of(const Graph& graph) const {
+  const VariantQuality quality = judge_->judge(graph, progress_);
+  return 100 * (quality.accuracy ? quality.accuracy->value : quality.agreement);
 }
 
 Attempt Trials::costed(const VariantRecipe& recipe) {

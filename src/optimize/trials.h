@@ -44,6 +44,7 @@ class Trials : public Tries {
     Variant version;
   };
 
+  double score_of(const Graph& graph) const;
   bool needs_finetuning(const VariantRecipe& recipe) const;
   OptimizeTrial& tried(const VariantRecipe& recipe);
   void finish(OptimizeTrial& trial);  // fine-tunes and judges it

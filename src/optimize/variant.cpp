@@ -38,11 +38,21 @@ void quantize_matrices(Variant& variant, int bits) {
   variant.graph = std::move(quantized.graph);
 }
 
-void note_layers(const QuantizeResult& quantized, Variant& variant) {
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::count(names, name) > 0;
+}
+
+std::string reason_for_float(const MixedResult& mixed, const QuantizedLayer& layer) {
+  if (is_among(mixed.faster_float, layer.name)) return "it is faster so";
+  return is_among(mixed.kept_float, layer.name) ? "8 bits lose too much there" : layer.why_float;
+}
+
+void note_layers(const MixedResult& mixed, Variant& variant) {
+  const QuantizeResult& quantized = mixed.quantized;
   variant.notes.insert(variant.notes.end(), quantized.warnings.begin(), quantized.warnings.end());
   for (const QuantizedLayer& layer : quantized.layers) {
-    if (layer.why_float.empty()) continue;
-    variant.notes.push_back(fmt::format("{} stays in float: {}", layer.name, layer.why_float));
+    const std::string why = reason_for_float(mixed, layer);
+    if (!why.empty()) variant.notes.push_back(layer.name + " stays in float: " + why);
   }
 }
 
@@ -110,20 +120,27 @@ void VariantMaker::change_precision(Variant& variant, VariantPrecision precision
     case VariantPrecision::WeightsInt4:
       return quantize_matrices(variant, 4);
     case VariantPrecision::Dynamic:
-      fail_usage("dynamic is not there yet");
+      variant.graph = quantize_dynamic(variant.graph, options_.quantization).graph;
+      return;
     case VariantPrecision::Int8:
       return quantize(variant, progress);
   }
 }
 
+// Pruning may have lost a part of what may be lost.
+double VariantMaker::points_left(const Graph& pruned) const {
+  constexpr double kAll = 100;
+  if (!max_loss_) return kAll;
+  return std::max(0.0, *max_loss_ - (score_(original_) - score_(pruned)));
+}
+
 void VariantMaker::quantize(Variant& variant, Progress* progress) const {
-  QuantizeOptions options = options_.quantization;
-  options.program = options_.program;
-  options.program.optimize_for = OptimizeFor::Memory;  // nothing is timed
-  options.program.tuning_file.clear();
-  QuantizeResult quantized = quantize_model(variant.graph, data_.calibration, options, progress);
-  note_layers(quantized, variant);
-  variant.graph = std::move(quantized.graph);
+  MixedOptions options{.quantize = options_.quantization};
+  options.quantize.program = options_.program;
+  options.max_loss = points_left(variant.graph);
+  MixedResult mixed = quantize_mixed(variant.graph, data_.calibration, score_, options, progress);
+  note_layers(mixed, variant);
+  variant.graph = std::move(mixed.quantized.graph);
 }
 
 std::vector<VariantPrecision> precision_ladder(const Graph& model, bool has_calibration) {

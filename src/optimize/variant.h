@@ -21,6 +21,12 @@ class VariantMaker {
   VariantMaker(const Graph& original, const OptimizeData& data, const OptimizeOptions& options)
       : original_(original), data_(data), options_(options) {}
 
+  // Layers whose quantisation loses more than `max_loss` points of the score stay in float.
+  void judge_by(ModelScore score, std::optional<double> max_loss) {
+    score_ = std::move(score);
+    max_loss_ = max_loss;
+  }
+
   // Fine-tuning takes long and hardly changes the latency, so it is asked for separately.
   Variant make(const VariantRecipe& recipe, bool is_finetuned, Progress* progress) const;
 
@@ -29,10 +35,13 @@ class VariantMaker {
   Graph finetuned(const Graph& graph, Progress* progress) const;
   void change_precision(Variant& variant, VariantPrecision precision, Progress* progress) const;
   void quantize(Variant& variant, Progress* progress) const;
+  double points_left(const Graph& pruned) const;
 
   const Graph& original_;
   const OptimizeData& data_;
   const OptimizeOptions& options_;
+  ModelScore score_;
+  std::optional<double> max_loss_;
 };
 
 // The precisions that make sense for the model, small changes first.

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "report/compare_impact.h"
 #include "report/compare_words.h"
 #include "report/optimize_rows.h"
@@ -77,6 +79,18 @@ Json scales_json(const std::vector<TensorScale>& scales) {
   return all;
 }
 
+Json sensitivities_json(const std::vector<LayerSensitivity>& layers) {
+  Json all = Json::array();
+  for (const LayerSensitivity& layer : layers) {
+    all.push_back({{"layer", layer.layer},
+                   {"op", layer.op},
+                   {"snr_db", std::isfinite(layer.snr_db) ? Json(layer.snr_db) : Json(nullptr)},
+                   {"agreement", layer.agreement},
+                   {"mean_squared_error", layer.mean_squared_error}});
+  }
+  return all;
+}
+
 Json groups_json(const std::vector<PrunedGroup>& groups) {
   Json all = Json::array();
   for (const PrunedGroup& group : groups) {
@@ -121,6 +135,9 @@ void write_fields(const OptimizeReport& report, JsonWriter& json) {
                           report.power_watts));
   json.field("comparison",
              report.comparison ? optimize_comparison_json(*report.comparison) : Json(nullptr));
+  if (!report.sensitivities.empty()) {
+    json.field("sensitivity", sensitivities_json(report.sensitivities));
+  }
   json.field("trail", trail_json(report));
   json.field("warnings", report.warnings);
 }

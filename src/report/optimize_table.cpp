@@ -19,7 +19,7 @@ std::string mb_text(double megabytes) {
   return any_rate_text(megabytes) + " MB";
 }
 
-std::string share_text(double share) {
+std::string as_percentage(double share) {
   return fmt::format("{:.2f} %", 100 * share);
 }
 
@@ -42,7 +42,7 @@ bool has_labels(const OptimizeReport& report) {
 }
 
 std::string judged_share(const VariantQuality& quality) {
-  return share_text(quality.accuracy ? quality.accuracy->value : quality.agreement);
+  return as_percentage(quality.accuracy ? quality.accuracy->value : quality.agreement);
 }
 
 // --- what was tried
@@ -103,10 +103,10 @@ void add_quality_rows(TextTable& table, const Versions& versions) {
   const VariantQuality& after = *versions.after.quality;
   if (before.accuracy && after.accuracy) {
     table.add_row(
-        {"accuracy", share_text(before.accuracy->value), share_text(after.accuracy->value),
+        {"accuracy", as_percentage(before.accuracy->value), as_percentage(after.accuracy->value),
          fmt::format("{:+.2f} points", 100 * (after.accuracy->value - before.accuracy->value))});
   }
-  table.add_row({"agreement", share_text(1), share_text(after.agreement),
+  table.add_row({"agreement", as_percentage(1), as_percentage(after.agreement),
                  fmt::format("{:+.2f} points", 100 * (after.agreement - 1))});
   table.add_row({"SNR", "-", snr_text(after), ""});
 }
@@ -214,13 +214,18 @@ std::string result_text(const OptimizeReport& report) {
   return text;
 }
 
+std::string sensitivity_part(const OptimizeReport& report) {
+  return report.sensitivities.empty() ? "" : sensitivity_table(report.sensitivities) + "\n";
+}
+
 }  // namespace
 
 std::string optimize_table(const OptimizeReport& report) {
   std::string text = headline(report.model) + "\n" + labelled("goal", goal_text(report)) +
                      labelled("judged on", report.judged_on) +
-                     labelled("calibrated", report.calibrated_on) + "\n" + trail_table(report) +
-                     failures(report) + result_text(report);
+                     labelled("calibrated", report.calibrated_on) + "\n" +
+                     sensitivity_part(report) + trail_table(report) + failures(report) +
+                     result_text(report);
   if (!report.comparison) text += "\n";
   for (const std::string& note : report.result.best().notes) text += labelled("note", note);
   return text + labelled("target", target_text(report)) +
