@@ -34,7 +34,7 @@ std::vector<ModelInputs> seeded_inputs(const Graph& model, const Bindings& bindi
                                        std::int64_t samples, std::uint64_t seed);
 
 // Every fourth batch judges, the others calibrate; with fewer than four, all do both, and a warning
-// says so.
-OptimizeData unlabelled_data(const CalibrationData& all);
+// says so. A batch that does not fit the model's inputs is an Error that names both shapes.
+OptimizeData unlabelled_data(const Graph& model, const CalibrationData& all);
 
 }  // namespace assay

@@ -164,6 +164,9 @@ OptimizePlan plan_of(const OptimizeArguments& arguments) {
   if (!arguments.max_time.empty()) {
     plan.comparison.max_seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
   }
+  // Of the time for the last comparison, by default 0.3 to 3 seconds for each version.
+  plan.options.timing.min_seconds = plan.comparison.max_seconds / 200;
+  plan.options.timing.max_seconds = plan.comparison.max_seconds / 20;
   if (!arguments.prune.empty()) plan.options.prune = parse_level(arguments.prune);
   plan.options.pruning = pruning_of(arguments);
   plan.options.quantization = quantization_of(arguments);
@@ -192,8 +195,11 @@ void check_outputs(const OptimizeArguments& arguments) {
   if (is_same_file(arguments.output, arguments.model.model)) {
     fail_usage("-o {} is the model itself; write to another file", arguments.output);
   }
-  for (const std::string& path : {arguments.output, record_path(arguments.output)}) {
-    AtomicFile probe(path);
+  try {
+    AtomicFile probe(arguments.output);
+    AtomicFile beside(record_path(arguments.output));
+  } catch (const Error& error) {
+    fail_bad_input("{}; choose another place with -o", error.what());
   }
   if (!arguments.out.empty()) make_folder(arguments.out);
 }
@@ -509,7 +515,8 @@ void add_optimize(CommandLine& program) {
   optimize->add_option("--power-watts", arguments->power_watts,
                        "energy_proxy_j is this power × latency; default 5");
   optimize->add_option("--max-time", arguments->max_time,
-                       "stop the last comparison with the original after N seconds; default 60");
+                       "stop the last comparison with the original after N seconds, and time each "
+                       "version tried for a twentieth of that; default 60");
   optimize->add_flag("--sensitivity", arguments->sensitivity,
                      "show what int8 in each layer alone loses, as a table and a picture beside "
                      "the model");

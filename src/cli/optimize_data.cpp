@@ -83,7 +83,7 @@ void judge_on_given(const RequestedModel& request, std::uint64_t seed, OptimizeD
 OptimizeData data_to_calibrate(const OptimizeDataArguments& arguments,
                                const RequestedModel& request, std::uint64_t seed) {
   if (is_input_folder(arguments.calibrate)) {
-    return unlabelled_data(calibration_folder(arguments.calibrate, request.graph));
+    return unlabelled_data(request.graph, calibration_folder(arguments.calibrate, request.graph));
   }
   if (is_labelled(arguments.calibrate)) {
     return labelled(arguments.calibrate, arguments, request.graph, seed);

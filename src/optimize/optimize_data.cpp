@@ -36,6 +36,26 @@ std::vector<std::vector<Tensor>> batches_of(const Graph& model, const Dataset& d
   return batches;
 }
 
+// The first axis is the batch, which may be any.
+bool fits(const Tensor& tensor, const ValueType& type) {
+  if (!type.shape) return true;
+  if (type.shape->rank() != tensor.dims().size()) return false;
+  for (std::size_t axis = 1; axis < tensor.dims().size(); ++axis) {
+    const Dim& dim = (*type.shape)[axis];
+    if (dim.is_known() && dim.value() != tensor.dims()[axis]) return false;
+  }
+  return true;
+}
+
+void check_fits(const Graph& model, const std::vector<Tensor>& batch, const std::string& source) {
+  const auto inputs = inputs_to_feed(model);
+  for (std::size_t i = 0; i < std::min(inputs.size(), batch.size()); ++i) {
+    if (fits(batch[i], inputs[i].type)) continue;
+    fail_bad_input("{}: an array of {}, but input '{}' is {}", source, join_dims(batch[i].dims()),
+                   inputs[i].name, inputs[i].type.to_string());
+  }
+}
+
 }  // namespace
 
 OptimizeData labelled_data(const Graph& model, TrainingData data, std::int64_t calibration_samples,
@@ -67,7 +87,8 @@ std::vector<ModelInputs> seeded_inputs(const Graph& model, const Bindings& bindi
   return batches;
 }
 
-OptimizeData unlabelled_data(const CalibrationData& all) {
+OptimizeData unlabelled_data(const Graph& model, const CalibrationData& all) {
+  for (std::size_t i = 0; i < all.batches; ++i) check_fits(model, all.batch(i), all.source);
   OptimizeData data;
   const bool is_split = all.batches >= kFewestToSplit;
   std::vector<std::vector<Tensor>> calibrating;

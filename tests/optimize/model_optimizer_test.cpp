@@ -140,14 +140,22 @@ CalibrationData batches(const Graph& model, std::int64_t count) {
 
 TEST(UnlabelledData, EveryFourthBatchIsSetAsideToJudgeOn) {
   const Graph model = zoo_model("small_cnn");
-  const OptimizeData data = unlabelled_data(batches(model, 9));
+  const OptimizeData data = unlabelled_data(model, batches(model, 9));
   EXPECT_EQ(data.inputs.size(), 2);
   EXPECT_EQ(data.calibration.batches, 7);
   EXPECT_TRUE(data.warnings.empty());
-  const OptimizeData few = unlabelled_data(batches(model, 2));
+  const OptimizeData few = unlabelled_data(model, batches(model, 2));
   EXPECT_EQ(few.inputs.size(), 2);
   EXPECT_EQ(few.calibration.batches, 2);
   EXPECT_EQ(few.warnings.size(), 1);
+}
+
+TEST(UnlabelledData, ABatchOfAnotherShapeIsNamed) {
+  const CalibrationData wrong = calibration_data({{Tensor::of_float({1, 1, 2, 2}, {1, 2, 3, 4})}});
+  EXPECT_NE(error_message([&] {
+              unlabelled_data(zoo_model("small_cnn"), wrong);
+            }).find("1x1x2x2, but input 'input' is float32[1x1x28x28]"),
+            std::string::npos);
 }
 
 }  // namespace
