@@ -54,6 +54,7 @@
 #include "assay/program.h"
 #include "assay/progress.h"
 #include "assay/prune.h"
+#include "assay/prune_measured.h"
 #include "assay/quantize_weights.h"
 #include "assay/recompute.h"
 #include "assay/roofline.h"
