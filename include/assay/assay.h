@@ -57,6 +57,7 @@
 #include "assay/program.h"
 #include "assay/progress.h"
 #include "assay/prune.h"
+#include "assay/prune_measured.h"
 #include "assay/quantize.h"
 #include "assay/quantize_weights.h"
 #include "assay/recompute.h"

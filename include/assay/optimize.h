@@ -19,7 +19,7 @@
 #include "assay/graph.h"
 #include "assay/optimize_data.h"
 #include "assay/program.h"
-#include "assay/prune.h"
+#include "assay/prune_measured.h"
 #include "assay/timing.h"
 
 namespace assay {
@@ -100,9 +100,10 @@ struct OptimizeOptions {
   std::optional<VariantPrecision> precision = {};  // likewise
   double largest_prune = 0.9;                      // that a search tries
   double prune_step = 0.05;                        // of levels that a search tries
-  PruneOptions pruning = {};                       // its level and bindings are set from here
-  QuantizeOptions quantization = {};               // its program is set from here
-  std::int64_t finetune_epochs = 0;                // after pruning
+  PruneOptions pruning = {};          // its level, bindings and activity are set from here
+  bool measures_widths = false;       // keeps widths that this machine rewards, by measure_widths
+  QuantizeOptions quantization = {};  // its program is set from here
+  std::int64_t finetune_epochs = 0;   // after pruning
   double finetune_rate = 0.0005;
   std::uint64_t seed = 0;
   Bindings bindings = {};  // for latency

@@ -71,8 +71,15 @@ std::vector<PrunedGroup> prune_groups(const Graph& model, const Bindings& bindin
 // or why nothing can be pruned.
 PruneResult prune_model(const Graph& model, const PruneOptions& options = {});
 
-// The values whose activity the criterion Activation wants, in execution order.
-std::vector<std::string> values_to_observe(const Graph& model, const Bindings& bindings = {});
+// A value, and the axis along which its channels lie.
+struct ObservedValue {
+  std::string name;
+  std::size_t axis = 0;
+  std::size_t rank = 0;
+};
+// The values whose activity the criterion Activation wants, in execution order: what becomes of
+// each layer's outputs behind its batch norm and activation.
+std::vector<ObservedValue> values_to_observe(const Graph& model, const Bindings& bindings = {});
 
 // prune_model by L1, uniformly: keep = max(1, round(n·(1 - level))) of every group.
 Graph structured_channel_prune(const Graph& model, double level);

@@ -35,6 +35,7 @@ struct OptimizeArguments {
   std::string criterion = "l1";
   std::string ranking = "uniform";
   std::string round_to;
+  bool measured_widths = false;
   std::string calibration_method;
   std::string percentile;
   bool per_tensor = false;
@@ -169,6 +170,7 @@ OptimizePlan plan_of(const OptimizeArguments& arguments) {
   plan.options.timing.max_seconds = plan.comparison.max_seconds / 20;
   if (!arguments.prune.empty()) plan.options.prune = parse_level(arguments.prune);
   plan.options.pruning = pruning_of(arguments);
+  plan.options.measures_widths = arguments.measured_widths;
   plan.options.quantization = quantization_of(arguments);
   plan.options.precision = asked_precision(arguments);
   plan.options.finetune_epochs = count_or("--finetune", arguments.finetune, 0);
@@ -224,6 +226,14 @@ void check_finetuning(const OptimizePlan& plan, const OptimizeData& data) {
   if (plan.options.finetune_epochs == 0) return;
   if (!data.training) fail_usage("--finetune needs labels: give --dataset NAME");
   if (plan.options.prune == 0.0) fail_usage("--finetune goes with --prune or a target");
+}
+
+void check_activity(const OptimizePlan& plan, const OptimizeData& data) {
+  const bool needs_data = plan.options.pruning.criterion == PruneCriterion::Activation;
+  if (!needs_data || data.calibration.batches > 0) return;
+  fail_usage(
+      "--criterion activation needs data to observe: --calibrate FOLDER, --dataset NAME or "
+      "--calibrate random");
 }
 
 void check_sensitivity(const OptimizeArguments& arguments, const OptimizeData& data) {
@@ -353,6 +363,7 @@ void describe_choices(const OptimizeArguments& arguments, const OptimizePlan& pl
   add("equalize", plan.options.quantization.equalize ? "true" : "false");
   add("criterion", arguments.criterion);
   add("ranking", arguments.ranking);
+  add("measured_widths", plan.options.measures_widths ? "true" : "false");
   add("round_to", fmt::format("{}", plan.options.pruning.round_to));
   if (plan.options.finetune_epochs > 0) {
     add("finetune_epochs", fmt::format("{}", plan.options.finetune_epochs));
@@ -435,6 +446,7 @@ Exit run_optimize(OptimizeArguments arguments, bool quiet) {
   check_calibration(plan, data);
   check_finetuning(plan, data);
   check_sensitivity(arguments, data);
+  check_activity(plan, data);
   report.calibrated_on = data.calibration.source;
   report.judged_on = data.judged_on;
   report.warnings.insert(report.warnings.end(), data.warnings.begin(), data.warnings.end());
@@ -470,6 +482,8 @@ void add_version_options(Command& command, OptimizeArguments& arguments) {
                      "uniform (default): every group loses the same share; or global");
   command.add_option("--round-to", arguments.round_to,
                      "keep multiples of N channels; default 16 in a search, else 1");
+  command.add_flag("--measured-widths", arguments.measured_widths,
+                   "keep widths that this machine rewards: each group is timed at several");
   command.add_option("--calibration", arguments.calibration_method,
                      "how ranges follow from the data: minmax (default), percentile, mse or "
                      "entropy");

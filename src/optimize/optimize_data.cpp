@@ -25,7 +25,7 @@ std::vector<Value> inputs_to_feed(const Graph& model) {
   return inputs;
 }
 
-std::vector<std::vector<Tensor>> batches_of(const Graph& model, const Dataset& data) {
+std::vector<std::vector<Tensor>> calibration_batches(const Graph& model, const Dataset& data) {
   const std::int64_t batch_size = std::min(kBatchToCalibrate, data.size());
   const Loader loader(data, {.batch_size = batch_size, .shuffle = false, .drop_last = true});
   const auto bound = train::bind_to_data(model, data, batch_size);
@@ -62,7 +62,8 @@ OptimizeData labelled_data(const Graph& model, TrainingData data, std::int64_t c
                            std::uint64_t seed) {
   OptimizeData made;
   const std::int64_t count = std::min(calibration_samples, data.training.size());
-  made.calibration = calibration_data(batches_of(model, subset(data.training, count, seed)));
+  made.calibration =
+      calibration_data(calibration_batches(model, subset(data.training, count, seed)));
   made.calibration.source =
       fmt::format("{} training samples of {}", with_thousands(count), data.training.name);
   const std::int64_t batch_size = std::min(kBatchToJudge, data.validation.size());

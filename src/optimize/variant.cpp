@@ -7,6 +7,7 @@
 #include "assay/train.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "train/bound_model.h"
 
 namespace assay::optimize {
 
@@ -21,6 +22,28 @@ class FinetuneProgress : public TrainProgress {
  private:
   Progress* whole_ = nullptr;
 };
+
+std::vector<InputBatch> batches_of(const CalibrationData& data) {
+  if (data.batches == 0) fail_usage("the activity of channels needs data: `calibration` is empty");
+  std::vector<InputBatch> batches;
+  for (std::size_t i = 0; i < data.batches; ++i) batches.push_back(data.batch(i));
+  return batches;
+}
+
+// A few large ones: statistics of a batch should be near those of all data.
+std::vector<InputBatch> training_batches(const Graph& model, const Dataset& data,
+                                         std::uint64_t seed) {
+  constexpr std::int64_t kSamples = 64;
+  constexpr std::int64_t kBatches = 4;
+  const std::int64_t size = std::min(kSamples, data.size());
+  const Loader loader(data, {.batch_size = size, .seed = seed, .drop_last = true});
+  const auto bound = train::bind_to_data(model, data, size);
+  std::vector<InputBatch> batches;
+  for (std::int64_t i = 0; i < std::min(kBatches, loader.batches()); ++i) {
+    batches.push_back({train::fitted_samples(loader.batch(i).samples, bound)});
+  }
+  return batches;
+}
 
 void cast_to(Variant& variant, DataType type) {
   CastModel cast = cast_precision(variant.graph, type);
@@ -72,26 +95,47 @@ bool has_convolutions(const Graph& model) {
 
 Variant VariantMaker::make(const VariantRecipe& recipe, bool is_finetuned,
                            Progress* progress) const {
-  Variant variant = pruned(recipe.prune);
+  Variant variant = pruned(recipe.prune, progress);
   if (is_finetuned) variant.graph = finetuned(variant.graph, progress);
   change_precision(variant, recipe.precision, progress);
   return variant;
 }
 
-Variant VariantMaker::pruned(double level) const {
-  if (level == 0) return {.graph = original_};
+PruneOptions VariantMaker::pruning_at(double level, Progress* progress) const {
   PruneOptions options = options_.pruning;
   options.level = level;
   options.bindings = options_.bindings;
-  PruneResult pruned = prune_model(original_, options);
-  Variant variant{.graph = std::move(pruned.graph), .notes = std::move(pruned.warnings)};
-  for (const PrunedGroup& group : pruned.groups) {
-    if (!group.frozen.empty()) {
-      variant.notes.push_back(fmt::format("{} is not pruned: {}", group.name, group.frozen));
+  if (options.criterion == PruneCriterion::Activation) {
+    if (!activity_) {
+      activity_ =
+          measure_activity(original_, batches_of(data_.calibration), options_.program, progress);
     }
+    options.activity = *activity_;
   }
-  variant.groups = std::move(pruned.groups);
+  if (options_.measures_widths) {
+    options.keep = measure_widths(original_, options, {.program = options_.program}, progress).keep;
+  }
+  return options;
+}
+
+Variant VariantMaker::pruned(double level, Progress* progress) const {
+  if (level == 0) return {.graph = original_};
+  PruneResult pruned = prune_model(original_, pruning_at(level, progress));
+  Variant variant{.graph = recalibrated(std::move(pruned.graph), progress),
+                  .groups = std::move(pruned.groups),
+                  .notes = std::move(pruned.warnings)};
+  for (const PrunedGroup& group : variant.groups) {
+    if (group.frozen.empty()) continue;
+    variant.notes.push_back(fmt::format("{} is not pruned: {}", group.name, group.frozen));
+  }
   return variant;
+}
+
+// With samples of the training data, if there are any: batch norms then fit the pruned model.
+Graph VariantMaker::recalibrated(Graph graph, Progress* progress) const {
+  if (!data_.training) return graph;
+  const auto batches = training_batches(original_, *data_.training, options_.seed);
+  return recalibrate_batch_norms(graph, batches, options_.program, progress).graph;
 }
 
 Graph VariantMaker::finetuned(const Graph& graph, Progress* progress) const {

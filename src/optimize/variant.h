@@ -31,7 +31,9 @@ class VariantMaker {
   Variant make(const VariantRecipe& recipe, bool is_finetuned, Progress* progress) const;
 
  private:
-  Variant pruned(double level) const;
+  Variant pruned(double level, Progress* progress) const;
+  PruneOptions pruning_at(double level, Progress* progress) const;
+  Graph recalibrated(Graph graph, Progress* progress) const;
   Graph finetuned(const Graph& graph, Progress* progress) const;
   void change_precision(Variant& variant, VariantPrecision precision, Progress* progress) const;
   void quantize(Variant& variant, Progress* progress) const;
@@ -42,6 +44,7 @@ class VariantMaker {
   const OptimizeOptions& options_;
   ModelScore score_;
   std::optional<double> max_loss_;
+  mutable std::optional<ChannelActivity> activity_;  // measured once
 };
 
 // The precisions that make sense for the model, small changes first.

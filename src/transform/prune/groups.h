@@ -31,11 +31,15 @@ std::vector<double> channel_importance(const Inferred& model, const ChannelFlow&
                                        const ChannelGroup& group, const ImportanceRequest& request);
 bool has_batch_norm(const ChannelFlow& flow, const ChannelGroup& group);
 
-// The axis of the value that these weights make.
+// The axis of the value that these weights make, behind the norm and the activation that alone read
+// it.
 struct MadeAxis {
   ValueId value;
   std::size_t axis = 0;
 };
 std::optional<MadeAxis> made_axis(const ChannelFlow& flow, const ChannelSource& source);
+
+// Nodes with weights that read or make channels of the group, by their display names.
+std::vector<std::string> layers_touched(const ChannelFlow& flow, const ChannelGroup& group);
 
 }  // namespace assay::transform

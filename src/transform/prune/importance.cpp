@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "base/as_size.h"
 #include "base/fail.h"
@@ -109,12 +110,18 @@ class Ranking {
   int axes_ = 0;
 };
 
+bool is_activation(const Node& node) {
+  static constexpr const char* kActivations[] = {
+      "Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSwish",
+      "Elu",  "Gelu", "Softplus",  "Selu",    "Mish", "HardSigmoid"};
+  return node.is_standard() && std::ranges::find(kActivations, node.op) != std::end(kActivations);
+}
+
 bool carries(const ChannelFlow& flow, ValueId value, const ChannelGroup& group) {
+  const std::set<Channel> wanted(group.channels.begin(), group.channels.end());
   for (const ChannelAxes& one : flow.settled(value)) {
     for (const Channel channel : one.channels) {
-      if (channel != kFixed &&
-          std::ranges::find(group.channels, flow.sets().find(channel)) != group.channels.end())
-        return true;
+      if (channel != kFixed && wanted.contains(flow.sets().find(channel))) return true;
     }
   }
   return false;
@@ -127,6 +134,23 @@ std::vector<ValueId> batch_norm_scales(const ChannelFlow& flow, const ChannelGro
     if (carries(flow, node.inputs[1], group)) found.push_back(node.inputs[1]);
   }
   return found;
+}
+
+// Biases, norms and activations that follow a layer and are the only readers of what they read.
+ValueId behind_activation(const Graph& graph, ValueId value) {
+  const auto readers = consumers(graph);
+  while (value.is_valid() && readers[value.number].size() == 1) {
+    const Node& reader = graph.node(readers[value.number].front());
+    const bool keeps_shape =
+        reader.outputs[0].is_valid() && reader.inputs[0] == value &&
+        graph.value(reader.outputs[0]).type.shape == graph.value(value).type.shape;
+    const bool is_bias =
+        reader.is("Add") && reader.has_input(1) && graph.initializer(reader.inputs[1]);
+    if (!keeps_shape || !(is_bias || reader.is("BatchNormalization") || is_activation(reader)))
+      break;
+    value = reader.outputs[0];
+  }
+  return value;
 }
 
 void add_activity(Ranking& ranking, const ChannelFlow& flow, const ChannelGroup& group,
@@ -147,7 +171,7 @@ void add_activity(Ranking& ranking, const ChannelFlow& flow, const ChannelGroup&
 }  // namespace
 
 std::optional<MadeAxis> made_axis(const ChannelFlow& flow, const ChannelSource& source) {
-  const ValueId value = flow.graph().node(source.node).outputs[0];
+  const ValueId value = behind_activation(flow.graph(), flow.graph().node(source.node).outputs[0]);
   const auto& weights = flow.settled(source.weights);
   const auto own = std::ranges::find_if(
       weights, [&](const ChannelAxes& one) { return one.axes.front() == source.axis; });
@@ -182,6 +206,18 @@ std::vector<double> channel_importance(const Inferred& model, const ChannelFlow&
       ranking.add_weights(flow.sources()[i].weights, flow.sources()[i].axis, squared);
   }
   return ranking.result();
+}
+
+std::vector<std::string> layers_touched(const ChannelFlow& flow, const ChannelGroup& group) {
+  std::vector<std::string> found;
+  for (std::uint32_t i = 0; i < flow.graph().node_count(); ++i) {
+    const Node& node = flow.graph().node(NodeId{i});
+    const bool touches = std::ranges::any_of(node.inputs, [&](ValueId input) {
+      return input.is_valid() && flow.is_constant(input) && carries(flow, input, group);
+    });
+    if (touches) found.push_back(flow.graph().display_name(NodeId{i}));
+  }
+  return found;
 }
 
 }  // namespace assay::transform

@@ -78,17 +78,19 @@ std::vector<PrunedGroup> prune_groups(const Graph& model, const Bindings& bindin
   return result;
 }
 
-std::vector<std::string> values_to_observe(const Graph& model, const Bindings& bindings) {
+std::vector<ObservedValue> values_to_observe(const Graph& model, const Bindings& bindings) {
   const FollowedModel followed(model, bindings);
-  std::vector<std::string> names;
+  std::vector<ObservedValue> observed;
   for (const ChannelGroup& group : followed.groups) {
     if (!group.frozen.empty()) continue;
     for (const std::size_t source : group.sources) {
       const auto made = made_axis(followed.flow, followed.flow.sources()[source]);
-      if (made) names.push_back(followed.inferred.graph.value(made->value).name);
+      if (made)
+        observed.push_back({followed.inferred.graph.value(made->value).name, made->axis,
+                            followed.flow.rank(made->value)});
     }
   }
-  return names;
+  return observed;
 }
 
 PruneResult prune_model(const Graph& model, const PruneOptions& options) {
