@@ -58,10 +58,23 @@ double divergence_of(std::span<const double> real, std::span<const double> model
   return sum;
 }
 
+// Counts without the peak at 0, which every range represents exactly: after a Relu it would hide
+// everything else.
+std::vector<std::uint64_t> counts_besides_zero(const Histogram& histogram) {
+  std::vector<std::uint64_t> counts(histogram.counts().begin(), histogram.counts().end());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (histogram.lower_edge(i) > 0 || histogram.lower_edge(i + 1) <= 0) continue;
+    const std::uint64_t before = i > 0 ? counts[i - 1] : 0;
+    const std::uint64_t after = i + 1 < counts.size() ? counts[i + 1] : 0;
+    counts[i] = std::min(counts[i], std::max(before, after));
+  }
+  return counts;
+}
+
 // Numbers outside the range count at its ends; a level's count spreads evenly over those of its
 // bins that hold numbers.
-double divergence(const Histogram& histogram, const ValueRange& range) {
-  const auto counts = histogram.counts();
+double divergence(const Histogram& histogram, const std::vector<std::uint64_t>& counts,
+                  const ValueRange& range) {
   const auto bin_of = [&](double number) {
     const double bin = (number - histogram.lower_edge(0)) / histogram.bin_width();
     return static_cast<std::size_t>(std::clamp(bin, 0.0, static_cast<double>(counts.size() - 1)));
@@ -85,14 +98,16 @@ double divergence(const Histogram& histogram, const ValueRange& range) {
   for (std::size_t i = 0; i < inside.size(); ++i) {
     if (real[i] > 0) modelled[i] = sums[level_of(i)] / filled[level_of(i)];
   }
-  return divergence_of(real, modelled, static_cast<double>(histogram.total()));
+  double total = 0;
+  for (const double count : real) total += count;
+  return divergence_of(real, modelled, total);
 }
 
-// Tries narrower ranges, both ends together and then each end alone; keeps the best.
+// Tries narrower ranges down to `least_percent`, both ends together and then each end alone; keeps
+// the best.
 template <typename Cost>
-ValueRange narrowed_range(const ValueRange& full, const Cost& cost) {
+ValueRange narrowed_range(const ValueRange& full, int least_percent, const Cost& cost) {
   constexpr int kTries = 100;
-  constexpr int kFewest = 10;  // of 100: what is tried last
   ValueRange best = full;
   double least_cost = cost(full);
   const auto try_range = [&](const ValueRange& range) {
@@ -101,13 +116,21 @@ ValueRange narrowed_range(const ValueRange& full, const Cost& cost) {
     least_cost = found;
     best = range;
   };
-  for (int i = kTries - 1; i >= kFewest; --i)
+  for (int i = kTries - 1; i >= least_percent; --i)
     try_range({full.least * i / kTries, full.greatest * i / kTries});
   const ValueRange both = best;
-  for (int i = kTries; i >= kFewest; --i) try_range({full.least * i / kTries, both.greatest});
+  for (int i = kTries; i >= least_percent; --i) try_range({full.least * i / kTries, both.greatest});
   const ValueRange lower = best;
-  for (int i = kTries; i >= kFewest; --i) try_range({lower.least, full.greatest * i / kTries});
+  for (int i = kTries; i >= least_percent; --i)
+    try_range({lower.least, full.greatest * i / kTries});
   return best;
+}
+
+ValueRange entropy_range(const ValueRange& full, const Histogram& histogram) {
+  const auto counts = counts_besides_zero(histogram);
+  if (std::ranges::all_of(counts, [](std::uint64_t count) { return count == 0; })) return full;
+  return narrowed_range(
+      full, 20, [&](const ValueRange& range) { return divergence(histogram, counts, range); });
 }
 
 }  // namespace
@@ -121,11 +144,11 @@ ValueRange chosen_range(const ObservedValue& observed, CalibrationMethod method,
     case CalibrationMethod::Percentile:
       return percentile_range({full, observed.histogram}, percentile);
     case CalibrationMethod::Mse:
-      return narrowed_range(
-          full, [&](const ValueRange& range) { return squared_error(observed.histogram, range); });
+      return narrowed_range(full, 5, [&](const ValueRange& range) {
+        return squared_error(observed.histogram, range);
+      });
     case CalibrationMethod::Entropy:
-      return narrowed_range(
-          full, [&](const ValueRange& range) { return divergence(observed.histogram, range); });
+      return entropy_range(full, observed.histogram);
     case CalibrationMethod::MinMax:
       break;
   }
