@@ -54,6 +54,8 @@ struct VariantQuality {
   double agreement = 1;
   std::int64_t decisions = 0;
   std::optional<double> snr_db = {};  // of all float outputs; missing where they are equal
+  // False if the original itself gives numbers that are not finite: then nothing can be compared.
+  bool is_meaningful = true;
   std::int64_t samples = 0;
 };
 

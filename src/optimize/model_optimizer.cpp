@@ -138,6 +138,11 @@ struct ModelOptimizer::State {
     result.model = std::move(version.graph);
     result.groups = std::move(version.groups);
     add_energy(result);
+    if (result.original.quality && !result.original.quality->is_meaningful) {
+      result.warnings.emplace_back(
+          "the original gives numbers that are not finite on the data it is judged on: agreement "
+          "and SNR say nothing; check the data's scaling, or judge on real data");
+    }
     const OptimizeTrial& best = result.best();
     result.met = best.cost.has_value() && best.meets_target && best.is_within_loss;
     return result;

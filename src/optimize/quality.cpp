@@ -108,6 +108,7 @@ class QualitySums {
     }
     if (is_labelled) sums_.accuracy = accuracy_of(correct_, sums_.samples);
     sums_.snr_db = noise_.decibels();
+    sums_.is_meaningful = noise_.saw_only_finite();
     return std::move(sums_);
   }
 
@@ -135,6 +136,7 @@ class QualitySums {
 void SignalToNoise::add(std::span<const double> reference, std::span<const double> actual) {
   for (std::size_t i = 0; i < std::min(reference.size(), actual.size()); ++i) {
     const double expected = reference[i];
+    saw_only_finite_ = saw_only_finite_ && std::isfinite(expected);
     if (!std::isfinite(expected)) continue;
     const double error = std::isfinite(actual[i]) ? expected - actual[i] : expected;
     signal_ += expected * expected;

@@ -12,11 +12,13 @@ namespace assay::optimize {
 class SignalToNoise {
  public:
   void add(std::span<const double> reference, std::span<const double> actual);
-  std::optional<double> decibels() const;  // nothing where there is no noise
+  std::optional<double> decibels() const;                    // nothing where there is no noise
+  bool saw_only_finite() const { return saw_only_finite_; }  // as a reference
 
  private:
   double signal_ = 0;
   double noise_ = 0;
+  bool saw_only_finite_ = true;
 };
 
 // The position of the largest number of each row: rows run along the last axis, or along axis 1 for

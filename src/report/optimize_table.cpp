@@ -24,6 +24,7 @@ std::string as_percentage(double share) {
 }
 
 std::string snr_text(const VariantQuality& quality) {
+  if (!quality.is_meaningful) return "-";
   return quality.snr_db ? fmt::format("{:.1f} dB", *quality.snr_db) : "equal";
 }
 
