@@ -1,32 +1,21 @@
 // assay compare: which of two models is faster, from fresh processes that measure in turns; or two
 // stored profiles.
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <random>
 
 #include "assay/stored_profile.h"
-#include "assay/timing.h"
 #include "base/fail.h"
 #include "base/mapped_file.h"
-#include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/engine_options.h"
+#include "cli/duel.h"
 #include "cli/model_argument.h"
-#include "cli/model_options.h"
 
 namespace assay::cli {
 
 namespace {
 
 struct CompareArguments {
-  std::string a;
-  std::string b;
-  ModelArguments shapes;  // for both; its model stays empty
-  EngineArguments engine;
+  ComparedModels models;
   std::string max_time;
   std::string threshold;
   bool json = false;
@@ -57,150 +46,14 @@ ComparisonOptions comparison_options(const CompareArguments& arguments) {
 
 // --- two models
 
-// For one process of many. A process is one observation, so it needs few samples. If the first
-// pairs do not decide, later processes take more.
-double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& options) {
-  constexpr double kEasyVerdict = 20;       // seconds
-  constexpr double kProcessesThatFit = 32;  // more would leave too little time for each
-  const double seconds = std::min(kEasyVerdict, options.max_seconds) / kProcessesThatFit;
-  return pairs_before < options.min_pairs ? seconds : 2 * seconds;
-}
-
-std::vector<std::string> profile_words(const CompareArguments& arguments, const std::string& model,
-                                       double max_seconds) {
-  const std::string seconds = fmt::format("{:.3f}", max_seconds);
-  std::vector<std::string> words = {"profile",       model,        "--json", "--quiet",
-                                    "--no-ceilings", "--top",      "1",      "--max-time",
-                                    seconds,         "--min-time", seconds};
-  append_words(arguments.shapes, words);
-  append_words(arguments.engine, words);
-  return words;
-}
-
-// "error: zoo:x: …" as the child printed it, with the kind that its exit code means.
-[[noreturn]] void fail_like(const ChildResult& child, const std::string& model) {
-  std::string message = child.error_output.substr(0, child.error_output.find('\n'));
-  constexpr std::string_view kLabel = "error: ";
-  if (message.starts_with(kLabel)) message = message.substr(kLabel.size());
-  if (message.empty()) message = fmt::format("{}: profiling ended with {}", model, child.exit_code);
-  if (child.exit_code == static_cast<int>(Exit::Usage)) throw Error(ErrorKind::Usage, message);
-  if (child.exit_code == static_cast<int>(Exit::BadInput))
-    throw Error(ErrorKind::BadInput, message);
-  throw Error(ErrorKind::Failed, message);
-}
-
-// A pair of fresh processes at a time, which measure in turns, until the verdict is certain or the
-// time is up.
-class Duel {
- public:
-  Duel(const CompareArguments& arguments, const ComparisonOptions& options, Progress& progress)
-      : arguments_(arguments), options_(options), progress_(progress) {}
-
-  ModelComparison run() {
-    const std::int64_t start = steady_clock().nanoseconds();
-    const auto elapsed = [&] {
-      return static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
-    };
-    PairTimes times;
-    do {
-      progress_.report(std::min(1.0, elapsed() / options_.max_seconds), "comparing");
-      if (!run_pair()) break;
-      result_.result = compare_samples(result_.a.processes, result_.b.processes, options_);
-      times = {elapsed(), elapsed() - times.elapsed_seconds};
-    } while (needs_another_pair(result_.result, times, options_));
-    return std::move(result_);
-  }
-
- private:
-  // False when interrupted after at least one whole pair.
-  bool run_pair() {
-    const std::size_t pairs = result_.result.pairs;
-    const double seconds = seconds_to_measure(pairs, options_);
-    try {
-      TurnTaker a(profile_words(arguments_, arguments_.a, seconds));
-      // The first process may tune; the second one reuses its choices.
-      if (pairs == 0) wait_until_ready(a, true);
-      TurnTaker b(profile_words(arguments_, arguments_.b, seconds));
-      if (pairs > 0) wait_until_ready(a, true);
-      wait_until_ready(b, false);
-      while (!a.has_ended() || !b.has_ended()) take_turns(a, b);
-      keep(a, true);
-      keep(b, false);
-      return true;
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::Cancelled || pairs == 0) throw;
-      result_.a.processes.resize(pairs);
-      result_.b.processes.resize(pairs);
-      result_.interrupted = true;
-      return false;
-    }
-  }
-
-  const std::string& model(bool is_a) const { return is_a ? arguments_.a : arguments_.b; }
-
-  void wait_until_ready(TurnTaker& process, bool is_a) {
-    process.wait_until_ready();
-    // It ended before it measured: report that at once.
-    if (process.has_ended()) keep(process, is_a);
-  }
-
-  // In random order, so that nothing periodic on the machine can correlate with it.
-  void take_turns(TurnTaker& a, TurnTaker& b) {
-    const bool a_first = chance_() % 2 == 0;
-    (a_first ? a : b).take_turn();
-    (a_first ? b : a).take_turn();
-  }
-
-  void keep(TurnTaker& process, bool is_a) {
-    const ChildResult child = process.result();
-    if (child.exit_code != 0) fail_like(child, model(is_a));
-    ComparedSide& side = is_a ? result_.a : result_.b;
-    side.profile = parse_profile_json(child.output, model(is_a));
-    side.processes.push_back({side.profile.samples_ms, child.samples_by_turn});
-  }
-
-  const CompareArguments& arguments_;
-  const ComparisonOptions& options_;
-  Progress& progress_;
-  ModelComparison result_;
-  std::mt19937 chance_{1};
-};
-
-// Equal layers get the same algorithms on both sides, in every process, so that the models are
-// compared and not random differences in that choice.
-class SharedTuning {
- public:
-  explicit SharedTuning(EngineArguments& engine) {
-    if (!engine.tuning.empty() || !chooses_algorithms(engine)) return;
-    std::error_code failed;
-    const auto folder = std::filesystem::temp_directory_path(failed);
-    if (failed) {
-      fail_running("no folder for temporary files: {}; set TMPDIR to one that is there",
-                   failed.message());
-    }
-    path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
-    std::filesystem::remove(path_, failed);  // left behind by an earlier process with the same id
-    engine.tuning = path_.string();
-  }
-  SharedTuning(const SharedTuning&) = delete;
-  SharedTuning& operator=(const SharedTuning&) = delete;
-  ~SharedTuning() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove(path_, ignored);
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
 ModelComparison compared_models(CompareArguments arguments, const ComparisonOptions& options,
                                 bool quiet) {
   RunOptions checked;
-  apply_engine_options(arguments.engine, checked);  // report mistakes before anything starts
+  apply_engine_options(arguments.models.engine, checked);  // report mistakes before anything starts
   catch_interrupts();
-  const SharedTuning tuning(arguments.engine);
+  const SharedTuning tuning(arguments.models.engine);
   ProgressBar progress(quiet);
-  return Duel(arguments, options, progress).run();
+  return run_in_turns(arguments.models, options, progress);
 }
 
 // --- two stored profiles
@@ -219,8 +72,8 @@ ComparedSide stored(const std::string& path) {
 ModelComparison compared_profiles(const CompareArguments& arguments,
                                   const ComparisonOptions& options) {
   ModelComparison comparison;
-  comparison.a = stored(arguments.a);
-  comparison.b = stored(arguments.b);
+  comparison.a = stored(arguments.models.a);
+  comparison.b = stored(arguments.models.b);
   comparison.interleaved = false;
   comparison.result = compare_samples(comparison.a.processes, comparison.b.processes, options);
   comparison.warnings.emplace_back(
@@ -240,11 +93,13 @@ ModelComparison compared_profiles(const CompareArguments& arguments,
 
 ModelComparison compared(const CompareArguments& arguments, bool quiet) {
   const ComparisonOptions options = comparison_options(arguments);
-  if (is_stored(arguments.a) != is_stored(arguments.b)) {
-    fail_usage("give two models or two stored profiles, not {} and {}", arguments.a, arguments.b);
+  if (is_stored(arguments.models.a) != is_stored(arguments.models.b)) {
+    fail_usage("give two models or two stored profiles, not {} and {}", arguments.models.a,
+               arguments.models.b);
   }
-  ModelComparison comparison = is_stored(arguments.a) ? compared_profiles(arguments, options)
-                                                      : compared_models(arguments, options, quiet);
+  ModelComparison comparison = is_stored(arguments.models.a)
+                                   ? compared_profiles(arguments, options)
+                                   : compared_models(arguments, options, quiet);
   comparison.threshold = options.threshold;
   return comparison;
 }
@@ -264,10 +119,11 @@ void add_compare(CommandLine& program) {
   auto arguments = std::make_shared<CompareArguments>();
   Command* compare = program.app.add_subcommand(
       "compare", "Tell which of two models or stored profiles is faster");
-  compare->add_option("A", arguments->a, "a model, or a profile stored as .json")->required();
-  compare->add_option("B", arguments->b, "another of the same kind")->required();
-  add_shape_options(*compare, arguments->shapes);
-  add_engine_options(*compare, arguments->engine);
+  compare->add_option("A", arguments->models.a, "a model, or a profile stored as .json")
+      ->required();
+  compare->add_option("B", arguments->models.b, "another of the same kind")->required();
+  add_shape_options(*compare, arguments->models.shapes);
+  add_engine_options(*compare, arguments->models.engine);
   compare->add_option("--max-time", arguments->max_time,
                       "stop after N seconds if undecided; default 60");
   compare->add_option("--threshold", arguments->threshold,

@@ -102,9 +102,12 @@ void ProgressBar::report(double fraction, std::string_view what) {
   constexpr int kCells = 30;
   const int percent = static_cast<int>(fraction * 100.0);
   const bool is_soon = std::chrono::steady_clock::now() - start_ < kPatience;
-  if (!draws_ || is_soon || percent == last_percent_) return;
-  draw_bar(fraction, kCells, what.substr(0, 40));
+  const std::string text(what.substr(0, 40));
+  const bool is_drawn = percent == last_percent_ && text == last_text_;
+  if (!draws_ || is_soon || is_drawn) return;
+  draw_bar(fraction, kCells, text);
   last_percent_ = percent;
+  last_text_ = text;
   has_drawn_ = true;
 }
 

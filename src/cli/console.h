@@ -43,6 +43,7 @@ class ProgressBar : public Progress {
   bool draws_ = false;
   bool has_drawn_ = false;
   int last_percent_ = -1;
+  std::string last_text_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -5,15 +5,14 @@
 
 namespace assay::cli {
 
-void add_data_options(Command& command, DataArguments& arguments) {
-  command
-      .add_option("--dataset", arguments.dataset,
-                  "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or "
-                  "x.npy,y.npy")
-      ->required();
+Option* add_data_options(Command& command, DataArguments& arguments) {
+  Option* dataset = command.add_option(
+      "--dataset", arguments.dataset,
+      "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or x.npy,y.npy");
   command.add_option("--dataset-folder", arguments.folder,
                      "folder with the files of fashion-mnist or mnist");
   command.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
+  return dataset;
 }
 
 std::int64_t validation_count(const DataArguments& arguments) {

@@ -15,8 +15,8 @@ struct DataArguments {
   std::string val_subset = {};
 };
 
-// --dataset, --dataset-folder and --val-subset.
-void add_data_options(Command& command, DataArguments& arguments);
+// --dataset, which is returned, --dataset-folder and --val-subset.
+Option* add_data_options(Command& command, DataArguments& arguments);
 
 // How many samples --val-subset asks for; 0: all.
 std::int64_t validation_count(const DataArguments& arguments);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "assay/machine.h"
 #include "assay/precision.h"
 #include "base/fail.h"
 #include "base/text.h"
@@ -95,6 +96,11 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
   if (!arguments.seed.empty()) {
     options.seed = static_cast<std::uint64_t>(parse_count("--seed", arguments.seed, 0));
   }
+}
+
+int threads_of(const ProgramOptions& program) {
+  return program.cpu.threads > 0 ? program.cpu.threads
+                                 : static_cast<int>(read_topology().usable.size());
 }
 
 }  // namespace assay::cli

@@ -36,4 +36,7 @@ void append_words(const EngineArguments& arguments, std::vector<std::string>& wo
 // Throws for an unknown engine or goal, and for numbers below 1.
 void apply_engine_options(const EngineArguments& arguments, RunOptions& options);
 
+// Asked for, or as many as this process may run on.
+int threads_of(const ProgramOptions& program);
+
 }  // namespace assay::cli

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "assay/machine.h"
 #include "assay/memory_budget.h"
 #include "assay/metrics_report.h"
 #include "base/fail.h"
@@ -95,11 +94,6 @@ Dataset test_data(const EvaluateArguments& arguments, const Graph& graph, std::u
   return limited(load_dataset(arguments.data.dataset, options), count, seed);
 }
 
-int threads_of(const ProgramOptions& program) {
-  return program.cpu.threads > 0 ? program.cpu.threads
-                                 : static_cast<int>(read_topology().usable.size());
-}
-
 Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
   MetricsReport report = report_of(arguments);
   const std::vector<double> budgets = budgets_of(arguments.budgets);
@@ -152,7 +146,7 @@ void add_evaluate(CommandLine& program) {
   Command* evaluate = program.app.add_subcommand(
       "evaluate", "Accuracy, latency, memory and energy on a data set, in one row");
   evaluate->add_option("MODEL", arguments->model, "an .onnx file, or zoo:NAME")->required();
-  add_data_options(*evaluate, arguments->data);
+  add_data_options(*evaluate, arguments->data)->required();
   add_metric_options(*evaluate, *arguments);
   add_engine_options(*evaluate, arguments->engine);
   add_output_format(*evaluate, arguments->format, "print a header and one row");

@@ -12,19 +12,25 @@ struct Translation {
   std::string_view on_command_line;
 };
 
-constexpr std::array<Translation, 16> kTranslations = {{
+constexpr std::array<Translation, 22> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
+    {"`calibration`", "--calibrate"},
     {"`dims`", "--dim"},
     {"`engine`", "--engine"},
     {"`input_shapes`", "--input"},
+    {"`max_loss`", "--max-loss"},
     {"`max_mb`", "--max-mb"},
     {"`max_ms`", "--max-ms"},
     {"`max_watts`", "--max-watts"},
     {"`optimize_for`", "--optimize-for"},
     {"`precision`", "--precision"},
+    {"`prune`", "--prune"},
     {"`sort`", "--sort"},
+    {"`target_mb`", "--target-mb"},
+    {"`target_ms`", "--target-ms"},
     {"`threads`", "--threads"},
+    {"`training`", "--dataset"},
     {"`tuning_file`", "--tuning"},
     {"call `measure_machine` again", "run 'assay machine --refresh'"},
     {"set `recalibrate`", "run 'assay fit --recalibrate'"},

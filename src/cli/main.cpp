@@ -24,6 +24,7 @@ constexpr const char* kMainExamples = R"(Examples:
   assay stream zoo:resnet18 --interval-ms 33  does it keep up with 30 frames a second
   assay train zoo:small_cnn --dataset fashion-mnist -o trained.onnx
   assay evaluate trained.onnx --dataset fashion-mnist   accuracy, latency, memory, energy
+  assay optimize model.onnx -o small.onnx --target-ms 50%   a faster version
   assay devices                       a catalogue of other devices
   assay count zoo:resnet50 --json     a built-in network, for programs
   assay zoo                           the built-in networks
@@ -48,6 +49,7 @@ void describe(CommandLine& program) {
   add_stream(program);
   add_train(program);
   add_evaluate(program);
+  add_optimize(program);
   add_zoo(program);
   add_describe(program);
 }

@@ -195,7 +195,7 @@ void add_training_options(Command& train, TrainArguments& arguments) {
 }
 
 void add_sample_options(Command& train, TrainArguments& arguments) {
-  add_data_options(train, arguments.data);
+  add_data_options(train, arguments.data)->required();
   train.add_option("--train-subset", arguments.train_subset, "train on N samples drawn at random");
   train.add_flag("--no-shuffle", arguments.no_shuffle,
                  "use the stored order of samples in every epoch");

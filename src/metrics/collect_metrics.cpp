@@ -7,7 +7,7 @@
 #include "assay/metrics.h"
 #include "base/fail.h"
 #include "base/megabytes.h"
-#include "profile/compiled_model.h"
+#include "metrics/metered_energy.h"
 #include "train/bound_model.h"
 #include "train/target.h"
 
@@ -35,15 +35,6 @@ void add_latency(const LatencyDistribution& latency, double multiplier, std::int
   metrics.latency_ci95_low_ms = latency.ci95_low_ms * multiplier;
   metrics.latency_ci95_high_ms = latency.ci95_high_ms * multiplier;
   metrics.throughput_sps = static_cast<double>(batch_size) / (metrics.latency_ms * 1e-3);
-}
-
-// With the machine's meter, if it has one.
-EnergyEstimate metered(const Graph& model, const Tensor& samples, const ProgramOptions& options) {
-  const EnergyMeters found = find_energy_meters();
-  EnergyMeter* meter = primary_meter(found);
-  if (meter == nullptr) return {.note = why_no_meter(found)};
-  const auto program = profile::compiled_for(model, samples, options);
-  return energy_per_run(measure_energy(*meter, [&] { program->run(); }));
 }
 
 void add_energy(const EnergyEstimate& measured, double power_watts, double multiplier,
@@ -83,7 +74,8 @@ PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::strin
   metrics.memory_mb = model_memory_mb(model, stored_as);
   metrics.runtime_memory_mb =
       metrics.memory_mb + in_mb(plan_memory(bound.model, {.stored_as = stored_as}).arena_bytes);
-  add_energy(metered(model, samples, program), power_watts, latency_multiplier, metrics);
+  add_energy(metrics::metered_energy(model, samples, program), power_watts, latency_multiplier,
+             metrics);
   return metrics;
 }
 

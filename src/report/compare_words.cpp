@@ -4,20 +4,21 @@
 
 namespace assay::report {
 
-std::string verdict_words(const Comparison& result) {
-  const std::string sure = fmt::format("{:.3f} of A's time (95 % interval {:.3f} to {:.3f})",
-                                       result.ratio, result.ci95_low, result.ci95_high);
+std::string verdict_words(const Comparison& result, const ComparedNames& names) {
+  const auto& [a, b] = names;
+  const std::string sure = fmt::format("{:.3f} of {}'s time (95 % interval {:.3f} to {:.3f})",
+                                       result.ratio, a, result.ci95_low, result.ci95_high);
   switch (result.verdict) {
     case ComparisonVerdict::Faster:
-      return "B is faster than A: it takes " + sure;
+      return b + " is faster than " + a + ": it takes " + sure;
     case ComparisonVerdict::Slower:
-      return "B is slower than A: it takes " + sure;
+      return b + " is slower than " + a + ": it takes " + sure;
     case ComparisonVerdict::Same:
-      return "B is as fast as A: it takes " + sure;
+      return b + " is as fast as " + a + ": it takes " + sure;
     case ComparisonVerdict::Undecided:
       break;
   }
-  return "too close or too noisy to call: B takes " + sure;
+  return "too close or too noisy to call: " + b + " takes " + sure;
 }
 
 }  // namespace assay::report

@@ -7,6 +7,10 @@
 
 namespace assay::report {
 
-std::string verdict_words(const Comparison& result);
+struct ComparedNames {
+  std::string a = "A";
+  std::string b = "B";
+};
+std::string verdict_words(const Comparison& result, const ComparedNames& names = {});
 
 }  // namespace assay::report

@@ -21,7 +21,7 @@ Json dataset_json(const TrainedOn& data) {
           {"val_size", data.val_size}};
 }
 
-Json options_json(const TrainReport& report) {
+Json train_options_json(const TrainReport& report) {
   const TrainOptions& options = report.options;
   return {{"epochs", options.epochs},
           {"batch_size", options.batch_size},
@@ -82,7 +82,7 @@ std::string train_json(const TrainReport& report) {
   json.field("provenance", "measured");
   json.field("model", model_json(report.model));
   json.field("dataset", dataset_json(report.dataset));
-  json.field("options", options_json(report));
+  json.field("options", train_options_json(report));
   add_course(report.result, json);
   add_judgement(final_judgement(report), json);
   if (report.evaluation && !report.evaluation->confusion.empty()) {

@@ -89,7 +89,7 @@ class Case(unittest.TestCase):
 class Help(Case):
     def test_every_help_ends_with_examples(self):
         for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["machine"],
-                      ["devices"], ["fit"], ["stream"], ["train"], ["evaluate"], ["zoo"],
+                      ["devices"], ["fit"], ["stream"], ["train"], ["evaluate"], ["optimize"], ["zoo"],
                       ["zoo", "export"]):
             result = assay(*words, "--help")
             self.assertEqual(result.returncode, 0)

@@ -5,6 +5,7 @@
 #include "assay/fit.h"
 #include "assay/profile.h"
 #include "base/fail.h"
+#include "base/part_of_progress.h"
 #include "base/utc_time.h"
 #include "profile/compiled_model.h"
 #include "profile/fit/efficiency.h"
@@ -21,21 +22,6 @@ namespace {
 CpuOptions pinned(int threads) {
   return {.threads = threads, .pin_threads = true};
 }
-
-// Reports one part of the progress of a longer task.
-class PartOfProgress : public Progress {
- public:
-  PartOfProgress(Progress* whole, double from, double to) : whole_(whole), from_(from), to_(to) {}
-  void report(double fraction, std::string_view) override {
-    if (whole_ != nullptr) whole_->report(from_ + (to_ - from_) * fraction, "calibrating");
-  }
-  bool cancelled() const override { return whole_ != nullptr && whole_->cancelled(); }
-
- private:
-  Progress* whole_ = nullptr;
-  double from_ = 0;
-  double to_ = 1;
-};
 
 struct MeasuredNetwork {
   bool was_disturbed = false;
@@ -110,7 +96,7 @@ std::vector<MeasuredNetwork> measured_networks(const std::vector<CalibrationNetw
   const auto all = static_cast<double>(2 * networks.size());
   double done = 0;
   const auto measured = [&](const CalibrationNetwork& network) {
-    PartOfProgress part(progress, done / all, (done + 1) / all);
+    PartOfProgress part(progress, done / all, (done + 1) / all, "calibrating");
     ++done;
     return measured_network(network, threads, &part);
   };

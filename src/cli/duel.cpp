@@ -1,0 +1,152 @@
+#include "cli/duel.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "assay/stored_profile.h"
+#include "assay/timing.h"
+#include "base/fail.h"
+#include "cli/child_process.h"
+#include "cli/exit.h"
+
+namespace assay::cli {
+
+namespace {
+
+// For one process of many. A process is one observation, so it needs few samples. If the first
+// pairs do not decide, later processes take more.
+double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& options) {
+  constexpr double kEasyVerdict = 20;       // seconds
+  constexpr double kProcessesThatFit = 32;  // more would leave too little time for each
+  const double seconds = std::min(kEasyVerdict, options.max_seconds) / kProcessesThatFit;
+  return pairs_before < options.min_pairs ? seconds : 2 * seconds;
+}
+
+std::vector<std::string> profile_words(const ComparedModels& models, const std::string& model,
+                                       double max_seconds) {
+  const std::string seconds = fmt::format("{:.3f}", max_seconds);
+  std::vector<std::string> words = {"profile",       model,        "--json", "--quiet",
+                                    "--no-ceilings", "--top",      "1",      "--max-time",
+                                    seconds,         "--min-time", seconds};
+  append_words(models.shapes, words);
+  append_words(models.engine, words);
+  return words;
+}
+
+// "error: zoo:x: …" as the child printed it, with the kind that its exit code means.
+[[noreturn]] void fail_like(const ChildResult& child, const std::string& model) {
+  std::string message = child.error_output.substr(0, child.error_output.find('\n'));
+  constexpr std::string_view kLabel = "error: ";
+  if (message.starts_with(kLabel)) message = message.substr(kLabel.size());
+  if (message.empty()) message = fmt::format("{}: profiling ended with {}", model, child.exit_code);
+  if (child.exit_code == static_cast<int>(Exit::Usage)) throw Error(ErrorKind::Usage, message);
+  if (child.exit_code == static_cast<int>(Exit::BadInput))
+    throw Error(ErrorKind::BadInput, message);
+  throw Error(ErrorKind::Failed, message);
+}
+
+// A pair of fresh processes at a time, which measure in turns, until the verdict is certain or the
+// time is up.
+class Duel {
+ public:
+  Duel(const ComparedModels& models, const ComparisonOptions& options, Progress& progress)
+      : models_(models), options_(options), progress_(progress) {}
+
+  ModelComparison run() {
+    const std::int64_t start = steady_clock().nanoseconds();
+    const auto elapsed = [&] {
+      return static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
+    };
+    PairTimes times;
+    do {
+      progress_.report(std::min(1.0, elapsed() / options_.max_seconds), "comparing");
+      if (!run_pair()) break;
+      result_.result = compare_samples(result_.a.processes, result_.b.processes, options_);
+      times = {elapsed(), elapsed() - times.elapsed_seconds};
+    } while (needs_another_pair(result_.result, times, options_));
+    return std::move(result_);
+  }
+
+ private:
+  // False when interrupted after at least one whole pair.
+  bool run_pair() {
+    const std::size_t pairs = result_.result.pairs;
+    const double seconds = seconds_to_measure(pairs, options_);
+    try {
+      TurnTaker a(profile_words(models_, models_.a, seconds));
+      // The first process may tune; the second one reuses its choices.
+      if (pairs == 0) wait_until_ready(a, true);
+      TurnTaker b(profile_words(models_, models_.b, seconds));
+      if (pairs > 0) wait_until_ready(a, true);
+      wait_until_ready(b, false);
+      while (!a.has_ended() || !b.has_ended()) take_turns(a, b);
+      keep(a, true);
+      keep(b, false);
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Cancelled || pairs == 0) throw;
+      result_.a.processes.resize(pairs);
+      result_.b.processes.resize(pairs);
+      result_.interrupted = true;
+      return false;
+    }
+  }
+
+  const std::string& model(bool is_a) const { return is_a ? models_.a : models_.b; }
+
+  void wait_until_ready(TurnTaker& process, bool is_a) {
+    process.wait_until_ready();
+    // It ended before it measured: report that at once.
+    if (process.has_ended()) keep(process, is_a);
+  }
+
+  // In random order, so that nothing periodic on the machine can correlate with it.
+  void take_turns(TurnTaker& a, TurnTaker& b) {
+    const bool a_first = chance_() % 2 == 0;
+    (a_first ? a : b).take_turn();
+    (a_first ? b : a).take_turn();
+  }
+
+  void keep(TurnTaker& process, bool is_a) {
+    const ChildResult child = process.result();
+    if (child.exit_code != 0) fail_like(child, model(is_a));
+    ComparedSide& side = is_a ? result_.a : result_.b;
+    side.profile = parse_profile_json(child.output, model(is_a));
+    side.processes.push_back({side.profile.samples_ms, child.samples_by_turn});
+  }
+
+  const ComparedModels& models_;
+  const ComparisonOptions& options_;
+  Progress& progress_;
+  ModelComparison result_;
+  std::mt19937 chance_{1};
+};
+
+}  // namespace
+
+ModelComparison run_in_turns(const ComparedModels& models, const ComparisonOptions& options,
+                             Progress& progress) {
+  return Duel(models, options, progress).run();
+}
+
+SharedTuning::SharedTuning(EngineArguments& engine) {
+  if (!engine.tuning.empty() || !chooses_algorithms(engine)) return;
+  std::error_code failed;
+  const auto folder = std::filesystem::temp_directory_path(failed);
+  if (failed) {
+    fail_running("no folder for temporary files: {}; set TMPDIR to one that is there",
+                 failed.message());
+  }
+  path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
+  std::filesystem::remove(path_, failed);  // left behind by an earlier process with the same id
+  engine.tuning = path_.string();
+}
+
+SharedTuning::~SharedTuning() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove(path_, ignored);
+}
+
+}  // namespace assay::cli

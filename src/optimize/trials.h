@@ -1,0 +1,73 @@
+// Versions of a model, made and measured when the search asks for them, and remembered.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "assay/optimize.h"
+#include "base/part_of_progress.h"
+#include "optimize/quality.h"
+#include "optimize/search.h"
+#include "optimize/variant.h"
+
+namespace assay::optimize {
+
+class Trials : public Tries {
+ public:
+  Trials(Graph model, OptimizeData data, OptimizeOptions options);
+  Trials(const Trials&) = delete;
+  Trials& operator=(const Trials&) = delete;
+
+  const OptimizeOptions& options() const { return options_; }
+  const Graph& model() const { return model_; }
+  const OptimizeData& data() const { return data_; }
+  const OptimizeTrial& original(Progress* progress);  // measured on first use
+  bool has_original() const { return original_.has_value(); }
+  // What trials are judged by from now on; `most_tries` only scales the progress.
+  void aim_at(const OptimizeGoal& goal, std::size_t most_tries, Progress* progress);
+
+  Attempt costed(const VariantRecipe& recipe) override;
+  Attempt judged(const VariantRecipe& recipe) override;
+
+  const std::vector<OptimizeTrial>& trail() const { return trail_; }
+  // The position in the trail of the version that comes nearest to the goal within the loss, if it
+  // is nearer than the original.
+  std::optional<std::size_t> nearest() const;
+  std::optional<std::size_t> position_of(const VariantRecipe& recipe) const;
+  // Made again unless it is still at hand.
+  Variant version(std::size_t position, Progress* progress);
+
+ private:
+  // The best version so far, so that an interrupted search has it at hand.
+  struct Kept {
+    VariantRecipe recipe;
+    Variant version;
+  };
+
+  double score_of(const Graph& graph) const;
+  bool needs_finetuning(const VariantRecipe& recipe) const;
+  OptimizeTrial& tried(const VariantRecipe& recipe);
+  void finish(OptimizeTrial& trial);  // fine-tunes and judges it
+  PartOfProgress progress_of_try(const VariantRecipe& recipe) const;
+  void measure(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
+  void add_quality(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
+  double excess_of(const OptimizeTrial& trial) const;
+  void judge_by_goal(OptimizeTrial& trial) const;
+  bool is_nearer(const OptimizeTrial& trial, const OptimizeTrial& than) const;
+  void keep_if_best(const OptimizeTrial& trial, Variant version);
+  Attempt attempt_of(const OptimizeTrial& trial) const;
+
+  Graph model_;
+  OptimizeData data_;
+  OptimizeOptions options_;
+  OptimizeGoal goal_;
+  std::size_t most_tries_ = 1;
+  Progress* progress_ = nullptr;
+  VariantMaker maker_;
+  std::optional<QualityJudge> judge_;
+  std::optional<OptimizeTrial> original_;
+  std::vector<OptimizeTrial> trail_;
+  std::optional<Kept> kept_;
+};
+
+}  // namespace assay::optimize

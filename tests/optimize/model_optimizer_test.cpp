@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include "assay/builder.h"
+#include "assay/memory_budget.h"
+#include "assay/optimize.h"
+#include "assay/zoo.h"
+#include "support/error_message.h"
+
+namespace assay {
+namespace {
+
+OptimizeOptions quick() {
+  OptimizeOptions options;
+  options.program.cpu.threads = 1;
+  options.program.optimize_for = OptimizeFor::Memory;
+  options.timing = {.fixed_warmup = 1, .fixed_samples = 5};
+  return options;
+}
+
+OptimizeData eight_inputs(const Graph& model) {
+  OptimizeData data;
+  data.inputs = seeded_inputs(model, {}, 8, 1);
+  return data;
+}
+
+// Cancels after N questions.
+class Impatient : public Progress {
+ public:
+  explicit Impatient(int patience) : patience_(patience) {}
+  bool cancelled() const override { return --patience_ < 0; }
+
+ private:
+  mutable int patience_ = 0;
+};
+
+TEST(ModelOptimizer, AFixedRecipeIsMadeWhateverItCosts) {
+  const Graph model = zoo_model("small_cnn");
+  OptimizeOptions options = quick();
+  options.prune = 0.5;
+  options.precision = VariantPrecision::BFloat16;
+  ModelOptimizer optimizer(model, eight_inputs(model), options);
+  const OptimizeResult result = optimizer.search({});
+  ASSERT_EQ(result.chosen, 0);
+  EXPECT_TRUE(result.met);
+  // 8 filters of 3×3 and 16 of 8×3×3, a classifier of 16·7·7 by 10, and all biases; two bytes each.
+  const double parameters = 8 * 9 + 8 + 16 * 8 * 9 + 16 + 16 * 49 * 10 + 10;
+  EXPECT_EQ(result.best().cost->parameters, parameters);
+  EXPECT_NEAR(model_memory_mb(result.model), 2 * parameters / 1024 / 1024, 1e-4);
+}
+
+TEST(ModelOptimizer, ATargetOfMemoryIsMetByTheSmallestChange) {
+  const Graph model = zoo_model("small_cnn");  // 20,490 parameters: 0.0782 MB
+  ModelOptimizer optimizer(model, eight_inputs(model), quick());
+  const OptimizeResult half = optimizer.search({.target_mb = 0.05});
+  EXPECT_TRUE(half.met);
+  EXPECT_EQ(half.best().recipe, (VariantRecipe{0, VariantPrecision::Float16}));
+  EXPECT_EQ(half.trail.size(), 1);
+  const OptimizeResult quarter = optimizer.search({.target_mb = 0.02});
+  EXPECT_TRUE(quarter.met);
+  EXPECT_GT(quarter.best().recipe.prune, 0);
+  EXPECT_LE(model_memory_mb(quarter.model), 0.02);
+  EXPECT_EQ(quarter.trail.front().recipe, half.best().recipe);  // remembered, not made again
+}
+
+TEST(ModelOptimizer, AModelThatMeetsTheTargetStaysAsItIs) {
+  const Graph model = zoo_model("small_cnn");
+  ModelOptimizer optimizer(model, eight_inputs(model), quick());
+  const OptimizeResult result = optimizer.search({.target_mb = 1});
+  EXPECT_TRUE(result.met);
+  EXPECT_FALSE(result.chosen);
+  EXPECT_TRUE(result.trail.empty());
+  EXPECT_EQ(result.model, model);
+}
+
+TEST(ModelOptimizer, AnImpossibleTargetGivesTheNearest) {
+  const Graph model = zoo_model("small_cnn");
+  ModelOptimizer optimizer(model, eight_inputs(model), quick());
+  const OptimizeResult result = optimizer.search({.target_mb = 1e-6});
+  EXPECT_FALSE(result.met);
+  ASSERT_TRUE(result.chosen);
+  for (const OptimizeTrial& trial : result.trail) {
+    ASSERT_TRUE(trial.cost);
+    EXPECT_GE(trial.cost->memory_mb, result.best().cost->memory_mb);
+  }
+}
+
+TEST(ModelOptimizer, WithinTheLossMeansAgreementWithoutLabels) {
+  const Graph model = zoo_model("small_cnn");
+  ModelOptimizer optimizer(model, eight_inputs(model), quick());
+  const OptimizeResult result = optimizer.search({.target_mb = 0.001, .max_loss = 0});
+  EXPECT_FALSE(result.met);
+  EXPECT_EQ(result.best().quality->agreement, 1);
+}
+
+TEST(ModelOptimizer, StoppedItGivesTheBestSoFar) {
+  const Graph model = zoo_model("small_cnn");
+  ModelOptimizer optimizer(model, eight_inputs(model), quick());
+  optimizer.search({.target_mb = 0.05});  // fp16
+  Impatient impatient(0);
+  const OptimizeResult result = optimizer.search({.target_mb = 0.001}, &impatient);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_FALSE(result.met);
+  EXPECT_EQ(result.best().recipe.precision, VariantPrecision::Float16);
+}
+
+TEST(ModelOptimizer, MistakesAreNamedBeforeAnyWork) {
+  const Graph model = zoo_model("small_cnn");
+  OptimizeOptions level = quick();
+  level.prune = 1;
+  EXPECT_NE(error_message([&] { ModelOptimizer(model, {}, level); }).find("`prune` 1"),
+            std::string::npos);
+  OptimizeOptions int8 = quick();
+  int8.precision = VariantPrecision::Int8;
+  EXPECT_NE(error_message([&] { ModelOptimizer(model, {}, int8); }).find("calibrate"),
+            std::string::npos);
+  OptimizeOptions tuned = quick();
+  tuned.finetune_epochs = 1;
+  EXPECT_NE(error_message([&] { ModelOptimizer(model, {}, tuned); }).find("labels"),
+            std::string::npos);
+  ModelOptimizer optimizer(model, eight_inputs(model), quick());
+  EXPECT_NE(error_message([&] { optimizer.search({.target_ms = -1}); }).find("`target_ms`"),
+            std::string::npos);
+}
+
+TEST(ModelOptimizer, PrecisionsHaveNames) {
+  for (const char* word :
+       {"fp32", "fp16", "bf16", "weights-int8", "weights-int4", "dynamic", "int8"}) {
+    EXPECT_EQ(name(variant_precision_named(word)), word);
+  }
+  EXPECT_EQ(describe({}), "unchanged");
+  EXPECT_EQ(describe({0.25, VariantPrecision::Int8}), "int8, pruned by 0.25");
+  EXPECT_EQ(describe({0.5}), "pruned by 0.5");
+}
+
+CalibrationData batches(const Graph& model, std::int64_t count) {
+  std::vector<std::vector<Tensor>> all;
+  for (ModelInputs& inputs : seeded_inputs(model, {}, count, 1)) all.push_back(inputs.tensors);
+  return calibration_data(std::move(all));
+}
+
+TEST(UnlabelledData, EveryFourthBatchIsSetAsideToJudgeOn) {
+  const Graph model = zoo_model("small_cnn");
+  const OptimizeData data = unlabelled_data(model, batches(model, 9));
+  EXPECT_EQ(data.inputs.size(), 2);
+  EXPECT_EQ(data.calibration.batches, 7);
+  EXPECT_TRUE(data.warnings.empty());
+  const OptimizeData few = unlabelled_data(model, batches(model, 2));
+  EXPECT_EQ(few.inputs.size(), 2);
+  EXPECT_EQ(few.calibration.batches, 2);
+  EXPECT_EQ(few.warnings.size(), 1);
+}
+
+TEST(UnlabelledData, ABatchOfAnotherShapeIsNamed) {
+  const CalibrationData wrong = calibration_data({{Tensor::of_float({1, 1, 2, 2}, {1, 2, 3, 4})}});
+  EXPECT_NE(error_message([&] {
+              unlabelled_data(zoo_model("small_cnn"), wrong);
+            }).find("1x1x2x2, but input 'input' is float32[1x1x28x28]"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay
