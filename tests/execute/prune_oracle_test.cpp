@@ -38,6 +38,20 @@ INSTANTIATE_TEST_SUITE_P(AllOfIt, PrunedZoo,
                                          "mobilenet_v2", "resnet18"),
                          pruned_name);
 
+// Without zeroed channels the original differs: the comparison is not empty.
+TEST(PrunedZooItself, DiffersFromTheOriginal) {
+  const Graph model = zoo_model("small_cnn");
+  const auto outputs = [](const Graph& graph) {
+    const auto program = compile(infer_shapes(graph), kUntuned);
+    program->set_inputs(random_inputs(program->inputs()));
+    program->run();
+    return program->results();
+  };
+  const auto pruned = outputs(prune_model(model, {.level = 0.4}).graph);
+  EXPECT_GT(compare_results(pruned, outputs(model)).largest, 0.05);
+  EXPECT_GT(compare_results(pruned, outputs(zeroed_model(model, {.level = 0.6}))).largest, 0.01);
+}
+
 bool can_be_pruned(const Graph& graph) {
   for (const PrunedGroup& group : prune_groups(graph)) {
     if (group.frozen.empty()) return true;

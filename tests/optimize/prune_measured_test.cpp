@@ -4,7 +4,8 @@
 
 #include "assay/builder.h"
 #include "assay/error.h"
-#include "assay/layers.h"
+#include "assay/low_rank_measured.h"
+#include "assay/train.h"
 #include "assay/zoo.h"
 #include "support/error_message.h"
 
@@ -103,6 +104,29 @@ TEST(PruneMeasured, WidthsAreAmongThoseTimedAndFitTheModel) {
   for (const PrunedGroup& group : prune_model(model, chosen).groups) {
     EXPECT_EQ(group.kept, group.frozen.empty() ? widths.keep.at(group.name) : group.channels);
   }
+}
+
+TEST(PruneMeasured, LayersAreFactorisedOnlyWhereTheyBecameFaster) {
+  const Graph model = zoo_model("mlp");
+  const MeasuredLowRank result = factorize_where_faster(
+      model, {.share = 0.25, .smallest = 64}, {.runs = 3, .program = {.cpu = {.threads = 1}}});
+  ASSERT_EQ(result.layers.size(), 2u);  // 784×256 and 256×128; the last is 128×10
+  std::size_t factorised = 0;
+  for (const TimedLowRankLayer& timed : result.layers) {
+    EXPECT_GT(timed.original_ms, 0);
+    EXPECT_GT(timed.factorised_ms, 0);
+    EXPECT_EQ(timed.layer.factorised, timed.factorised_ms < timed.original_ms * 0.97);
+    factorised += timed.layer.factorised ? 1 : 0;
+  }
+  EXPECT_EQ(result.graph.node_count(), model.node_count() + factorised);
+}
+
+// Pruned by half, a network learns again as any other does.
+TEST(PruneMeasured, APrunedModelTrains) {
+  const Dataset data = load_dataset("synthetic", {.size = 256});
+  const Graph pruned = structured_channel_prune(zoo_model("small_cnn"), 0.5);
+  const TrainResult result = train_model(pruned, data, nullptr, {.epochs = 2, .batch_size = 32});
+  EXPECT_LT(result.epochs.back().loss, result.epochs.front().loss);
 }
 
 }  // namespace

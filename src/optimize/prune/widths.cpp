@@ -1,11 +1,10 @@
 // Widths that this machine rewards: the model is timed at several, group by group.
 #include <algorithm>
 #include <memory>
-#include <set>
 
-#include "assay/bind.h"
 #include "base/fail.h"
 #include "optimize/prune/batches.h"
+#include "optimize/prune/timed_version.h"
 #include "transform/prune/plan.h"
 
 namespace assay {
@@ -13,63 +12,6 @@ namespace assay {
 using namespace assay::optimize;
 
 namespace {
-
-double median_of(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::ranges::nth_element(numbers, middle);
-  return *middle;
-}
-
-// A version of the model, compiled, with its samples.
-class TimedVersion {
- public:
-  TimedVersion(const PruneResult& pruned, const PruneOptions& pruning,
-               const ProgramOptions& options)
-      : groups_(pruned.groups) {
-    Inferred model = infer_shapes(bind_inputs(pruned.graph, pruning.bindings).graph);
-    for (std::uint32_t i = 0; i < model.graph.node_count(); ++i)
-      names_.push_back(model.graph.display_name(NodeId{i}));
-    program_ = compile(std::move(model), options);
-    program_->set_inputs(random_inputs(program_->inputs()));
-    program_->run();
-    program_->observe_steps(true);
-  }
-
-  void run() {
-    program_->reset_step_times();
-    program_->run();
-    whole_.push_back(milliseconds(program_->run_nanoseconds()));
-    const auto steps = program_->step_nanoseconds();
-    by_step_.resize(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) by_step_[i].push_back(milliseconds(steps[i]));
-  }
-
-  double whole_ms() const { return median_of(whole_); }
-  const std::vector<PrunedGroup>& groups() const { return groups_; }
-
-  // Of the steps that compute one of these layers.
-  double layers_ms(const std::set<std::string>& layers) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < by_step_.size(); ++i) {
-      const auto& nodes = program_->steps()[i].layers;
-      const bool counts = std::ranges::any_of(
-          nodes, [&](NodeId node) { return layers.contains(names_[node.number]); });
-      if (counts) sum += median_of(by_step_[i]);
-    }
-    return sum;
-  }
-
- private:
-  static double milliseconds(std::int64_t nanoseconds) {
-    return static_cast<double>(nanoseconds) * 1e-6;
-  }
-
-  std::vector<PrunedGroup> groups_;
-  std::vector<std::string> names_;  // by node
-  std::unique_ptr<Program> program_;
-  std::vector<double> whole_;
-  std::vector<std::vector<double>> by_step_;
-};
 
 // The widest width whose time is as good as the best.
 std::int64_t rewarded_width(const std::vector<TimedWidth>& timed, double worth) {
@@ -120,8 +62,10 @@ class WidthSearch {
 
   void add_version(const PruneOptions& pruning) {
     report_progress(progress_, 0.1 * static_cast<double>(versions_.size()), "compiling versions");
+    PruneResult pruned = prune_model(model_, pruning);
+    groups_.push_back(std::move(pruned.groups));
     versions_.push_back(
-        std::make_unique<TimedVersion>(prune_model(model_, pruning), pruning_, options_.program));
+        std::make_unique<TimedVersion>(pruned.graph, pruning_.bindings, options_.program));
   }
 
   void time_versions(double fraction) {
@@ -137,9 +81,9 @@ class WidthSearch {
       if (!followed.groups[g].frozen.empty()) continue;
       const auto layers = transform::layers_touched(followed.flow, followed.groups[g]);
       GroupWidths widths{.name = followed.groups[g].name, .timed = {}, .kept = 0};
-      for (const auto& version : versions_)
+      for (std::size_t i = 0; i < versions_.size(); ++i)
         widths.timed.push_back(
-            {version->groups()[g].kept, version->layers_ms({layers.begin(), layers.end()})});
+            {groups_[i][g].kept, versions_[i]->layers_ms({layers.begin(), layers.end()})});
       std::ranges::stable_sort(widths.timed, {}, &TimedWidth::kept);
       widths.kept = rewarded_width(widths.timed, options_.worth);
       chosen_[widths.name] = widths.kept;
@@ -158,7 +102,7 @@ class WidthSearch {
       result_.warnings.push_back(fmt::format(
           "pruned by {:g}, the model is not faster here: nothing is cut", pruning_.level));
     for (GroupWidths& widths : result_.groups) {
-      for (const PrunedGroup& group : versions_[best]->groups()) {
+      for (const PrunedGroup& group : groups_[best]) {
         if (group.name == widths.name) widths.kept = group.kept;
       }
       result_.keep[widths.name] = widths.kept;
@@ -172,6 +116,7 @@ class WidthSearch {
   const WidthOptions& options_;
   Progress* progress_ = nullptr;
   std::vector<std::unique_ptr<TimedVersion>> versions_;  // by multiple, the original, the mixed one
+  std::vector<std::vector<PrunedGroup>> groups_;         // of each
   std::map<std::string, std::int64_t> chosen_;
   MeasuredWidths result_;
 };

@@ -94,7 +94,7 @@ void ChannelFlow::give_fresh_channels(ValueId value) {
   has_axes_[value.number] = true;
   const Dims& lengths = graph().initializer(value)->dims();
   for (std::size_t axis = 0; axis < lengths.size(); ++axis)
-    label(value, axis, sets_.make(lengths[axis]));
+    if (lengths[axis] <= kMostPositions) label(value, axis, sets_.make(lengths[axis]));
 }
 
 const std::vector<ChannelAxes>& ChannelFlow::axes(ValueId value) {
@@ -211,7 +211,8 @@ void ChannelFlow::label(ValueId value, ChannelAxes channels) {
 }
 
 void ChannelFlow::label_fresh(ValueId value, std::size_t axis) {
-  label(value, axis, sets_.make(dims(value)[axis]));
+  const std::int64_t length = dims(value)[axis];
+  if (length <= kMostPositions) label(value, axis, sets_.make(length));
 }
 
 void ChannelFlow::pass_axis(ValueId from, std::size_t from_axis, ValueId to, std::size_t to_axis) {

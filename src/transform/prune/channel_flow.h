@@ -26,6 +26,9 @@ struct ChannelAxes {
   std::vector<Channel> channels;  // row-major over these axes; kFixed where nothing can go
 };
 
+// Axes and blocks of axes with more positions are fixed: following them would take too much memory.
+inline constexpr std::int64_t kMostPositions = std::int64_t{1} << 24;
+
 // An axis of a constant along which a layer stores the weights of its outputs.
 struct ChannelSource {
   NodeId node;

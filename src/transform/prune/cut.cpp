@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "base/as_size.h"
-#include "base/fail.h"
+#include "transform/reads.h"
 
 namespace assay::transform {
 
@@ -67,10 +67,44 @@ class Cutter {
       const Node& node = old_.node(NodeId{i});
       new_.add_node(is_arithmetic_of_lengths(node) ? node : adapted(with_old_lengths(node)));
     }
-    return std::move(new_);
+    return without_leftovers();
   }
 
  private:
+  bool is_read(const Node& node, const std::vector<bool>& read) const {
+    return std::ranges::any_of(
+        node.outputs, [&](ValueId output) { return output.is_valid() && read[output.number]; });
+  }
+
+  // Drops the old lengths, and what computed them, that nobody reads any more; what was unread in
+  // the model stays.
+  Graph without_leftovers() const {
+    std::vector<bool> stays = read_values(old_);
+    stays.flip();
+    stays.resize(new_.value_count(), false);
+    for (const ValueId output : new_.outputs()) stays[output.number] = true;
+    std::vector<bool> lives(new_.node_count(), false);
+    for (std::uint32_t i = static_cast<std::uint32_t>(new_.node_count()); i-- > 0;) {
+      const Node& node = new_.node(NodeId{i});
+      lives[i] = is_read(node, stays);
+      if (!lives[i]) continue;
+      for (const ValueId input : node.inputs) {
+        if (input.is_valid()) stays[input.number] = true;
+      }
+      for_each_subgraph(node, [&](const Graph& body) {
+        for (const Capture& capture : body.captures()) stays[capture.outer.number] = true;
+      });
+    }
+    Graph result = new_.declarations();
+    for (const auto& [value, tensor] : new_.initializers()) {
+      if (stays[value.number]) result.add_initializer(value, tensor);
+    }
+    for (std::uint32_t i = 0; i < new_.node_count(); ++i) {
+      if (lives[i]) result.add_node(new_.node(NodeId{i}));
+    }
+    return result;
+  }
+
   // What a value holds whatever the shapes of inputs that are left open.
   const Tensor* always_known(ValueId value) const {
     if (!value.is_valid() || value.number >= old_.value_count()) return nullptr;

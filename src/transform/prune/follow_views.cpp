@@ -93,11 +93,12 @@ void follow_part(ChannelFlow& flow, const Node& node, const ReshapedPart& part) 
     else if (std::ranges::any_of(channels.axes, [&](auto axis) { return holds(part.from, axis); }))
       flow.sets().freeze(channels.channels, flow.because("mixes it with other axes"));
   }
-  if (within.size() > 1) {
+  if (within.size() > 1 || (!within.empty() && part.elements > kMostPositions)) {
     for (const ChannelAxes& channels : within)
-      flow.sets().freeze(channels.channels, flow.because("merges two axes that could be pruned"));
+      flow.sets().freeze(channels.channels, flow.because("merges it with too much else"));
+    return;
   }
-  if (within.size() != 1) return;
+  if (within.empty()) return;
   const Dims to = flow.dims(y);
   ChannelAxes made{part.to, {}, spread(within.front(), part, flow.dims(x))};
   for (const std::size_t axis : part.to) made.dims.push_back(to[axis]);
@@ -107,7 +108,8 @@ void follow_part(ChannelFlow& flow, const Node& node, const ReshapedPart& part) 
 void follow_reshape(ChannelFlow& flow, const Node& node) {
   const Dims from = flow.dims(node.inputs[0]);
   const Dims to = flow.dims(node.outputs[0]);
-  if (std::ranges::find(from, 0) != from.end()) return;
+  if (std::ranges::find(from, 0) != from.end())
+    return flow.freeze_all(node.inputs[0], flow.because("has no elements"));
   for (const ReshapedPart& part : reshaped_parts(from, to)) follow_part(flow, node, part);
 }
 
@@ -150,6 +152,10 @@ void follow_tile(ChannelFlow& flow, const Node& node) {
   const ValueId x = node.inputs[0], y = node.outputs[0];
   flow.settle_all(x);
   for (std::size_t axis = 0; axis < flow.rank(x); ++axis) {
+    if (flow.dims(y)[axis] > kMostPositions) {
+      flow.freeze(x, axis, flow.because("repeats it too often"));
+      continue;
+    }
     const auto once = flow.along(x, axis);
     std::vector<Channel> all;
     while (!once.empty() && all.size() < as_size(flow.dims(y)[axis]))

@@ -1,0 +1,16 @@
+// Passes that find what a graph has twice.
+#pragma once
+
+#include "transform/edit.h"
+
+namespace assay::transform {
+
+// Equal ops on equal inputs with equal attributes: the first one's results are read instead.
+// Returns how many nodes were removed.
+std::int64_t merge_common_subexpressions(GraphEdit& edit);
+
+// Stored tensors of equal type, dimensions and content: the first one is read instead. Returns how
+// many are no longer read.
+std::int64_t share_equal_weights(GraphEdit& edit);
+
+}  // namespace assay::transform
