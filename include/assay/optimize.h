@@ -100,8 +100,11 @@ struct TargetDevice {
 struct OptimizeOptions {
   std::optional<double> prune = {};                // fixed; else searched if there is a target
   std::optional<VariantPrecision> precision = {};  // likewise
-  double largest_prune = 0.9;                      // that a search tries
-  double prune_step = 0.05;                        // of levels that a search tries
+  // ONNX has convolutions in bfloat16 from opset 22 on, and ONNX Runtime none on processors: a
+  // search leaves it out unless asked.
+  bool searches_bfloat16 = false;
+  double largest_prune = 0.9;         // that a search tries
+  double prune_step = 0.05;           // of levels that a search tries
   PruneOptions pruning = {};          // its level, bindings and activity are set from here
   bool measures_widths = false;       // keeps widths that this machine rewards, by measure_widths
   QuantizeOptions quantization = {};  // its program is set from here

@@ -36,6 +36,7 @@ struct OptimizeArguments {
   std::string ranking = "uniform";
   std::string round_to;
   bool measured_widths = false;
+  bool allow_bf16 = false;
   std::string calibration_method;
   std::string percentile;
   bool per_tensor = false;
@@ -170,6 +171,7 @@ OptimizePlan plan_of(const OptimizeArguments& arguments) {
   plan.options.timing.max_seconds = plan.comparison.max_seconds / 20;
   if (!arguments.prune.empty()) plan.options.prune = parse_level(arguments.prune);
   plan.options.pruning = pruning_of(arguments);
+  plan.options.searches_bfloat16 = arguments.allow_bf16;
   plan.options.measures_widths = arguments.measured_widths;
   plan.options.quantization = quantization_of(arguments);
   plan.options.precision = asked_precision(arguments);
@@ -298,6 +300,12 @@ class Optimization {
       const bool was_close = report_.result.met && !report_.met;
       if (!was_close || report_.result.interrupted) break;
       aim *= 0.95 / std::max(1.0, misjudged());
+    }
+    if (report_.result.best().recipe.precision == VariantPrecision::BFloat16) {
+      report_.warnings.emplace_back(
+          "ONNX Runtime has no bf16 convolutions on processors, and ONNX none before opset 22: "
+          "this "
+          "file is for assay");
     }
     const auto& warnings = report_.result.warnings;
     report_.warnings.insert(report_.warnings.end(), warnings.begin(), warnings.end());
@@ -488,6 +496,8 @@ void add_version_options(Command& command, OptimizeArguments& arguments) {
   command.add_option("--precision", arguments.engine.precision,
                      "fp32, fp16, bf16, int8 (calibrated) or dynamic; default: searched if there "
                      "is a target, else unchanged");
+  command.add_flag("--allow-bf16", arguments.allow_bf16,
+                   "search bf16 too, which ONNX Runtime does not run on processors");
   command.add_option("--prune", arguments.prune,
                      "remove this share of the channels, from 0 to below 1");
   command.add_option("--criterion", arguments.criterion,

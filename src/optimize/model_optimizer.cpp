@@ -61,7 +61,8 @@ SearchSpace space_of(const Graph& model, const OptimizeOptions& options, bool ha
   if (options.precision) {
     space.precisions = {*options.precision};
   } else {
-    space.precisions = precision_ladder(model, has_calibration);
+    space.precisions = precision_ladder(
+        model, {.has_calibration = has_calibration, .has_bfloat16 = options.searches_bfloat16});
   }
   return space;
 }

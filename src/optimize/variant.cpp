@@ -187,13 +187,14 @@ void VariantMaker::quantize(Variant& variant, Progress* progress) const {
   variant.graph = std::move(mixed.quantized.graph);
 }
 
-std::vector<VariantPrecision> precision_ladder(const Graph& model, bool has_calibration) {
+std::vector<VariantPrecision> precision_ladder(const Graph& model, const LadderOptions& options) {
   std::vector<VariantPrecision> ladder = {VariantPrecision::AsStored};
   if (is_quantized(model)) return ladder;
-  ladder.insert(ladder.end(), {VariantPrecision::Float16, VariantPrecision::BFloat16});
+  ladder.push_back(VariantPrecision::Float16);
+  if (options.has_bfloat16) ladder.push_back(VariantPrecision::BFloat16);
   const bool is_all_matrices = has_matrices(model) && !has_convolutions(model);
   if (is_all_matrices) ladder.push_back(VariantPrecision::WeightsInt8);
-  if (has_calibration) ladder.push_back(VariantPrecision::Int8);
+  if (options.has_calibration) ladder.push_back(VariantPrecision::Int8);
   if (is_all_matrices) {
     ladder.insert(ladder.end(), {VariantPrecision::Dynamic, VariantPrecision::WeightsInt4});
   }

@@ -48,6 +48,10 @@ class VariantMaker {
 };
 
 // The precisions that make sense for the model, small changes first.
-std::vector<VariantPrecision> precision_ladder(const Graph& model, bool has_calibration);
+struct LadderOptions {
+  bool has_calibration = false;
+  bool has_bfloat16 = false;
+};
+std::vector<VariantPrecision> precision_ladder(const Graph& model, const LadderOptions& options);
 
 }  // namespace assay::optimize

@@ -43,6 +43,7 @@ class Versions(OptimizeCase):
         seen = self.optimized("--precision", "bf16")
         self.assertEqual(seen["schema"], "assay.optimize/1")
         self.assertEqual(seen["after"]["version"], "bf16")
+        self.assertIn("ONNX Runtime has no bf16", self.complaints)
         self.assertAlmostEqual(seen["after"]["memory_mb"], SMALL_CNN_MB / 2, places=5)
         self.assertIn(seen["comparison"]["verdict"], ("FASTER", "SLOWER", "SAME", "UNDECIDED"))
         self.assertEqual(seen["written"]["sha256"], hashlib.sha256(self.out.read_bytes()).hexdigest())
