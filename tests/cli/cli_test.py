@@ -75,7 +75,7 @@ class Case(unittest.TestCase):
 
     def interrupted(self, is_late_enough, *words, **options):
         """Ctrl-C after a second, or after longer on a machine that needs longer to get going."""
-        for seconds in (1, 4, 16, 64):
+        for seconds in (1, 2, 4, 8, 16, 32, 64):
             process = subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True, **options)
             time.sleep(seconds)
