@@ -160,8 +160,7 @@ bool has_exact_8_bit_products(const std::string& implementation) {
 }
 
 bool has_bfloat16() {
-  using dnnl::cpu_isa;
-  switch (dnnl::get_effective_cpu_isa()) {
+  switch (effective_isa()) {
     case cpu_isa::avx512_core:
     case cpu_isa::avx512_core_vnni:
     case cpu_isa::avx512_core_bf16:
