@@ -10,7 +10,7 @@ build: setup
 test: setup
 	@cmake --preset dev > /dev/null
 	@cmake --build --preset dev
-	@ctest --preset dev --progress --output-on-failure
+	@ctest --preset dev -j $(shell nproc) --progress --output-on-failure
 
 # What takes longer than `make test` promises: sanitizers, the linker's view of all definitions, mutated models.
 test-all: test asan tsan
@@ -20,7 +20,7 @@ test-all: test asan tsan
 asan tsan: setup
 	@cmake --preset $@ > /dev/null
 	@cmake --build --preset $@
-	@ctest --preset $@ --progress --output-on-failure
+	@ctest --preset $@ -j $(shell nproc) --progress --output-on-failure
 
 fuzz:
 	@scripts/setup fuzz

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Sample i is {i, -i} and its label is i.
-Dataset numbered(std::int64_t count) {
+Dataset numbered_images(std::int64_t count) {
   std::vector<float> samples;
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -43,7 +43,7 @@ std::vector<std::int64_t> epoch_of(Loader& loader, std::int64_t epoch) {
 }
 
 TEST(Loader, GoesInOrderWithoutShuffling) {
-  const Loader loader(numbered(5), {.batch_size = 2, .shuffle = false});
+  const Loader loader(numbered_images(5), {.batch_size = 2, .shuffle = false});
   EXPECT_EQ(loader.batches(), 3);
   EXPECT_EQ(loader.batch(0).samples, Tensor::of_float({2, 2}, {0, 0, 1, -1}));
   EXPECT_EQ(loader.batch(1).labels, Tensor::of_int64({2}, {2, 3}));
@@ -51,13 +51,13 @@ TEST(Loader, GoesInOrderWithoutShuffling) {
 }
 
 TEST(Loader, EveryEpochHasEverySampleOnceInAnOrderOfItsOwn) {
-  Loader loader(numbered(50), {.batch_size = 8, .seed = 3});
+  Loader loader(numbered_images(50), {.batch_size = 8, .seed = 3});
   const auto first = epoch_of(loader, 0);
   const auto second = epoch_of(loader, 1);
   EXPECT_NE(first, second);
   for (auto labels : {first, second}) {
     std::ranges::sort(labels);
-    EXPECT_EQ(labels, numbered(50).labels.to_int64());
+    EXPECT_EQ(labels, numbered_images(50).labels.to_int64());
   }
   for (std::int64_t i = 0; i < loader.batches(); ++i) {
     const Batch batch = loader.batch(i);
@@ -70,21 +70,21 @@ TEST(Loader, EveryEpochHasEverySampleOnceInAnOrderOfItsOwn) {
 }
 
 TEST(Loader, ResumesAtAnyEpoch) {
-  Loader from_the_start(numbered(50), {.batch_size = 8, .seed = 3});
+  Loader from_the_start(numbered_images(50), {.batch_size = 8, .seed = 3});
   for (std::int64_t epoch = 0; epoch < 4; ++epoch) epoch_of(from_the_start, epoch);
-  Loader resumed(numbered(50), {.batch_size = 8, .seed = 3});
+  Loader resumed(numbered_images(50), {.batch_size = 8, .seed = 3});
   EXPECT_EQ(epoch_of(resumed, 4), epoch_of(from_the_start, 4));
   EXPECT_EQ(epoch_of(resumed, 0), epoch_of(from_the_start, 0));
-  Loader other(numbered(50), {.batch_size = 8, .seed = 4});
+  Loader other(numbered_images(50), {.batch_size = 8, .seed = 4});
   EXPECT_NE(epoch_of(other, 4), epoch_of(resumed, 4));
 }
 
 TEST(Loader, LeavesOutTheLastBatchOnlyWhereAskedTo) {
-  EXPECT_EQ(Loader(numbered(10), {.batch_size = 4}).batches(), 3);
-  EXPECT_EQ(Loader(numbered(10), {.batch_size = 4, .drop_last = true}).batches(), 2);
-  EXPECT_EQ(Loader(numbered(8), {.batch_size = 4}).batches(), 2);
-  EXPECT_EQ(Loader(numbered(8), {.batch_size = 100}).batches(), 1);
-  EXPECT_EQ(Loader(numbered(8), {.batch_size = std::numeric_limits<std::int64_t>::max()}).batches(),
+  EXPECT_EQ(Loader(numbered_images(10), {.batch_size = 4}).batches(), 3);
+  EXPECT_EQ(Loader(numbered_images(10), {.batch_size = 4, .drop_last = true}).batches(), 2);
+  EXPECT_EQ(Loader(numbered_images(8), {.batch_size = 4}).batches(), 2);
+  EXPECT_EQ(Loader(numbered_images(8), {.batch_size = 100}).batches(), 1);
+  EXPECT_EQ(Loader(numbered_images(8), {.batch_size = std::numeric_limits<std::int64_t>::max()}).batches(),
             1);
 }
 
@@ -104,7 +104,7 @@ TEST(Loader, Normalises) {
             Tensor::of_float({1, 1, 2, 2}, {-1, -0.8f, 0, -0.6f}));
   const LoaderOptions halved = {.shuffle = false,
                                 .normalisation = Normalisation{.mean = 1, .deviation = 2}};
-  EXPECT_EQ(Loader(numbered(2), halved).batch(0).samples,
+  EXPECT_EQ(Loader(numbered_images(2), halved).batch(0).samples,
             Tensor::of_float({2, 2}, {-0.5, -0.5, 0, -1}));
 }
 
@@ -112,26 +112,26 @@ TEST(Loader, RefusesWhatCannotBeFilled) {
   const auto refusal = [](const Dataset& dataset, const LoaderOptions& options) {
     return error_message(ErrorKind::BadInput, [&] { Loader(dataset, options); });
   };
-  EXPECT_THAT(refusal(numbered(5), {.batch_size = 0}),
+  EXPECT_THAT(refusal(numbered_images(5), {.batch_size = 0}),
               AllOf(HasSubstr("'numbered'"), HasSubstr("a batch of 0")));
-  EXPECT_THAT(refusal(numbered(5), {.batch_size = -4}), HasSubstr("a batch of -4"));
-  EXPECT_THAT(refusal(numbered(5), {.batch_size = 6, .drop_last = true}),
+  EXPECT_THAT(refusal(numbered_images(5), {.batch_size = -4}), HasSubstr("a batch of -4"));
+  EXPECT_THAT(refusal(numbered_images(5), {.batch_size = 6, .drop_last = true}),
               HasSubstr("no batch of 6 can be filled from 5 samples"));
   EXPECT_THAT(refusal(Dataset{.name = "nothing"}, {}), HasSubstr("'nothing' () is empty"));
   for (const double deviation : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_THAT(refusal(numbered(5), {.normalisation = Normalisation{0, deviation}}),
+    EXPECT_THAT(refusal(numbered_images(5), {.normalisation = Normalisation{0, deviation}}),
                 HasSubstr("the deviation must be above 0"));
   }
-  Dataset by_hand = numbered(5);
+  Dataset by_hand = numbered_images(5);
   by_hand.labels = Tensor::of_int64({4}, {1, 2, 3, 4});
   EXPECT_THAT(refusal(by_hand, {}), HasSubstr("make_dataset"));
-  by_hand = numbered(5);
+  by_hand = numbered_images(5);
   by_hand.samples = by_hand.labels;
   EXPECT_THAT(refusal(by_hand, {}), HasSubstr("samples of int64 [5]"));
 }
 
 TEST(Loader, BatchesOutOfRangeAreRefused) {
-  const Loader loader(numbered(5), {.batch_size = 2});
+  const Loader loader(numbered_images(5), {.batch_size = 2});
   EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { loader.batch(3); }),
               HasSubstr("no batch 3 among 3"));
   EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { loader.batch(-1); }),
@@ -140,7 +140,7 @@ TEST(Loader, BatchesOutOfRangeAreRefused) {
 
 // Pinned, so that a training run can be repeated elsewhere.
 TEST(Loader, OrdersAreTheSameOnEveryMachine) {
-  Loader loader(numbered(8), {.batch_size = 8, .seed = 1});
+  Loader loader(numbered_images(8), {.batch_size = 8, .seed = 1});
   EXPECT_THAT(epoch_of(loader, 2), ElementsAre(3, 0, 6, 1, 7, 2, 4, 5));
 }
 

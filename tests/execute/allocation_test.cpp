@@ -10,13 +10,13 @@
 namespace assay {
 namespace {
 
-struct Case {
+struct AllocationCase {
   std::string network;
   OptimizeFor goal = OptimizeFor::Latency;
   int threads = 1;
 };
 
-class Allocation : public testing::TestWithParam<Case> {};
+class Allocation : public testing::TestWithParam<AllocationCase> {};
 
 std::string algorithms_of(const Program& program) {
   std::string text;
@@ -25,7 +25,7 @@ std::string algorithms_of(const Program& program) {
 }
 
 TEST_P(Allocation, NoneInARunOnceTheFirstIsOver) {
-  const Case& one = GetParam();
+  const AllocationCase& one = GetParam();
   const auto program = compile(infer_shapes(bind_inputs(zoo_model(one.network), {}).graph),
                                {.optimize_for = one.goal, .cpu = {.threads = one.threads}});
   for (const StepInfo& step : program->steps()) ASSERT_EQ(step.fell_back, "") << step.name;
@@ -34,8 +34,8 @@ TEST_P(Allocation, NoneInARunOnceTheFirstIsOver) {
   EXPECT_EQ(test::allocations_in([&] { program->run(); }), 0) << algorithms_of(*program);
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<AllocationCase> allocation_cases() {
+  std::vector<AllocationCase> all;
   for (const int threads : {1, 2}) {
     for (const char* small : {"mlp", "small_cnn", "lenet5", "lstm", "encoder:layers=1"}) {
       all.push_back({small, OptimizeFor::Latency, threads});
@@ -48,13 +48,15 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, Allocation, testing::ValuesIn(cases()), [](const auto& one) {
-  std::string name = one.param.network + "_on_" + std::to_string(one.param.threads);
-  for (char& letter : name) {
-    if (!isalnum(static_cast<unsigned char>(letter))) letter = '_';
-  }
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Zoo, Allocation, testing::ValuesIn(allocation_cases()),
+                         [](const auto& one) {
+                           std::string name =
+                               one.param.network + "_on_" + std::to_string(one.param.threads);
+                           for (char& letter : name) {
+                             if (!isalnum(static_cast<unsigned char>(letter))) letter = '_';
+                           }
+                           return name;
+                         });
 
 TEST(AllocationCount, SeesWhatAProgramAllocates) {
   const auto program = compile(infer_shapes(zoo_model("mlp")), {.engine = "reference"});

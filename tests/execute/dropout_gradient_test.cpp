@@ -20,13 +20,14 @@ using namespace assay::transform;
 namespace {
 
 TEST(DropoutGradient, OfATrainingOneWithASeedIsItsSlope) {
-  const Case one{"Dropout", {Shape{4, 5}}, [](GraphBuilder& b, const std::vector<ValueId>& x) {
-                   const std::vector<std::uint8_t> yes = {1};
-                   const ValueId trains =
-                       b.constant("trains", Tensor::of<std::uint8_t>(DataType::Bool, {}, yes));
-                   return b.node("Dropout", "op", {x[0], b.scalar("ratio", 0.3f), trains},
-                                 {{"seed", std::int64_t{7}}});
-                 }};
+  const GradientCase one{
+      "Dropout", {Shape{4, 5}}, [](GraphBuilder& b, const std::vector<ValueId>& x) {
+        const std::vector<std::uint8_t> yes = {1};
+        const ValueId trains =
+            b.constant("trains", Tensor::of<std::uint8_t>(DataType::Bool, {}, yes));
+        return b.node("Dropout", "op", {x[0], b.scalar("ratio", 0.3f), trains},
+                      {{"seed", std::int64_t{7}}});
+      }};
   EXPECT_LT(worst_error(one), 1e-7);
 }
 

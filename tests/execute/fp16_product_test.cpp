@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "execute/cpu/kernels/half_convolution.h"
+#include "execute/emulated.h"
 #include "graph/half.h"
 
 namespace assay::cpu {

@@ -21,7 +21,7 @@ Tensor of_type(DataType type, const std::vector<std::int64_t>& dims,
 
 }  // namespace
 
-Scene scene_of(const Case& one, std::int64_t opset) {
+Scene scene_of(const GradientCase& one, std::int64_t opset) {
   GraphBuilder builder(one.name, 0, opset);
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < one.inputs.size(); ++i) {
@@ -64,7 +64,7 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs) {
 
 namespace {
 
-std::vector<Tensor> inputs_for(const Case& one, const Graph& graph) {
+std::vector<Tensor> inputs_for(const GradientCase& one, const Graph& graph) {
   std::vector<Value> values;
   for (const ValueId input : graph.inputs()) values.push_back(graph.value(input));
   auto tensors = random_inputs(values, 7);
@@ -89,7 +89,7 @@ double loss_at(Program& program, std::vector<Tensor> inputs, std::size_t which, 
 
 }  // namespace
 
-double worst_error(const Case& one, std::int64_t opset) {
+double worst_error(const GradientCase& one, std::int64_t opset) {
   Scene scene = scene_of(one, opset);
   const Inferred inferred = infer_shapes(scene.graph);
   const std::vector<ValueId> by(inferred.graph.inputs().begin(), inferred.graph.inputs().end());

@@ -12,7 +12,7 @@ namespace assay {
 using Build = std::function<ValueId(GraphBuilder&, const std::vector<ValueId>&)>;
 
 // A piece of a graph under test, and the shapes of its inputs.
-struct Case {
+struct GradientCase {
   std::string name = {};
   std::vector<Shape> inputs = {};
   Build build = {};
@@ -26,12 +26,12 @@ struct Scene {
   ValueId loss = {};
 };
 
-Scene scene_of(const Case& one, std::int64_t opset = 17);
+Scene scene_of(const GradientCase& one, std::int64_t opset = 17);
 
 std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs);
 
 // The largest difference between a gradient and the slope, relative to the largest gradient.
-double worst_error(const Case& one, std::int64_t opset = 17);
+double worst_error(const GradientCase& one, std::int64_t opset = 17);
 
 // The graph with the gradient of its first input, of the sum of its output's squares, as one more
 // output.

@@ -18,8 +18,8 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Case unary(const std::string& op, std::vector<Attribute> attributes = {},
-           bool are_positive = false) {
+GradientCase unary(const std::string& op, std::vector<Attribute> attributes = {},
+                   bool are_positive = false) {
   return {op,
           {Shape{3, 5}},
           [=](GraphBuilder& builder, const std::vector<ValueId>& x) {
@@ -28,7 +28,7 @@ Case unary(const std::string& op, std::vector<Attribute> attributes = {},
           are_positive};
 }
 
-Case binary(const std::string& op, Shape a, Shape b, bool are_positive = false) {
+GradientCase binary(const std::string& op, Shape a, Shape b, bool are_positive = false) {
   return {op,
           {std::move(a), std::move(b)},
           [=](GraphBuilder& builder, const std::vector<ValueId>& x) {
@@ -37,15 +37,15 @@ Case binary(const std::string& op, Shape a, Shape b, bool are_positive = false) 
           are_positive};
 }
 
-Case with_all(const std::string& name, const std::string& op, std::vector<Shape> inputs,
-              std::vector<Attribute> attributes = {}) {
+GradientCase with_all(const std::string& name, const std::string& op, std::vector<Shape> inputs,
+                      std::vector<Attribute> attributes = {}) {
   return {name, std::move(inputs), [=](GraphBuilder& builder, const std::vector<ValueId>& x) {
             return builder.node(op, "op", x, attributes);
           }};
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<GradientCase> gradient_cases() {
+  std::vector<GradientCase> all;
   for (const char* op : {"Neg", "Abs", "Exp", "Relu", "Sigmoid", "Tanh", "Erf", "Softplus", "Sin",
                          "Cos", "HardSwish", "Identity"})
     all.push_back(unary(op));
@@ -266,20 +266,21 @@ std::vector<Case> cases() {
 }
 
 TEST(Gradient, OfEveryOpIsItsSlope) {
-  for (const Case& one : cases()) {
+  for (const GradientCase& one : gradient_cases()) {
     EXPECT_LT(worst_error(one), 1e-7) << one.name;
   }
 }
 
 TEST(Gradient, OfGeluIsItsSlope) {
   for (const char* form : {"none", "tanh"}) {
-    Case gelu = unary("Gelu", {{"approximate", std::string(form)}});
+    GradientCase gelu = unary("Gelu", {{"approximate", std::string(form)}});
     EXPECT_LT(worst_error(gelu, 20), 1e-6) << form;
   }
 }
 
 TEST(Gradient, OfSoftmaxOverAllAxesFromOneOnIsItsSlope) {
-  Case flattened = with_all("Softmax", "Softmax", {Shape{2, 3, 4}}, {{"axis", std::int64_t{1}}});
+  GradientCase flattened =
+      with_all("Softmax", "Softmax", {Shape{2, 3, 4}}, {{"axis", std::int64_t{1}}});
   EXPECT_LT(worst_error(flattened, 11), 1e-6);
 }
 
@@ -566,7 +567,7 @@ TEST(GradientOps, RefuseWhatDoesNotFit) {
             "");
 }
 
-std::string refusal(const Case& one) {
+std::string refusal(const GradientCase& one) {
   const Scene scene = scene_of(one);
   const Inferred inferred = infer_shapes(scene.graph);
   return error_message([&] { differentiate(inferred, scene.loss, inferred.graph.inputs()); });

@@ -11,6 +11,7 @@
 #include "execute/cpu/kernels/half_convolution.h"
 #include "execute/cpu/kernels/half_depthwise.h"
 #include "execute/cpu/kernels/winograd.h"
+#include "execute/emulated.h"
 
 namespace assay::cpu {
 namespace {
@@ -18,12 +19,12 @@ namespace {
 using kernels::WindowAxis;
 using kernels::WindowGrid;
 
-struct Case {
+struct HalfCase {
   std::int64_t images = 1, channels = 1, outputs = 1, height = 1, width = 1;
   std::int64_t kernel = 3, stride = 1, pad = 1, dilation = 1;
 };
 
-WindowGrid grid_of_case(const Case& one) {
+WindowGrid grid_of_case(const HalfCase& one) {
   WindowGrid grid{.rank = 2};
   const auto axis_over = [&](std::int64_t input) {
     WindowAxis axis{.input = input,
@@ -62,7 +63,8 @@ struct HalfData {
   std::vector<float> bias;
 };
 
-HalfData half_data(const Case& one, const WindowGrid& grid, HalfFormat format, bool is_depthwise) {
+HalfData half_data(const HalfCase& one, const WindowGrid& grid, HalfFormat format,
+                   bool is_depthwise) {
   const std::int64_t inputs = is_depthwise ? 1 : one.channels;
   return {.source = random_halves(one.images * grid.input_elements() * one.channels, format, 1),
           .weights = random_halves(one.outputs * inputs * grid.taps(), format, 2),
@@ -70,7 +72,7 @@ HalfData half_data(const Case& one, const WindowGrid& grid, HalfFormat format, b
           .bias = random_halves(one.outputs, format, 4).floats};
 }
 
-double defining_sum(const Case& one, const WindowGrid& grid, const HalfData& data,
+double defining_sum(const HalfCase& one, const WindowGrid& grid, const HalfData& data,
                     bool is_depthwise, std::int64_t image, std::int64_t y, std::int64_t x,
                     std::int64_t output) {
   double sum = static_cast<double>(data.bias[static_cast<std::size_t>(output)]);
@@ -110,7 +112,7 @@ std::vector<float> run_halves(const OwnConvolution& own, const HalfData& data, H
 }
 
 // `error` is what sums and rounded weights may add to the rounding of the result.
-void expect_defining_halves(const OwnConvolution& own, const Case& one, HalfFormat format,
+void expect_defining_halves(const OwnConvolution& own, const HalfCase& one, HalfFormat format,
                             bool is_depthwise, const Epilogue& epilogue, double error) {
   const WindowGrid grid = grid_of_case(one);
   const HalfData data = half_data(one, grid, format, is_depthwise);
@@ -157,7 +159,7 @@ void with_everything(const Check& check) {
 }
 
 TEST(HalfKernels, ConvolutionEqualsTheDefiningSum) {
-  const Case cases[] = {
+  const HalfCase cases[] = {
       {.channels = 16, .outputs = 40, .height = 9, .width = 10},
       {.channels = 3, .outputs = 8, .height = 12, .width = 11, .kernel = 7, .stride = 2, .pad = 3},
       {.images = 2, .channels = 70, .outputs = 33, .height = 5, .width = 4, .kernel = 1, .pad = 0},
@@ -165,7 +167,7 @@ TEST(HalfKernels, ConvolutionEqualsTheDefiningSum) {
       {.channels = 6, .outputs = 7, .height = 9, .width = 9, .pad = 2, .dilation = 2},
       {.channels = 4, .outputs = 3, .height = 1, .width = 1, .kernel = 5, .pad = 2},
   };
-  for (const Case& one : cases) {
+  for (const HalfCase& one : cases) {
     with_everything([&](auto format, auto& epilogue, int threads, auto& kernels) {
       const HalfConvolution own({.grid = grid_of_case(one),
                                  .images = static_cast<std::size_t>(one.images),
@@ -183,7 +185,7 @@ TEST(HalfKernels, ConvolutionEqualsTheDefiningSum) {
 // A stretch of 32 products is summed in float16, with a rounding of 2⁻¹² of the sum at each: 0.05 %
 // of the results' root mean square, and eight times that where thousands are compared.
 TEST(HalfKernels, ConvolutionInFloat16ComesNearTheDefiningSum) {
-  const Case cases[] = {
+  const HalfCase cases[] = {
       {.channels = 16, .outputs = 40, .height = 9, .width = 10},
       {.channels = 3, .outputs = 8, .height = 12, .width = 11, .kernel = 7, .stride = 2, .pad = 3},
       {.images = 2, .channels = 70, .outputs = 33, .height = 5, .width = 4, .kernel = 1, .pad = 0},
@@ -192,7 +194,7 @@ TEST(HalfKernels, ConvolutionInFloat16ComesNearTheDefiningSum) {
       {.channels = 33, .outputs = 300, .height = 7, .width = 7},
   };
   const auto is_wide = [](const SimdKernels& one) { return one.panel_width == kFp16Columns; };
-  for (const Case& one : cases) {
+  for (const HalfCase& one : cases) {
     with_everything([&](auto format, auto& epilogue, int threads, auto& kernels) {
       if (format != HalfFormat::Float16 || !is_wide(kernels)) return;
       HalfConvolution own({.grid = grid_of_case(one),
@@ -214,7 +216,7 @@ TEST(HalfKernels, ConvolutionInFloat16ComesNearTheDefiningSum) {
 }
 
 TEST(HalfKernels, DepthwiseEqualsTheDefiningSum) {
-  const Case cases[] = {
+  const HalfCase cases[] = {
       {.channels = 16, .outputs = 16, .height = 9, .width = 10},
       {.images = 2, .channels = 40, .outputs = 40, .height = 7, .width = 13, .stride = 2},
       {.channels = 5, .outputs = 5, .height = 8, .width = 9, .kernel = 5, .pad = 2},
@@ -229,7 +231,7 @@ TEST(HalfKernels, DepthwiseEqualsTheDefiningSum) {
       {.channels = 3, .outputs = 3, .height = 6, .width = 6, .kernel = 4, .stride = 3, .pad = 0},
       {.channels = 8, .outputs = 8, .height = 2, .width = 2},
   };
-  for (const Case& one : cases) {
+  for (const HalfCase& one : cases) {
     with_everything([&](auto format, auto& epilogue, int threads, auto& kernels) {
       const HalfDepthwise own(grid_of_case(one), one.images, one.channels, format, epilogue,
                               threads, kernels);
@@ -241,9 +243,9 @@ TEST(HalfKernels, DepthwiseEqualsTheDefiningSum) {
 // Weights that were transformed are rounded to 16 bits: that adds 0.4 % of the results' root mean
 // square at most.
 TEST(HalfKernels, WinogradComesNearTheDefiningSum) {
-  const Case cases[] = {{.channels = 16, .outputs = 40, .height = 9, .width = 10},
-                        {.images = 2, .channels = 5, .outputs = 7, .height = 13, .width = 6}};
-  for (const Case& one : cases) {
+  const HalfCase cases[] = {{.channels = 16, .outputs = 40, .height = 9, .width = 10},
+                            {.images = 2, .channels = 5, .outputs = 7, .height = 13, .width = 6}};
+  for (const HalfCase& one : cases) {
     for (const std::size_t tile : {2u, 4u}) {
       with_everything([&](auto format, auto& epilogue, int threads, auto& kernels) {
         Winograd own(tile, grid_of_case(one), one.images, one.channels, one.outputs, epilogue,

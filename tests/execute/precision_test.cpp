@@ -15,9 +15,9 @@
 #include "base/instruction_set.h"
 #include "execute/compare_engines.h"
 #include "execute/cpu/onednn/instruction_sets.h"
-#include "execute/cpu/simd/fp16/fp16_product.h"
 #include "execute/cpu/simd/simd.h"
 #include "execute/cpu/simd/winograd16.h"
+#include "execute/emulated.h"
 #include "execute/preferred_choice.h"
 #include "execute/random_graph.h"
 #include "support/error_message.h"
@@ -221,7 +221,7 @@ TEST(PrecisionOfSteps, TellsWhatIsStoredIn16BitsAndComputedInFloat32) {
 TEST(PrecisionInFloat16Arithmetic, GivesTheSameOutputsOnBothEngines) {
   if (cpu::simd().panel_width != cpu::kFp16Columns) GTEST_SKIP() << "its panels need AVX-512";
   const bool is_emulated = cpu::fp16() == nullptr;
-  cpu::use_emulated_fp16(is_emulated);
+  if (is_emulated) cpu::replace_fp16(&cpu::fp16_emulated());
   std::vector<Graph> graphs = {bound_model("small_cnn"), bound_model("lenet5"),
                                bound_model("encoder:layers=1,length=16")};
   constexpr std::uint64_t kFirst = 3000;
@@ -239,7 +239,7 @@ TEST(PrecisionInFloat16Arithmetic, GivesTheSameOutputsOnBothEngines) {
     EXPECT_TRUE(difference.same_shapes && difference.same_non_finite) << to_text(graph);
     EXPECT_LE(difference.largest, tolerance_of(DataType::Float16)) << to_text(graph);
   }
-  cpu::use_emulated_fp16(false);
+  cpu::replace_fp16(nullptr);
   EXPECT_GE(steps, 30u);
 }
 

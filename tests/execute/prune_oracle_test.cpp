@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-constexpr double kTolerance = 1e-4;
-constexpr int kGraphs = 500;
+constexpr double kPrunedTolerance = 1e-4;
+constexpr int kPrunedGraphs = 500;
 
 const ProgramOptions kUntuned = {.optimize_for = OptimizeFor::Memory};
 
@@ -20,7 +20,7 @@ TEST_P(PrunedZoo, GivesWhatTheOriginalGivesWithZeroedChannels) {
   const Difference difference =
       compare_with_zeroed(zoo_model(GetParam()), {.level = 0.4}, kUntuned);
   EXPECT_TRUE(difference.same_shapes);
-  EXPECT_LE(difference.largest, kTolerance) << difference.where;
+  EXPECT_LE(difference.largest, kPrunedTolerance) << difference.where;
 }
 
 std::string pruned_name(const testing::TestParamInfo<const char*>& tested) {
@@ -61,7 +61,7 @@ bool can_be_pruned(const Graph& graph) {
 
 TEST(PrunedRandomGraphs, GiveWhatTheOriginalsGiveWithZeroedChannels) {
   int pruned = 0;
-  for (std::uint64_t seed = 0; pruned < kGraphs; ++seed) {
+  for (std::uint64_t seed = 0; pruned < kPrunedGraphs; ++seed) {
     const Graph graph = random_graph(seed);
     if (!can_be_pruned(graph)) continue;
     ++pruned;
@@ -73,7 +73,7 @@ TEST(PrunedRandomGraphs, GiveWhatTheOriginalsGiveWithZeroedChannels) {
         compare_with_zeroed(graph, options, {.engine = "reference"}, seed);
     ASSERT_TRUE(difference.same_shapes && difference.same_non_finite) << "seed " << seed << "\n"
                                                                       << to_text(graph);
-    ASSERT_LE(difference.largest, kTolerance)
+    ASSERT_LE(difference.largest, kPrunedTolerance)
         << "seed " << seed << " at " << difference.where << "\n"
         << to_text(graph);
   }

@@ -17,8 +17,8 @@
 #include "assay/program.h"
 #include "assay/text_form.h"
 #include "base/instruction_set.h"
-#include "execute/cpu/simd/tiles/tile_product.h"
 #include "execute/cpu/simd/winograd16.h"
+#include "execute/emulated.h"
 #include "execute/preferred_choice.h"
 #include "execute/quantized_graph.h"
 #include "kernels/kernel.h"
@@ -181,7 +181,7 @@ TEST(QuantizedGraphs, ThatOnceDifferedAgree) {
 TEST(QuantizedGraphs, AreOneStepApartByTiles) {
   constexpr int kTiled = 150;
   const std::uint64_t first = first_quantized_seed();
-  if (!has_tiles()) cpu::use_emulated_tiles(true);
+  if (!has_tiles()) cpu::replace_tiles(&cpu::tiles_emulated());
   std::cout << "graphs from seed " << first << " on tiles: " << cpu::tiles()->name << "\n";
   Tally tally;
   std::size_t tile_steps = 0;
@@ -197,7 +197,7 @@ TEST(QuantizedGraphs, AreOneStepApartByTiles) {
     options.cpu.threads = 2;
     EXPECT_EQ(results_of(model, options, made.inputs), alone) << "2 threads, seed " << seed;
   }
-  cpu::use_emulated_tiles(false);
+  cpu::replace_tiles(nullptr);
   EXPECT_GE(tile_steps, 50u);
   EXPECT_LE(static_cast<double>(tally.different),
             kMostDifferent * static_cast<double>(tally.numbers));

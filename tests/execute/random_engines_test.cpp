@@ -12,9 +12,9 @@
 namespace assay {
 namespace {
 
-constexpr int kGraphs = 500;
+constexpr int kEngineGraphs = 500;
 // Attention on random scores turns rounding into more than a trained network would.
-constexpr double kTolerance = 1e-4;
+constexpr double kEngineTolerance = 1e-4;
 
 std::uint64_t first_seed() {
   const char* given = std::getenv("ASSAY_TEST_SEED");
@@ -24,7 +24,7 @@ std::uint64_t first_seed() {
 TEST(RandomGraphs, GiveTheSameOutputsOnBothEngines) {
   const std::uint64_t first = first_seed();
   std::cout << "random graphs from seed " << first << "\n";
-  for (int i = 0; i < kGraphs; ++i) {
+  for (int i = 0; i < kEngineGraphs; ++i) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
     const Graph graph = random_graph(seed);
     ProgramOptions options;
@@ -33,7 +33,7 @@ TEST(RandomGraphs, GiveTheSameOutputsOnBothEngines) {
     const Difference difference = compare_engines(graph, options, seed);
     ASSERT_TRUE(difference.same_shapes && difference.same_non_finite) << "seed " << seed << "\n"
                                                                       << to_text(graph);
-    ASSERT_LE(difference.largest, kTolerance)
+    ASSERT_LE(difference.largest, kEngineTolerance)
         << "seed " << seed << " at " << difference.where << "\n"
         << to_text(graph);
   }

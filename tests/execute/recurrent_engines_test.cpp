@@ -20,7 +20,7 @@ RecurrentSetting usual(const std::string& op) {
 }
 
 // Results: those of the op, joined; the loss; the gradients of all inputs.
-Graph with_gradients(Case one) {
+Graph with_gradients(GradientCase one) {
   one.type = DataType::Float32;
   const Scene scene = scene_of(one);
   const Inferred inferred = infer_shapes(scene.graph);
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, RecurrentEngines, testing::Values("LSTM", "GRU", "
 
 // A gradient that reads a second copy of X has the forward run repeated.
 TEST(RecurrentEnginesApart, AgreeWhereTheGradientFindsNothingKept) {
-  Case one = recurrent_case(usual("LSTM"));
+  GradientCase one = recurrent_case(usual("LSTM"));
   const Build build = one.build;
   one.build = [build](GraphBuilder& builder, std::vector<ValueId> given) {
     given[0] = builder.node("Tanh", "squashed", {given[0]});

@@ -66,8 +66,8 @@ ValueId built(const RecurrentSetting& setting, GraphBuilder& builder,
 
 }  // namespace
 
-Case recurrent_case(const RecurrentSetting& setting) {
-  Case one{.name = setting.op + " " + setting.direction};
+GradientCase recurrent_case(const RecurrentSetting& setting) {
+  GradientCase one{.name = setting.op + " " + setting.direction};
   for (const auto& [place, shape] : operands_of(setting)) one.inputs.push_back(shape);
   one.build = [setting](GraphBuilder& builder, const std::vector<ValueId>& given) {
     return built(setting, builder, given);

@@ -21,6 +21,6 @@ struct RecurrentSetting {
 };
 
 // The op with its weights and states as inputs, and the results joined to one.
-Case recurrent_case(const RecurrentSetting& setting);
+GradientCase recurrent_case(const RecurrentSetting& setting);
 
 }  // namespace assay

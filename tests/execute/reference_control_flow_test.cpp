@@ -13,7 +13,7 @@ namespace {
 using test::Body;
 using test::truth;
 using Floats = std::vector<float>;
-using Values = std::vector<reference::RuntimeValue>;
+using NamedValues = std::vector<reference::RuntimeValue>;
 
 Tensor scalar(float number) {
   return Tensor::of_float({}, {number});

@@ -21,7 +21,7 @@ std::unique_ptr<Program> reference(Graph graph) {
   return compile(infer_shapes(std::move(graph)), {.engine = "reference"});
 }
 
-std::vector<Tensor> results_of(Program& program, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> results_on(Program& program, const std::vector<Tensor>& inputs) {
   program.set_inputs(inputs);
   program.run();
   return program.results();
@@ -37,7 +37,7 @@ Graph sum_and_negative() {
   return builder.finish();
 }
 
-const Tensor kMatrix = Tensor::of_float({2, 3}, {1, 2, 3, 4, 5, 6});
+const Tensor kSmallMatrix = Tensor::of_float({2, 3}, {1, 2, 3, 4, 5, 6});
 const Tensor kRow = Tensor::of_float({3}, {10, 20, 30});
 
 TEST(Reference, ComputesOneStepForEachNode) {
@@ -50,29 +50,29 @@ TEST(Reference, ComputesOneStepForEachNode) {
   EXPECT_EQ(program->steps()[0].bytes_read, (2 * 3 + 3) * 4);
   EXPECT_EQ(program->steps()[0].bytes_written, 2 * 3 * 4);
   EXPECT_EQ(program->threads(), 1);
-  const auto results = results_of(*program, {kMatrix, kRow});
+  const auto results = results_on(*program, {kSmallMatrix, kRow});
   EXPECT_EQ(results[0].to_vector<float>(), (std::vector<float>{-11, -22, -33, -14, -25, -36}));
 }
 
 TEST(Reference, RunsAgainWithOtherInputs) {
   const auto program = reference(sum_and_negative());
-  const auto first = results_of(*program, {kMatrix, kRow});
-  const auto second = results_of(*program, {kMatrix, Tensor::of_float({3}, {0, 0, 0})});
+  const auto first = results_on(*program, {kSmallMatrix, kRow});
+  const auto second = results_on(*program, {kSmallMatrix, Tensor::of_float({3}, {0, 0, 0})});
   EXPECT_EQ(second[0].to_vector<float>(), (std::vector<float>{-1, -2, -3, -4, -5, -6}));
   EXPECT_EQ(first[0].to_vector<float>()[0], -11);  // results of an earlier run stay what they were
 }
 
 TEST(Reference, SaysWhichInputDoesNotFit) {
   const auto program = reference(sum_and_negative());
-  EXPECT_EQ(error_message([&] { program->set_inputs(std::vector{kMatrix}); }),
+  EXPECT_EQ(error_message([&] { program->set_inputs(std::vector{kSmallMatrix}); }),
             "the model takes 2 inputs, 1 are given");
   EXPECT_EQ(error_message([&] {
-              program->set_inputs(std::vector{kMatrix, kMatrix});
+              program->set_inputs(std::vector{kSmallMatrix, kSmallMatrix});
             }),
             "input 'y' should be float32[3], float32[2x3] is given");
   const Tensor whole = Tensor::of_int64({3}, {1, 2, 3});
   EXPECT_EQ(error_message([&] {
-              program->set_inputs(std::vector{kMatrix, whole});
+              program->set_inputs(std::vector{kSmallMatrix, whole});
             }),
             "input 'y' should be float32[3], int64[3] is given");
   EXPECT_EQ(error_message([&] { program->run(); }), "set the inputs before running the program");
@@ -113,7 +113,7 @@ TEST(Reference, AnOpWithoutKernelInsideABodyIsRefusedToo) {
 TEST(Reference, StepTimesSumToNoMoreThanTheRun) {
   const auto program = reference(sum_and_negative());
   program->observe_steps(true);
-  for (int i = 0; i < 3; ++i) results_of(*program, {kMatrix, kRow});
+  for (int i = 0; i < 3; ++i) results_on(*program, {kSmallMatrix, kRow});
   const auto steps = program->step_nanoseconds();
   ASSERT_EQ(steps.size(), 2u);
   const auto sum = std::accumulate(steps.begin(), steps.end(), std::int64_t{0});
@@ -123,14 +123,14 @@ TEST(Reference, StepTimesSumToNoMoreThanTheRun) {
   EXPECT_EQ(program->run_nanoseconds(), 0);
   EXPECT_EQ(program->step_nanoseconds()[0], 0);
   program->observe_steps(false);
-  results_of(*program, {kMatrix, kRow});
+  results_on(*program, {kSmallMatrix, kRow});
   EXPECT_EQ(program->run_nanoseconds(), 0);
 }
 
 TEST(Reference, MemoryIsWhatValuesTookAtOnce) {
   const auto program = reference(sum_and_negative());
   EXPECT_EQ(program->memory().weight_bytes, 0);
-  results_of(*program, {kMatrix, kRow});
+  results_on(*program, {kSmallMatrix, kRow});
   // While Add runs: x and y of the caller and the sum. x and y end there, Neg needs less.
   EXPECT_EQ(program->memory().arena_bytes, (6 + 3 + 6) * 4);
   EXPECT_GT(program->memory().planned_arena_bytes, 0);
@@ -144,7 +144,7 @@ TEST(Reference, ViewsAndWeightsTakeNoMemoryOfTheirOwn) {
   const ValueId row = builder.node("Reshape", "row", {flat, builder.ints("shape", {2, 3})});
   builder.output(builder.node("Mul", "mul", {row, weight}), "y");
   const auto program = reference(builder.finish());
-  results_of(*program, {kMatrix});
+  results_on(*program, {kSmallMatrix});
   EXPECT_EQ(program->memory().weight_bytes, 3 * 4 + 2 * 8);
   EXPECT_EQ(program->memory().arena_bytes, (6 + 6) * 4);
 }
@@ -156,9 +156,9 @@ TEST(Reference, ShapesMayDependOnData) {
   const ValueId flat = builder.node("Reshape", "flat", {places, builder.ints("all", {-1})});
   builder.output(builder.node("Gather", "pick", {x, flat}), "y");
   const auto program = reference(builder.finish());
-  const auto two = results_of(*program, {Tensor::of_float({4}, {0, 5, 0, 7})});
+  const auto two = results_on(*program, {Tensor::of_float({4}, {0, 5, 0, 7})});
   EXPECT_EQ(two[0].to_vector<float>(), (std::vector<float>{5, 7}));
-  const auto none = results_of(*program, {Tensor::of_float({4}, {0, 0, 0, 0})});
+  const auto none = results_on(*program, {Tensor::of_float({4}, {0, 0, 0, 0})});
   EXPECT_EQ(none[0].dims(), std::vector<std::int64_t>{0});
 }
 
@@ -168,12 +168,12 @@ TEST(Reference, AResultThatCannotFitIsRefused) {
   builder.output(builder.node("ConstantOfShape", "fill", {dims}), "y");
   const auto program = reference(builder.finish());
   const Tensor huge = Tensor::of_int64({2}, {std::int64_t{1} << 25, std::int64_t{1} << 25});
-  const std::string error = error_message([&] { results_of(*program, {huge}); });
+  const std::string error = error_message([&] { results_on(*program, {huge}); });
   EXPECT_NE(error.find("ConstantOfShape 'fill' takes 4.00 PiB, but only"), std::string::npos)
       << error;
   EXPECT_EQ(error_message([&] { program->results(); }),
             "run the program before asking for its results");
-  const auto small = results_of(*program, {Tensor::of_int64({2}, {1, 2})});
+  const auto small = results_on(*program, {Tensor::of_int64({2}, {1, 2})});
   EXPECT_EQ(small[0].to_vector<float>(), (std::vector<float>{0, 0}));
 }
 
@@ -185,7 +185,7 @@ TEST(Reference, AKernelsComplaintNamesTheNode) {
   const auto program = reference(builder.finish());
   const Tensor ones = Tensor::of_int64({2}, {1, 1});
   EXPECT_EQ(error_message([&] {
-              results_of(*program, {ones, Tensor::of_int64({2}, {1, 0})});
+              results_on(*program, {ones, Tensor::of_int64({2}, {1, 0})});
             }),
             "Div 'ratio': integer division by zero");
 }

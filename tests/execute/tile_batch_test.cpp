@@ -10,6 +10,8 @@
 #include <random>
 #include <vector>
 
+#include "execute/emulated.h"
+
 namespace assay::cpu {
 namespace {
 
@@ -19,17 +21,17 @@ std::vector<const TileKernels*> kernels_at_hand() {
   return all;
 }
 
-struct Case {
+struct BatchCase {
   TileBatchLayer layer;
   bool right_is_transposed = false;  // in memory
   std::int64_t gap = 0;              // elements between rows
 };
 
-Case random_case(std::mt19937& random) {
+BatchCase random_case(std::mt19937& random) {
   const auto between = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
   };
-  Case drawn;
+  BatchCase drawn;
   drawn.layer.type = static_cast<TileType>(between(0, 2));
   drawn.layer.m = between(1, 70);
   drawn.layer.n = between(1, 70);
@@ -90,7 +92,7 @@ struct Numbers {
   }
 };
 
-void expect_product(const Case& drawn, const TileKernels& kernels, std::mt19937& random) {
+void expect_product(const BatchCase& drawn, const TileKernels& kernels, std::mt19937& random) {
   const auto& [type, m, k, n, right_is_unsigned, left_zero, right_zero, scale, epilogue] =
       drawn.layer;
   const std::int64_t left_stride = k + drawn.gap;
@@ -148,7 +150,7 @@ TEST(TileBatch, RandomProductsEqualTheDefiningSum) {
   for (const TileKernels* kernels : kernels_at_hand()) {
     std::mt19937 random(5);
     for (int i = 0; i < 150; ++i) {
-      const Case drawn = random_case(random);
+      const BatchCase drawn = random_case(random);
       SCOPED_TRACE(std::string(kernels->name) + ", case " + std::to_string(i) + ": type " +
                    std::to_string(static_cast<int>(drawn.layer.type)) + ", " +
                    std::to_string(drawn.layer.m) + "x" + std::to_string(drawn.layer.k) + "x" +

@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/instruction_set.h"
-#include "packed_setting.h"
+#include "execute/emulated.h"
+#include "execute/packed_setting.h"
 
 namespace assay::cpu {
 namespace {

@@ -14,7 +14,7 @@ namespace {
 
 enum class ZeroPoints { None, Packed, Floats };
 
-struct Case {
+struct WeightCase {
   std::int64_t m = 1, k = 64, n = 32;
   std::int64_t bits = 4, block = 32;
   ZeroPoints zero_points = ZeroPoints::None;
@@ -38,7 +38,7 @@ void put(std::vector<std::uint8_t>& packed, std::int64_t at, std::int64_t bits, 
     packed[static_cast<std::size_t>(at / 2)] |= static_cast<std::uint8_t>(code << (at % 2 * 4));
 }
 
-Coded coded(const Case& what) {
+Coded coded(const WeightCase& what) {
   std::mt19937 random(7);
   const unsigned codes = 1u << what.bits;
   const auto draw = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
@@ -77,7 +77,7 @@ std::vector<float> some_floats(std::int64_t count, unsigned seed) {
 }
 
 // relu(x · W + bias) + x2, with W as codes or as floats.
-Graph product_graph(const Case& what, bool has_codes, bool is_fused) {
+Graph product_graph(const WeightCase& what, bool has_codes, bool is_fused) {
   const Coded all = coded(what);
   GraphBuilder builder("product");
   const ValueId x = builder.input("x", DataType::Float32, Shape{what.m, what.k});
@@ -128,7 +128,7 @@ std::unique_ptr<Program> ran(const Graph& graph, const std::string& engine, int 
   return program;
 }
 
-void expect_same_as_floats(const Case& what, bool is_fused) {
+void expect_same_as_floats(const WeightCase& what, bool is_fused) {
   SCOPED_TRACE(testing::Message() << "m " << what.m << " k " << what.k << " n " << what.n
                                   << " bits " << what.bits << " block " << what.block << " zeros "
                                   << static_cast<int>(what.zero_points) << " fused " << is_fused);
@@ -158,7 +158,7 @@ TEST(WeightOnly, ColumnsNeedNotFillTheirLastBlock) {
 }
 
 TEST(WeightOnly, AStepReadsCodesAndScalesOnly) {
-  const Case what{.m = 1, .k = 1024, .n = 256, .bits = 4, .block = 32};
+  const WeightCase what{.m = 1, .k = 1024, .n = 256, .bits = 4, .block = 32};
   const auto program = ran(product_graph(what, true, false), "cpu");
   // Half a byte a weight, four bytes of scale for each 32, and a bias of four bytes a column.
   const std::int64_t expected = 1024 * 256 / 2 + 1024 * 256 / 32 * 4 + 256 * 4;

@@ -10,7 +10,7 @@ namespace {
 
 // Largest error over the largest output: float32 has 24 bits, and Winograd on deep networks costs
 // some of them.
-constexpr double kTolerance = 2e-5;
+constexpr double kZooTolerance = 2e-5;
 
 Graph bound_zoo(const std::string& spec) {
   return bind_inputs(zoo_model(spec), {}).graph;
@@ -22,7 +22,7 @@ TEST_P(ZooEngines, GiveTheSameOutputs) {
   const Difference difference = compare_engines(bound_zoo(GetParam()));
   EXPECT_TRUE(difference.same_shapes);
   EXPECT_TRUE(difference.same_non_finite);
-  EXPECT_LE(difference.largest, kTolerance) << difference.where;
+  EXPECT_LE(difference.largest, kZooTolerance) << difference.where;
 }
 
 TEST_P(ZooEngines, GiveTheSameOutputsOnTwoThreadsOptimisedForMemory) {
@@ -31,7 +31,7 @@ TEST_P(ZooEngines, GiveTheSameOutputsOnTwoThreadsOptimisedForMemory) {
   options.optimize_for = OptimizeFor::Memory;
   const Difference difference = compare_engines(bound_zoo(GetParam()), options, 7);
   EXPECT_TRUE(difference.same_shapes);
-  EXPECT_LE(difference.largest, kTolerance) << difference.where;
+  EXPECT_LE(difference.largest, kZooTolerance) << difference.where;
 }
 
 std::string test_name(const testing::TestParamInfo<const char*>& tested) {

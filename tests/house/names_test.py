@@ -41,6 +41,13 @@ class LocalClashes(unittest.TestCase):
     def test_two_files_of_one_folder(self):
         self.assertEqual(1, len(local_clashes("src/a/first.cpp", "src/a/deep/second.cpp", self.LOCAL)))
 
+    def test_two_files_of_one_test_program(self):
+        self.assertEqual(1, len(local_clashes("tests/a/first.cpp", "tests/a/second.cpp", self.LOCAL)))
+
+    def test_aliases_may_be_repeated(self):
+        alias = "namespace assay { namespace { using Lengths = std::vector<int>; } }"
+        self.assertEqual([], local_clashes("src/a/first.cpp", "src/a/second.cpp", alias))
+
     def test_files_of_two_folders_are_never_compiled_together(self):
         self.assertEqual([], local_clashes("src/a/first.cpp", "src/b/second.cpp", self.LOCAL))
 

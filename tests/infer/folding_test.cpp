@@ -10,7 +10,7 @@ namespace {
 using test::Ints;
 using test::OneNode;
 
-const ValueType& output_type(const Inferred& inferred, std::size_t i = 0) {
+const ValueType& folded_type(const Inferred& inferred, std::size_t i = 0) {
   return inferred.graph.value(inferred.graph.outputs()[i]).type;
 }
 
@@ -26,7 +26,7 @@ TEST(Folding, ShapeArithmeticReachesTheReshape) {
                                       {{"axis", std::int64_t{0}}});
   builder.output(builder.node("Reshape", "flat", {x, target}), "y");
   const Inferred inferred = infer_shapes(builder.finish());
-  EXPECT_EQ(output_type(inferred).shape->to_string(), "2x12");
+  EXPECT_EQ(folded_type(inferred).shape->to_string(), "2x12");
   ASSERT_NE(inferred.known_value(target), nullptr);
   EXPECT_EQ(inferred.known_value(target)->to_int64(), (Ints{2, -1}));
   EXPECT_TRUE(inferred.unresolved.empty());
@@ -39,7 +39,7 @@ TEST(Folding, ShapeOfAnOpenInputStaysOpen) {
   builder.output(builder.node("Reshape", "same", {x, shape}), "y");
   const Inferred inferred = infer_shapes(builder.finish());
   EXPECT_EQ(inferred.known_value(shape), nullptr);
-  EXPECT_EQ(output_type(inferred).to_string(), "float32[?x?]");
+  EXPECT_EQ(folded_type(inferred).to_string(), "float32[?x?]");
   ASSERT_EQ(inferred.unresolved.size(), 1u);
 }
 
@@ -48,7 +48,7 @@ TEST(Folding, WeightsAreNotComputedWith) {
   const ValueId weight = builder.weight("w", {64, 64}, 1.0);
   builder.output(builder.node("Transpose", "t", {weight}), "y");
   const Inferred inferred = infer_shapes(builder.finish());
-  EXPECT_EQ(output_type(inferred).shape->to_string(), "64x64");
+  EXPECT_EQ(folded_type(inferred).shape->to_string(), "64x64");
   EXPECT_EQ(inferred.known_value(inferred.graph.outputs()[0]), nullptr);
 }
 
@@ -68,7 +68,7 @@ TEST(Folding, AChainOfLargeConstantsEndsAtTheBudget) {
   std::size_t known_bytes = 0;
   for (const Tensor& content : inferred.known) known_bytes += content.byte_size();
   EXPECT_LE(known_bytes, std::size_t{1} << 27);
-  EXPECT_EQ(output_type(inferred).to_string(), "int64[65536]");
+  EXPECT_EQ(folded_type(inferred).to_string(), "int64[65536]");
 }
 
 TEST(Folding, BadConstantsAreErrorsNotCrashes) {
@@ -103,7 +103,7 @@ TEST(Folding, GivenInputValuesAreKnown) {
   const Graph graph = builder.finish();
   InferOptions options;
   options.input_values["target"] = Tensor::of_int64({2}, {2, 3});
-  EXPECT_EQ(output_type(infer_shapes(graph, options)).shape->to_string(), "2x3");
+  EXPECT_EQ(folded_type(infer_shapes(graph, options)).shape->to_string(), "2x3");
   options.input_values["nobody"] = Tensor::of_int64({2}, {2, 3});
   EXPECT_THROW(infer_shapes(graph, options), Error);
 }
@@ -116,7 +116,7 @@ TEST(Declared, FillsInWhereInferenceDoesNotReach) {
   Graph graph = builder.finish();
   graph.node(NodeId{0}).domain = "com.example";
   graph.value(y).type = tensor_type(DataType::Float32, Shape{2, 5});
-  EXPECT_EQ(output_type(infer_shapes(graph)).to_string(), "float32[2x5]");
+  EXPECT_EQ(folded_type(infer_shapes(graph)).to_string(), "float32[2x5]");
 }
 
 TEST(Declared, NeverOverridesAndIsWarnedOf) {
@@ -127,7 +127,7 @@ TEST(Declared, NeverOverridesAndIsWarnedOf) {
   Graph graph = builder.finish();
   graph.value(y).type = tensor_type(DataType::Float32, Shape{7, 3});
   const Inferred inferred = infer_shapes(graph);
-  EXPECT_EQ(output_type(inferred).shape->to_string(), "2x3");
+  EXPECT_EQ(folded_type(inferred).shape->to_string(), "2x3");
   ASSERT_EQ(inferred.warnings.size(), 1u);
   EXPECT_EQ(inferred.warnings[0],
             "Relu 'relu': the file declares 7x3 for 'y', its inputs give 2x3; the latter is used");
@@ -141,7 +141,7 @@ TEST(Inference, SmallNetworkResolvesCompletely) {
   builder.output(network(builder, x), "y");
   const Inferred inferred = infer_shapes(builder.finish());
   EXPECT_TRUE(inferred.unresolved.empty());
-  EXPECT_EQ(output_type(inferred).to_string(), "float32[1x10]");
+  EXPECT_EQ(folded_type(inferred).to_string(), "float32[1x10]");
 }
 
 TEST(Inference, IsLinearInTheNumberOfNodes) {
@@ -157,7 +157,7 @@ TEST(Inference, IsLinearInTheNumberOfNodes) {
   RecordProperty(
       "milliseconds",
       static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
-  EXPECT_EQ(output_type(inferred).to_string(), "float32[1x8]");
+  EXPECT_EQ(folded_type(inferred).to_string(), "float32[1x8]");
   EXPECT_LT(elapsed, std::chrono::seconds(30));
 }
 

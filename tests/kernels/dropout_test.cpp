@@ -9,12 +9,12 @@ namespace {
 const Tensor kYes = whole_tensor<std::uint8_t>(DataType::Bool, {}, {1});
 const Tensor kHalf = real_tensor({}, {0.5f});
 
-Tensor line(const std::vector<float>& values) {
+Tensor row_of(const std::vector<float>& values) {
   return real_tensor({static_cast<std::int64_t>(values.size())}, values);
 }
 
 TEST(Dropout, KeepsEverythingAndSaysSo) {
-  const Tensor input = line({1, 2});
+  const Tensor input = row_of({1, 2});
   const auto outputs = outputs_of({"Dropout", {input}, {}, 13, 2});
   EXPECT_EQ(outputs[0], input);
   EXPECT_EQ(outputs[1].type(), DataType::Bool);
@@ -22,13 +22,13 @@ TEST(Dropout, KeepsEverythingAndSaysSo) {
 }
 
 TEST(Dropout, TrainingIsRandomUnlessNothingIsDropped) {
-  const Tensor input = line({1, 2});
+  const Tensor input = row_of({1, 2});
   EXPECT_EQ(result_of({"Dropout", {input, real_tensor({}, {0}), kYes}}), input);
   EXPECT_THROW(result_of({"Dropout", {input, kHalf, kYes}}), Error);
 }
 
 TEST(Dropout, TrainingWithASeedDropsTheSameElementsEveryTime) {
-  const Tensor input = line(std::vector<float>(1000, 3));
+  const Tensor input = row_of(std::vector<float>(1000, 3));
   const Case one{"Dropout", {input, kHalf, kYes}, {number("seed", 5)}, 17, 2};
   const auto outputs = outputs_of(one);
   EXPECT_EQ(outputs_of(one)[0], outputs[0]);

@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-const Tensor kMatrix = long_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+const Tensor kRows = long_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
 
 Tensor truths(const std::vector<std::uint8_t>& values) {
   return whole_tensor<std::uint8_t>(DataType::Bool, {static_cast<std::int64_t>(values.size())},
@@ -14,20 +14,20 @@ Tensor truths(const std::vector<std::uint8_t>& values) {
 }
 
 TEST(PickingKernels, CompressKeepsWhatIsTrue) {
-  EXPECT_EQ(result_of({"Compress", {kMatrix, truths({1, 0, 1})}, {number("axis", -1)}}),
+  EXPECT_EQ(result_of({"Compress", {kRows, truths({1, 0, 1})}, {number("axis", -1)}}),
             long_tensor({2, 2}, {1, 3, 4, 6}));
   // A condition may be shorter than the axis; without an axis the tensor is flat.
-  EXPECT_EQ(result_of({"Compress", {kMatrix, truths({0, 1, 0, 1})}}), long_tensor({2}, {2, 4}));
-  EXPECT_THROW(result_of({"Compress", {kMatrix, truths({0, 0, 1})}, {number("axis", 0)}}), Error);
+  EXPECT_EQ(result_of({"Compress", {kRows, truths({0, 1, 0, 1})}}), long_tensor({2}, {2, 4}));
+  EXPECT_THROW(result_of({"Compress", {kRows, truths({0, 0, 1})}, {number("axis", 0)}}), Error);
 }
 
 TEST(PickingKernels, ReverseSequenceTurnsEachToItsLength) {
   const std::vector<Attribute> batch_first = {number("batch_axis", 0), number("time_axis", 1)};
-  EXPECT_EQ(result_of({"ReverseSequence", {kMatrix, long_tensor({2}, {2, 3})}, batch_first}),
+  EXPECT_EQ(result_of({"ReverseSequence", {kRows, long_tensor({2}, {2, 3})}, batch_first}),
             long_tensor({2, 3}, {2, 1, 3, 6, 5, 4}));
-  EXPECT_THROW(result_of({"ReverseSequence", {kMatrix, long_tensor({2}, {4, 3})}, batch_first}),
+  EXPECT_THROW(result_of({"ReverseSequence", {kRows, long_tensor({2}, {4, 3})}, batch_first}),
                Error);
-  EXPECT_THROW(result_of({"ReverseSequence", {kMatrix, long_tensor({1}, {1})}, batch_first}),
+  EXPECT_THROW(result_of({"ReverseSequence", {kRows, long_tensor({1}, {1})}, batch_first}),
                Error);
 }
 
@@ -97,7 +97,7 @@ TEST(PaddingKernels, CenterCropPadCutsOrFillsBothEnds) {
   EXPECT_EQ(result_of({"CenterCropPad", {row, long_tensor({1}, {2})}}), long_tensor({2}, {2, 3}));
   EXPECT_EQ(result_of({"CenterCropPad", {row, long_tensor({1}, {8})}}),
             long_tensor({8}, {0, 1, 2, 3, 4, 5, 0, 0}));
-  EXPECT_EQ(result_of({"CenterCropPad", {kMatrix, long_tensor({1}, {1})}, {list("axes", {-1})}}),
+  EXPECT_EQ(result_of({"CenterCropPad", {kRows, long_tensor({1}, {1})}, {list("axes", {-1})}}),
             long_tensor({2, 1}, {2, 5}));
   EXPECT_THROW(result_of({"CenterCropPad", {row, long_tensor({1}, {-1})}}), Error);
 }

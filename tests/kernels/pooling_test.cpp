@@ -7,26 +7,26 @@
 namespace assay {
 namespace {
 
-const Tensor kNine = real_tensor({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+const Tensor kImage = real_tensor({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 const Attribute kTwo = list("kernel_shape", {2, 2});
 
 TEST(MaxPool, GivesTheGreatestAndWhereItWas) {
-  const auto outputs = outputs_of({"MaxPool", {kNine}, {kTwo}, 12, 2});
+  const auto outputs = outputs_of({"MaxPool", {kImage}, {kTwo}, 12, 2});
   EXPECT_EQ(outputs[0].to_double(), (Numbers{5, 6, 8, 9}));
   EXPECT_EQ(outputs[1].to_int64(), (Sizes{4, 5, 7, 8}));
   const auto by_columns =
-      outputs_of({"MaxPool", {kNine}, {kTwo, number("storage_order", 1)}, 12, 2});
+      outputs_of({"MaxPool", {kImage}, {kTwo, number("storage_order", 1)}, 12, 2});
   EXPECT_EQ(by_columns[1].to_int64(), (Sizes{4, 7, 5, 8}));
 }
 
 TEST(MaxPool, CeilModeAddsWindowsThatStartInside) {
   const Case rounded = {
-      "MaxPool", {kNine}, {kTwo, list("strides", {2, 2}), number("ceil_mode", 1)}};
+      "MaxPool", {kImage}, {kTwo, list("strides", {2, 2}), number("ceil_mode", 1)}};
   EXPECT_EQ(result_of(rounded).to_double(), (Numbers{5, 6, 8, 9}));
   // With one of padding at the end, a third window would start in it.
   const Case padded = {
       "MaxPool",
-      {kNine},
+      {kImage},
       {kTwo, list("strides", {3, 3}), list("pads", {0, 0, 1, 1}), number("ceil_mode", 1)}};
   EXPECT_EQ(result_of(padded).dims(), (Sizes{1, 1, 1, 1}));
 }
@@ -44,11 +44,11 @@ TEST(MaxPool, PropagatesNotANumberAndTakesBytes) {
 
 TEST(AveragePool, PaddingCountsOnlyIfAsked) {
   const std::vector<Attribute> padded = {kTwo, list("strides", {2, 2}), list("pads", {1, 1, 0, 0})};
-  EXPECT_EQ(result_of({"AveragePool", {kNine}, padded}).to_double(),
+  EXPECT_EQ(result_of({"AveragePool", {kImage}, padded}).to_double(),
             (Numbers{1, (2 + 3) / 2.0, (4 + 7) / 2.0, (5 + 6 + 8 + 9) / 4.0}));
   auto counted = padded;
   counted.push_back(number("count_include_pad", 1));
-  EXPECT_EQ(result_of({"AveragePool", {kNine}, counted}).to_double(),
+  EXPECT_EQ(result_of({"AveragePool", {kImage}, counted}).to_double(),
             (Numbers{1 / 4.0, (2 + 3) / 4.0, (4 + 7) / 4.0, (5 + 6 + 8 + 9) / 4.0}));
 }
 
@@ -101,9 +101,9 @@ TEST(MaxUnpool, PutsMaximaBack) {
 }
 
 TEST(Pools, RefuseWhatDoesNotFit) {
-  EXPECT_THROW(result_of({"MaxPool", {kNine}}), Error);
-  EXPECT_THROW(result_of({"MaxPool", {kNine}, {list("kernel_shape", {4, 4})}}), Error);
-  EXPECT_THROW(result_of({"MaxPool", {kNine}, {list("kernel_shape", {0, 1})}}), Error);
+  EXPECT_THROW(result_of({"MaxPool", {kImage}}), Error);
+  EXPECT_THROW(result_of({"MaxPool", {kImage}, {list("kernel_shape", {4, 4})}}), Error);
+  EXPECT_THROW(result_of({"MaxPool", {kImage}, {list("kernel_shape", {0, 1})}}), Error);
   EXPECT_THROW(result_of({"AveragePool", {real_tensor({1, 1}, {1})}, {kTwo}}), Error);
 }
 
@@ -112,23 +112,23 @@ TEST(RoiAlign, AveragesBetweenPixels) {
   const Tensor batch = long_tensor({1}, {0});
   // Without the half pixel, the one sample is at (1, 1); with it, between four pixels.
   EXPECT_EQ(
-      result_of({"RoiAlign", {kNine, boxes, batch}, {number("sampling_ratio", 1)}, 10}).to_double(),
+      result_of({"RoiAlign", {kImage, boxes, batch}, {number("sampling_ratio", 1)}, 10}).to_double(),
       (Numbers{5}));
   EXPECT_EQ(
-      result_of({"RoiAlign", {kNine, boxes, batch}, {number("sampling_ratio", 1)}, 16}).to_double(),
+      result_of({"RoiAlign", {kImage, boxes, batch}, {number("sampling_ratio", 1)}, 16}).to_double(),
       (Numbers{(1 + 2 + 4 + 5) / 4.0}));
-  EXPECT_THROW(result_of({"RoiAlign", {kNine, boxes, long_tensor({1}, {1})}}), Error);
+  EXPECT_THROW(result_of({"RoiAlign", {kImage, boxes, long_tensor({1}, {1})}}), Error);
   const Tensor vast = real_tensor({1, 4}, {0, 0, 1e30f, 1});
-  EXPECT_THROW(result_of({"RoiAlign", {kNine, vast, batch}}), Error);
+  EXPECT_THROW(result_of({"RoiAlign", {kImage, vast, batch}}), Error);
 }
 
 TEST(MaxRoiPool, TakesTheGreatestOfEveryBin) {
   const Tensor boxes = real_tensor({1, 5}, {0, 0, 0, 2, 1});
-  const Case test = {"MaxRoiPool", {kNine, boxes}, {list("pooled_shape", {1, 2})}};
+  const Case test = {"MaxRoiPool", {kImage, boxes}, {list("pooled_shape", {1, 2})}};
   // Three columns in two bins overlap: columns 0 to 1 and 1 to 2, of rows 0 and 1.
   EXPECT_EQ(result_of(test).to_double(), (Numbers{5, 6}));
   const Tensor other = real_tensor({1, 5}, {1, 0, 0, 2, 1});
-  EXPECT_THROW(result_of({"MaxRoiPool", {kNine, other}, {list("pooled_shape", {1, 2})}}), Error);
+  EXPECT_THROW(result_of({"MaxRoiPool", {kImage, other}, {list("pooled_shape", {1, 2})}}), Error);
 }
 
 }  // namespace

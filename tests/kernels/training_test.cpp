@@ -6,29 +6,29 @@
 namespace assay {
 namespace {
 
-const Tensor kScores = real_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+const Tensor kLogits = real_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
 const Tensor kTargets = long_tensor({2}, {2, 0});
 
 TEST(LossKernels, LikelihoodPicksTheTargetsScore) {
   expect_near(
-      result_of({"NegativeLogLikelihoodLoss", {kScores, kTargets}, {text("reduction", "none")}}),
+      result_of({"NegativeLogLikelihoodLoss", {kLogits, kTargets}, {text("reduction", "none")}}),
       {-3, -4});
-  expect_near(result_of({"NegativeLogLikelihoodLoss", {kScores, kTargets}}), {-3.5});
+  expect_near(result_of({"NegativeLogLikelihoodLoss", {kLogits, kTargets}}), {-3.5});
   expect_near(
-      result_of({"NegativeLogLikelihoodLoss", {kScores, kTargets}, {text("reduction", "sum")}}),
+      result_of({"NegativeLogLikelihoodLoss", {kLogits, kTargets}, {text("reduction", "sum")}}),
       {-7});
 }
 
 TEST(LossKernels, WeightsAndIgnoredTargetsCountInTheMean) {
   const Tensor weights = real_tensor({3}, {0.5f, 1, 2});
-  expect_near(result_of({"NegativeLogLikelihoodLoss", {kScores, kTargets, weights}}),
+  expect_near(result_of({"NegativeLogLikelihoodLoss", {kLogits, kTargets, weights}}),
               {-(2 * 3 + 0.5 * 4) / (2 + 0.5)});
   expect_near(
-      result_of({"NegativeLogLikelihoodLoss", {kScores, kTargets}, {number("ignore_index", 0)}}),
+      result_of({"NegativeLogLikelihoodLoss", {kLogits, kTargets}, {number("ignore_index", 0)}}),
       {-3});
-  EXPECT_THROW(result_of({"NegativeLogLikelihoodLoss", {kScores, long_tensor({2}, {3, 0})}}),
+  EXPECT_THROW(result_of({"NegativeLogLikelihoodLoss", {kLogits, long_tensor({2}, {3, 0})}}),
                Error);
-  EXPECT_THROW(result_of({"NegativeLogLikelihoodLoss", {kScores, long_tensor({1}, {0})}}), Error);
+  EXPECT_THROW(result_of({"NegativeLogLikelihoodLoss", {kLogits, long_tensor({1}, {0})}}), Error);
 }
 
 TEST(LossKernels, CrossEntropyGivesLogarithmsToo) {

@@ -165,14 +165,14 @@ Profile profile_of(std::vector<ProfileStep> steps) {
   return profile;
 }
 
-const Roofline kRoofline{.peak_gflops = 100,
+const Roofline kSlopes{.peak_gflops = 100,
                          .levels = {{"L1", 1000, 50, 50, 50}, {"DRAM", 0, 10, 10, 10}},
                          .step_overhead_ms = 0.001};
 
 TEST(Judge, NamesTheSlowestResourceAndThePotentialSaving) {
   // 50 MFLOP at 100 GFLOP/s are 0.5 ms, of the 2 ms it took.
   Profile profile = profile_of({step(2, 50'000'000, 0, 100), step(4, 1000, 0, 20'000'000)});
-  judge(profile, kRoofline);
+  judge(profile, kSlopes);
   EXPECT_EQ(profile.steps[0].rates.bound, Bound::Compute);
   EXPECT_DOUBLE_EQ(*profile.steps[0].rates.percent_of_ceiling, 25);
   EXPECT_DOUBLE_EQ(*profile.steps[0].rates.headroom_ms, 1.5);
@@ -186,13 +186,13 @@ TEST(Judge, NamesTheSlowestResourceAndThePotentialSaving) {
 
 TEST(Judge, CallsAStepOverheadWhereStartingItTakesHalfItsTime) {
   Profile profile = profile_of({step(0.002, 1000, 0, 100), step(0.0021, 1000, 0, 100)});
-  judge(profile, kRoofline);
+  judge(profile, kSlopes);
   EXPECT_EQ(profile.steps[0].rates.bound, Bound::Overhead);
   EXPECT_EQ(profile.steps[1].rates.bound, Bound::Compute);
 }
 
 TEST(Judge, ComparesEachStepWithThePeakOfItsInstructionSet) {
-  Roofline roofline = kRoofline;
+  Roofline roofline = kSlopes;
   roofline.int8_peak_gflops = 1000;
   roofline.vector_peaks_gflops["int8"] = 100;
   Profile profile = profile_of({step(1, 50'000'000, 0, 0), step(1, 50'000'000, 0, 0)});
@@ -205,7 +205,7 @@ TEST(Judge, ComparesEachStepWithThePeakOfItsInstructionSet) {
 }
 
 TEST(Judge, ComparesEachStepWithThePeakOfItsPrecision) {
-  Roofline roofline = kRoofline;  // 100 GFLOP/s in fp32
+  Roofline roofline = kSlopes;  // 100 GFLOP/s in fp32
   roofline.int8_peak_gflops = 400;
   Profile profile = profile_of({step(1, 50'000'000, 0, 0), step(1, 50'000'000, 0, 0)});
   profile.steps[1].info.precision = "int8";
@@ -220,14 +220,14 @@ TEST(Judge, ComparesEachStepWithThePeakOfItsPrecision) {
 TEST(Judge, LeavesStepsOfAnotherDeviceOpen) {
   Profile profile = profile_of({step(1, 50'000'000, 0, 0)});
   profile.steps[0].info.device = "abacus";
-  judge(profile, kRoofline);
+  judge(profile, kSlopes);
   EXPECT_FALSE(profile.steps[0].rates.bound);
   EXPECT_FALSE(profile.bottleneck);
 }
 
 TEST(Judge, LeavesAStepWithoutWorkOpen) {
   Profile profile = profile_of({step(1, 0, 0, 0)});
-  judge(profile, kRoofline);
+  judge(profile, kSlopes);
   EXPECT_FALSE(profile.steps[0].rates.bound);
   EXPECT_FALSE(profile.layers[0].rates.percent_of_ceiling);
   EXPECT_FALSE(profile.bottleneck);
@@ -236,16 +236,16 @@ TEST(Judge, LeavesAStepWithoutWorkOpen) {
 TEST(Judge, EfficiencyNeverPassesOne) {
   Profile profile = profile_of({step(1, 1000, 0, 0)});
   profile.executed_gflops_per_second = 50;
-  judge(profile, kRoofline);
+  judge(profile, kSlopes);
   EXPECT_DOUBLE_EQ(*profile.computational_efficiency, 0.5);
   profile.executed_gflops_per_second = 120;
-  judge(profile, kRoofline);
+  judge(profile, kSlopes);
   EXPECT_DOUBLE_EQ(*profile.computational_efficiency, 1.0);
 }
 
 TEST(Judge, ReportsStepsAboveTheirCeilingUnlessTheyAreTooShort) {
   Profile profile = profile_of({step(1, 120'000'000, 0, 0), step(0.01, 100'000'000, 0, 0)});
-  judge(profile, kRoofline);
+  judge(profile, kSlopes);
   EXPECT_DOUBLE_EQ(furthest_above_ceiling(profile), 1.2);
   EXPECT_DOUBLE_EQ(*profile.steps[0].rates.headroom_ms, 0);
 }

@@ -64,7 +64,7 @@ StreamMeasurement fixed_measurement() {
   return measured;
 }
 
-StreamReport fixed_report() {
+StreamReport fixed_stream() {
   StreamReport report{.profile = fixed_estimate()};
   report.streamed.measured = fixed_measurement();
   report.streamed.search = {.interval_ms = 4.25,
@@ -82,12 +82,12 @@ StreamReport fixed_report() {
 }
 
 TEST(StreamReport, IsATable) {
-  expect_golden("stream.txt", stream_table(fixed_report()));
+  expect_golden("stream.txt", stream_table(fixed_stream()));
   expect_golden("stream_estimate.txt", stream_table({.profile = fixed_estimate()}));
 }
 
 TEST(StreamReport, IsJson) {
-  expect_golden("stream.json", stream_json(fixed_report()));
+  expect_golden("stream.json", stream_json(fixed_stream()));
 }
 
 TEST(StreamReport, OfManyOperatorsShowsTheSlowest) {

@@ -23,7 +23,7 @@ EpochResult epoch(std::int64_t number, double loss, std::int64_t correct) {
 }
 
 // Every figure is made up, so that reports of it never change by themselves.
-TrainReport fixed_report() {
+TrainReport fixed_training_run() {
   TrainReport report;
   report.model = {.name = "tiny.onnx",
                   .opset = 17,
@@ -52,7 +52,7 @@ TrainReport fixed_report() {
 }
 
 TrainReport judged_report() {
-  TrainReport report = fixed_report();
+  TrainReport report = fixed_training_run();
   report.result = {};
   report.file = "";
   report.evaluation = {
@@ -61,21 +61,21 @@ TrainReport judged_report() {
 }
 
 TEST(TrainReport, TableIsPinned) {
-  expect_golden("train.txt", train_table(fixed_report()));
+  expect_golden("train.txt", train_table(fixed_training_run()));
   expect_golden("train_judged.txt", train_table(judged_report()));
 }
 
 TEST(TrainReport, JsonIsPinned) {
-  expect_golden("train.json", train_json(fixed_report()));
+  expect_golden("train.json", train_json(fixed_training_run()));
   expect_golden("train_judged.json", train_json(judged_report()));
 }
 
 TEST(TrainReport, CsvIsPinned) {
-  expect_golden("train.csv", train_csv(fixed_report()));
+  expect_golden("train.csv", train_csv(fixed_training_run()));
 }
 
 TEST(TrainReport, WhatWasNotJudgedIsNullAndNotZero) {
-  TrainReport report = fixed_report();
+  TrainReport report = fixed_training_run();
   for (EpochResult& one : report.result.epochs) {
     one.validation_loss.reset();
     one.validation_accuracy.reset();

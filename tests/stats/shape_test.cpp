@@ -13,24 +13,24 @@ using namespace assay::stats;
 namespace {
 
 using assay::testing::noisy_series;
-using Samples = std::vector<double>;
+using Series = std::vector<double>;
 
-Samples evenly_spaced(std::size_t count) {
-  Samples samples(count);
+Series evenly_spaced(std::size_t count) {
+  Series samples(count);
   for (std::size_t i = 0; i < count; ++i) samples[i] = static_cast<double>(i);
   return samples;
 }
 
 TEST(Dip, OfEvenlySpacedSamplesIsTheSmallestPossible) {
   EXPECT_DOUBLE_EQ(dip(evenly_spaced(100)), 1.0 / 200);
-  EXPECT_EQ(dip(Samples{}), 0);
-  EXPECT_DOUBLE_EQ(dip(Samples{4}), 0.5);
+  EXPECT_EQ(dip(Series{}), 0);
+  EXPECT_DOUBLE_EQ(dip(Series{4}), 0.5);
 }
 
 TEST(Dip, OfTwoFarClustersIsAQuarter) {
-  EXPECT_DOUBLE_EQ(dip(Samples{1, 1, 1, 1, 2, 2, 2, 2}), 0.25);
+  EXPECT_DOUBLE_EQ(dip(Series{1, 1, 1, 1, 2, 2, 2, 2}), 0.25);
   // Of a cluster of 25 % beside one of 75 %: half of the smaller.
-  Samples uneven(75, 1.0);
+  Series uneven(75, 1.0);
   uneven.resize(100, 2.0);
   EXPECT_NEAR(dip(uneven), 0.125, 1e-9);
 }
@@ -47,7 +47,7 @@ TEST(Dip, OfUniformSamplesHasTheKnownCriticalValue) {
   Random random(1);
   int exceeding = 0;
   for (int i = 0; i < 1000; ++i) {
-    Samples samples(200);
+    Series samples(200);
     for (double& sample : samples) sample = random.uniform();
     exceeding += dip(sorted(samples)) > 0.0373 ? 1 : 0;
   }
@@ -70,10 +70,10 @@ TEST(Modes, AreNotSeenInSkewSpikesOrTicks) {
   for (std::size_t i = 0; i < spiky.size(); i += 25) spiky[i] *= 5;
   EXPECT_FALSE(find_modes(spiky).bimodal);
   // Two neighbouring ticks of a clock, 0.1 % apart.
-  Samples ticks(300);
+  Series ticks(300);
   for (std::size_t i = 0; i < ticks.size(); ++i) ticks[i] = i % 3 == 0 ? 1.000 : 1.001;
   EXPECT_FALSE(find_modes(ticks).bimodal);
-  EXPECT_FALSE(find_modes(Samples(100, 1.0)).bimodal);
+  EXPECT_FALSE(find_modes(Series(100, 1.0)).bimodal);
 }
 
 TEST(SteadinessOf, ALineIsADriftOfItsHeight) {
@@ -102,7 +102,7 @@ TEST(SteadinessOf, ASmallOrUnprovenChangeIsSteady) {
   }
   EXPECT_EQ(test_steadiness(samples).found, Steadiness::Steady);
   EXPECT_EQ(test_steadiness(samples, 0.001).found, Steadiness::Drift);
-  EXPECT_EQ(test_steadiness(Samples(100, 1.0)).found, Steadiness::Steady);
+  EXPECT_EQ(test_steadiness(Series(100, 1.0)).found, Steadiness::Steady);
   EXPECT_EQ(test_steadiness(evenly_spaced(10)).found, Steadiness::Steady) << "too few to tell";
 }
 

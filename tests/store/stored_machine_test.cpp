@@ -38,14 +38,14 @@ TEST(StoredMachine, ComesBackAsItWas) {
   EXPECT_EQ(back.ceilings.warnings, machine.ceilings.warnings);
 }
 
-std::string refusal(const std::string& text) {
+std::string machine_refusal(const std::string& text) {
   return error_message(ErrorKind::BadInput, [&] { parse_machine_json(text, "x.json"); });
 }
 
 TEST(StoredMachine, SaysWhichFieldIsWrong) {
-  EXPECT_THAT(refusal("no json"), HasSubstr("assay machine --json"));
-  EXPECT_THAT(refusal("{}"), HasSubstr("'schema' is missing"));
-  EXPECT_THAT(refusal(R"({"schema": "assay.profile/1"})"), HasSubstr("not a machine"));
+  EXPECT_THAT(machine_refusal("no json"), HasSubstr("assay machine --json"));
+  EXPECT_THAT(machine_refusal("{}"), HasSubstr("'schema' is missing"));
+  EXPECT_THAT(machine_refusal(R"({"schema": "assay.profile/1"})"), HasSubstr("not a machine"));
   const Json whole = Json::parse(machine_json(some_machine()));
   for (const auto& [path, value, wanted] : std::vector<std::tuple<std::string, Json, std::string>>{
            {"/topology/cores", -1, "'topology/cores' is not a whole number"},
@@ -62,7 +62,7 @@ TEST(StoredMachine, SaysWhichFieldIsWrong) {
            {"/bandwidths", nullptr, "'bandwidths' is not a list"}}) {
     Json damaged = whole;
     damaged[Json::json_pointer(path)] = value;
-    EXPECT_THAT(refusal(damaged.dump()), HasSubstr(wanted)) << path;
+    EXPECT_THAT(machine_refusal(damaged.dump()), HasSubstr(wanted)) << path;
   }
 }
 

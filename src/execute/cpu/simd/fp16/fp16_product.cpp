@@ -8,16 +8,16 @@ namespace assay::cpu {
 
 namespace {
 
-std::atomic<bool> is_float16_emulated{false};
+std::atomic<const Fp16Kernels*> fp16_replacement{nullptr};
 
 }  // namespace
 
-void use_emulated_fp16(bool on) {
-  is_float16_emulated = on;
+void replace_fp16(const Fp16Kernels* kernels) {
+  fp16_replacement = kernels;
 }
 
 const Fp16Kernels* fp16() {
-  if (is_float16_emulated) return &fp16_emulated();
+  if (const Fp16Kernels* given = fp16_replacement) return given;
 #if defined(__x86_64__)
   static const bool is_there = may_use_float16_arithmetic();
   return is_there ? compiled_fp16() : nullptr;

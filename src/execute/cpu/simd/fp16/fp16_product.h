@@ -39,8 +39,8 @@ struct Fp16Kernels {
 
 // Nothing where the processor has no such instructions, or may not use them.
 const Fp16Kernels* fp16();
-void use_emulated_fp16(bool on);  // on any processor, for tests
+// For tests: these instead, whatever the processor has; null undoes it.
+void replace_fp16(const Fp16Kernels* kernels);
 const Fp16Kernels* compiled_fp16();
-const Fp16Kernels& fp16_emulated();
 
 }  // namespace assay::cpu

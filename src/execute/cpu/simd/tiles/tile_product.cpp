@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBlock = 32;  // rows and columns
 
-std::atomic<bool> is_emulated{false};
+std::atomic<const TileKernels*> replacement{nullptr};
 
 }  // namespace
 
@@ -33,12 +33,12 @@ std::size_t tile_weight_at(std::size_t columns, std::size_t chunks, std::size_t 
   return at * tile_bytes + depth / 4 * kTileBytes + column % kTileColumns * 4 + depth % 4;
 }
 
-void use_emulated_tiles(bool on) {
-  is_emulated = on;
+void replace_tiles(const TileKernels* kernels) {
+  replacement = kernels;
 }
 
 const TileKernels* tiles() {
-  if (is_emulated) return &tiles_emulated();
+  if (const TileKernels* given = replacement) return given;
 #if defined(__x86_64__)
   return has_tiles() ? &tiles_amx() : nullptr;
 #else

@@ -104,10 +104,9 @@ std::size_t tile_weight_at(std::size_t columns, std::size_t chunks, std::size_t 
 
 // Null where this process may not use tile instructions.
 const TileKernels* tiles();
-// For tests: as if the processor had the instructions.
-void use_emulated_tiles(bool on);
+// For tests: these instead, whatever the processor has; null undoes it.
+void replace_tiles(const TileKernels* kernels);
 
-const TileKernels& tiles_emulated();
 const TileKernels& tiles_amx();  // only if has_tiles()
 
 }  // namespace assay::cpu

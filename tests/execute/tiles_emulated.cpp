@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "execute/cpu/simd/tiles/tile_product.h"
+#include "execute/emulated.h"
 
 namespace assay::cpu {
 

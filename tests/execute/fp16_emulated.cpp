@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "execute/cpu/simd/fp16/fp16_product.h"
+#include "execute/emulated.h"
 #include "graph/half.h"
 
 namespace assay::cpu {
