@@ -84,7 +84,8 @@ TEST(Loader, LeavesOutTheLastBatchOnlyWhereAskedTo) {
   EXPECT_EQ(Loader(numbered_images(10), {.batch_size = 4, .drop_last = true}).batches(), 2);
   EXPECT_EQ(Loader(numbered_images(8), {.batch_size = 4}).batches(), 2);
   EXPECT_EQ(Loader(numbered_images(8), {.batch_size = 100}).batches(), 1);
-  EXPECT_EQ(Loader(numbered_images(8), {.batch_size = std::numeric_limits<std::int64_t>::max()}).batches(),
+  EXPECT_EQ(Loader(numbered_images(8), {.batch_size = std::numeric_limits<std::int64_t>::max()})
+                .batches(),
             1);
 }
 

@@ -27,8 +27,7 @@ TEST(PickingKernels, ReverseSequenceTurnsEachToItsLength) {
             long_tensor({2, 3}, {2, 1, 3, 6, 5, 4}));
   EXPECT_THROW(result_of({"ReverseSequence", {kRows, long_tensor({2}, {4, 3})}, batch_first}),
                Error);
-  EXPECT_THROW(result_of({"ReverseSequence", {kRows, long_tensor({1}, {1})}, batch_first}),
-               Error);
+  EXPECT_THROW(result_of({"ReverseSequence", {kRows, long_tensor({1}, {1})}, batch_first}), Error);
 }
 
 TEST(UniqueKernels, SortsAndTellsWhereEverythingWas) {

@@ -111,12 +111,12 @@ TEST(RoiAlign, AveragesBetweenPixels) {
   const Tensor boxes = real_tensor({1, 4}, {0, 0, 2, 2});
   const Tensor batch = long_tensor({1}, {0});
   // Without the half pixel, the one sample is at (1, 1); with it, between four pixels.
-  EXPECT_EQ(
-      result_of({"RoiAlign", {kImage, boxes, batch}, {number("sampling_ratio", 1)}, 10}).to_double(),
-      (Numbers{5}));
-  EXPECT_EQ(
-      result_of({"RoiAlign", {kImage, boxes, batch}, {number("sampling_ratio", 1)}, 16}).to_double(),
-      (Numbers{(1 + 2 + 4 + 5) / 4.0}));
+  EXPECT_EQ(result_of({"RoiAlign", {kImage, boxes, batch}, {number("sampling_ratio", 1)}, 10})
+                .to_double(),
+            (Numbers{5}));
+  EXPECT_EQ(result_of({"RoiAlign", {kImage, boxes, batch}, {number("sampling_ratio", 1)}, 16})
+                .to_double(),
+            (Numbers{(1 + 2 + 4 + 5) / 4.0}));
   EXPECT_THROW(result_of({"RoiAlign", {kImage, boxes, long_tensor({1}, {1})}}), Error);
   const Tensor vast = real_tensor({1, 4}, {0, 0, 1e30f, 1});
   EXPECT_THROW(result_of({"RoiAlign", {kImage, vast, batch}}), Error);

@@ -166,8 +166,8 @@ Profile profile_of(std::vector<ProfileStep> steps) {
 }
 
 const Roofline kSlopes{.peak_gflops = 100,
-                         .levels = {{"L1", 1000, 50, 50, 50}, {"DRAM", 0, 10, 10, 10}},
-                         .step_overhead_ms = 0.001};
+                       .levels = {{"L1", 1000, 50, 50, 50}, {"DRAM", 0, 10, 10, 10}},
+                       .step_overhead_ms = 0.001};
 
 TEST(Judge, NamesTheSlowestResourceAndThePotentialSaving) {
   // 50 MFLOP at 100 GFLOP/s are 0.5 ms, of the 2 ms it took.
