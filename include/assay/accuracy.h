@@ -34,9 +34,9 @@ struct Evaluation {
   std::vector<std::vector<std::int64_t>> confusion = {};
 };
 
-// Every sample of the loader, also those of a last batch that is not full. The model takes batches
-// of float32 samples and gives a score for each class: other models are an Error that names both
-// shapes, labels out of range one with index and value.
+// Evaluates every sample of the loader, including those of a last batch that is not full. The model
+// takes batches of float32 samples and returns a score for each class. For other models, throws an
+// Error that names both shapes; for a label out of range, one that names its index and value.
 Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOptions& options = {},
                     Progress* progress = nullptr);
 

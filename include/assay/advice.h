@@ -1,4 +1,5 @@
-// What to change in a model, or in how it is run, and how many milliseconds that is worth here.
+// What to change in a model, or in how it is run, and how many milliseconds that could save on this
+// machine.
 //
 // Each piece of advice comes from one rule over what was counted and measured: it names the layers,
 // gives its reason in figures, and derives the potential saving from the measured ceilings with the

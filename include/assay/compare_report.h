@@ -19,7 +19,7 @@ struct StoredProfile {
   int threads = 0;
   std::int64_t parameters = 0;
   std::int64_t flops = 0;
-  // Of layers with parameters or MACs; missing in files of versions that did not tell.
+  // Of layers with parameters or MACs; missing in files of older versions.
   std::optional<std::int64_t> estimated_total_bytes = {};
   std::optional<std::int64_t> estimated_total_macs = {};
   std::int64_t peak_memory_bytes = 0;

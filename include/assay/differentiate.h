@@ -26,8 +26,8 @@ struct Differentiated {
 // known shapes. Throws an Error that names every op on the path that has no gradient.
 Differentiated differentiate(const Inferred& model, ValueId loss, std::span<const ValueId> by);
 
-// Adds a number to train on where a model has none: the sum of its outputs' squares. Their types
-// must be known.
+// Adds a loss to a model that has none: the sum of the squares of its outputs. Their types must be
+// known.
 ValueId add_sum_of_squares(Graph& graph);
 
 }  // namespace assay

@@ -23,8 +23,8 @@ struct ComparedDevice {
 // Raspberry Pi 4, Jetson Nano and a desktop, with the bandwidths usually quoted for them.
 std::vector<ComparedDevice> reference_devices();
 
-// Devices as the catalogue has them: the best figure for the bandwidth and for the fp32 peak, whose
-// two operations are one MAC. Those without a bandwidth are left out.
+// Devices as the catalogue has them: the best figure for the bandwidth and for the fp32 peak, of
+// which two operations count as one MAC. Those without a bandwidth are left out.
 std::vector<ComparedDevice> compared_devices(std::span<const Device> devices);
 
 struct DeviceComparisonRow {

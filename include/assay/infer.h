@@ -1,9 +1,9 @@
 // Shape inference: fills in the type and shape of every value that can be known without running.
 //
 // Shape arithmetic (Shape → Gather → Concat → Reshape and the like) is folded during inference with
-// the reference kernels. An `If` whose condition is known is replaced by the branch it takes; one
-// whose condition is not, but which has only one branch that fits the shapes, by that. What the
-// file itself declares of a value is used where inference does not reach.
+// the reference kernels. An `If` whose condition is known is replaced by the branch it takes. If
+// the condition is not known but only one branch fits the shapes, that branch replaces it. The
+// types and shapes that the file declares are used only for values that cannot be inferred.
 #pragma once
 
 #include <map>

@@ -1,9 +1,10 @@
 // Low-rank factorisation: the matrix of a large linear layer becomes the product of two thinner
 // ones.
 //
-// W [k, n] ≈ A [k, r] · B [r, n], where B = Aᵀ·W and the columns of A span what W does most, found
-// by subspace iteration. It pays where k·r + r·n is well below k·n and the loss is small: trained
-// matrices vary, so every layer says what is lost. A layer alone is faster only by measurement:
+// W [k, n] ≈ A [k, r] · B [r, n], where B = Aᵀ·W and the columns of A are an orthonormal basis of
+// approximately the span of the r leading left singular vectors of W, found by subspace iteration.
+// It pays if k·r + r·n is well below k·n and the loss is small. Trained matrices differ, so the
+// loss is reported for every layer. Whether a layer becomes faster can only be measured:
 // factorize_where_faster (low_rank_measured.h).
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace assay {
 
-// The product with A has the layer's name with this behind it.
+// Suffix of the name of the product with A; the rest is the layer's name.
 inline constexpr const char* kLowRankSuffix = ".low_rank";
 
 struct LowRankOptions {

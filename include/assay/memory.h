@@ -1,12 +1,12 @@
 // Where activations are stored: their lifetimes, which of them share bytes, and the arena that
 // holds them.
 //
-// The schedule is the graph's node order. A view (Reshape, Flatten, Squeeze, Identity, …) has the
-// bytes of what it views; an element-wise op may write over an input that nothing reads after it,
-// unless that input is the caller's. What is computed from constants alone is a constant: made
-// once, before the first run, and no part of the arena. The body of an If, Loop or Scan has an
-// arena of its own, in use while its node runs. The planned arena is what an executor allocates, to
-// the byte.
+// The schedule is the graph's node order. A view (Reshape, Flatten, Squeeze, Identity, …) shares
+// the bytes of its input; an element-wise op may write over an input that nothing reads after it,
+// unless that input is the caller's. Whatever is computed from constants alone is a constant: it is
+// computed once, before the first run, and is not part of the arena. The body of an If, Loop or
+// Scan has an arena of its own, in use while its node runs. The planned arena is what an executor
+// allocates, to the byte.
 #pragma once
 
 #include <cstdint>

@@ -10,10 +10,10 @@
 
 namespace assay {
 
-// By the names they were saved under, as `numpy.savez` and `savez_compressed` write them; each
-// array as `read_npy` reads it. Anything wrong is an Error that names the file and the byte: damage
-// that its checksums tell, names given twice, encryption, members that overlap, and sizes that do
-// not come out, before memory is taken for them.
+// Arrays by name, as `numpy.savez` and `savez_compressed` write them; each array as `read_npy`
+// reads it. Anything wrong is an Error that names the file and the byte: wrong checksums, duplicate
+// names, encryption, overlapping members, and inconsistent sizes, which are checked before memory
+// is allocated.
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
 
 // Not compressed. The file appears whole or not at all; types are as `write_npy` has them.

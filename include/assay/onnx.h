@@ -1,10 +1,10 @@
 // ONNX files in and out.
 //
 // Reading maps the file and views its weights in place: nothing is copied, and every file is
-// untrusted. Supported: opsets 1 to 21 of the standard domain (those before 7 are rewritten as 7,
-// or refused by the name of the op), every dense tensor encoding, external data beneath the model's
-// folder, model-local functions (inlined), subgraphs. `Constant` nodes become initializers. Refused
-// by name: sparse tensors, training information.
+// untrusted. Supported: opsets 1 to 21 of the standard domain (those before 7 are converted to 7;
+// an op that cannot be converted is refused by name), every dense tensor encoding, external data
+// beneath the model's folder, model-local functions (inlined), subgraphs. `Constant` nodes become
+// initializers. Refused by name: sparse tensors, training information.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct WriteOptions {
   // end at 2 GiB, so a larger limit is taken as 2 GiB.
   std::uint64_t largest_file = std::uint64_t{2} << 30;
 };
-// The file appears whole or not at all. Other tools want the types of the outputs to be known:
-// write what `infer_shapes` gave.
+// The file appears whole or not at all. Other tools require that the types of the outputs are
+// known: write the result of `infer_shapes`.
 void write_onnx(const Graph& graph, const std::filesystem::path& path,
                 const WriteOptions& options = {}, Progress* progress = nullptr);
 

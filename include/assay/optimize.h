@@ -100,8 +100,8 @@ struct TargetDevice {
 struct OptimizeOptions {
   std::optional<double> prune = {};                // fixed; else searched if there is a target
   std::optional<VariantPrecision> precision = {};  // likewise
-  // ONNX has convolutions in bfloat16 from opset 22 on, and ONNX Runtime none on processors: a
-  // search leaves it out unless asked.
+  // ONNX has bfloat16 convolutions only from opset 22 on, and ONNX Runtime has none on CPUs. A
+  // search therefore tries bfloat16 only if this is set.
   bool searches_bfloat16 = false;
   double largest_prune = 0.9;         // that a search tries
   double prune_step = 0.05;           // of levels that a search tries

@@ -1,9 +1,9 @@
 // The same model with weights and activations in another floating type.
 //
-// Inputs and outputs keep their types: there is a Cast after each input and before each output.
-// Ops that lose too much in 16 bits (exponentials, powers, sums over axes, recurrent layers,
-// resizing, statistics of norms; docs/precision.md lists them) compute in float32, with a Cast on
-// either side.
+// Inputs and outputs keep their types: there is a Cast after each input and before each output. Ops
+// that lose too much in 16 bits (exponentials, powers, sums over axes, recurrent layers, resizing,
+// statistics of norms; docs/precision.md lists them) compute in float32, with a Cast before and
+// after.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace assay {
 
-// "fp32", "bf16" or "fp16" as a type; throws an Error for another name, and one of its own for
-// "int8", which no float model can simply be cast to.
+// "fp32", "bf16", "fp16" or "int8" as a type; throws an Error for any other name. Int8 is only for
+// models that are already quantised: cast_precision does not take it.
 DataType float_precision(std::string_view name);
 
 struct CastModel {
@@ -28,8 +28,8 @@ struct CastModel {
 // needs known shapes, and must not carry state from run to run (a step of training).
 CastModel cast_precision(const Graph& graph, DataType type);
 
-// What `cast_precision` would warn of. Reads the weights; nothing to read for other types than
-// float16.
+// The warnings that `cast_precision` would give. Reads all weights for float16, and nothing for
+// other types.
 std::vector<std::string> precision_warnings(const Graph& graph, DataType type);
 
 }  // namespace assay

@@ -76,9 +76,9 @@ class Profiler {
   std::int64_t count_parameters(const Graph& model) const;
 
   // For one sample: 2·MACs without the bias, plus 1 per output element of every other op that
-  // computes (`CostTotals::flops` weighs norms, softmax and pooling by what they do). The first
-  // axis of `input_shape` is the batch wherever the model has MACs; a model that has none knows no
-  // batch, and its whole input is the sample.
+  // computes (`CostTotals::flops` weighs norms, softmax and pooling by what they do). If the model
+  // has MACs, the first axis of `input_shape` is the batch; otherwise the whole input is one
+  // sample.
   std::int64_t count_flops(const Graph& model, const std::vector<std::int64_t>& input_shape) const;
 
   // Compiles the model for this shape of its first input, and runs it once.

@@ -39,7 +39,7 @@ struct ProgramOptions {
   // empty: they are measured once a process.
   std::string tuning_file = "";
   // Weights and activations are stored in this floating type (assay/precision.h); nothing: as the
-  // model stores them. int8 asks that the model be quantised already.
+  // model stores them. Int8 requires a model that is already quantised.
   std::optional<DataType> precision = {};
 };
 
@@ -48,9 +48,9 @@ struct StepInfo {
   std::string op;                   // the main layer's op; "Reorder" for a change of layout
   std::vector<NodeId> layers = {};  // nodes of the compiled graph that the step computes, in order
   std::string algorithm = "";       // "winograd 4x4", "direct", "gemm", "reference", …
-  std::string precision = "fp32";   // it computes in, as Peak names them; of others, as in "int64"
-  // The precision of the numbers it writes, as in "fp16", where the processor computes them in
-  // another; empty where both are the same.
+  std::string precision = "fp32";   // it computes in: a name as in Peak, or another type ("int64")
+  // The precision of the numbers it writes ("fp16"), if it differs from the one it computes in;
+  // otherwise empty.
   std::string storage = "";
   // The instruction set of its arithmetic: "amx", "avx512_vnni", "avx512_bf16", "avx512", "avx2",
   // …; empty where it is not known.
@@ -86,7 +86,7 @@ class Program {
   virtual ~Program() = default;
 
   virtual const std::string& engine() const = 0;  // the name of the one that runs it
-  // Types and shapes it was compiled for; state is neither among them.
+  // Types and shapes it was compiled for; neither list includes state.
   virtual const std::vector<Value>& inputs() const = 0;
   virtual const std::vector<Value>& outputs() const = 0;
   virtual const std::vector<Value>& state() const = 0;  // in the order of the graph's `carried`
@@ -113,8 +113,8 @@ class Program {
   virtual std::int64_t run_nanoseconds() const = 0;                    // whole runs
 };
 
-// `model` must have known input shapes. Throws an Error naming an op that no engine can run, an
-// engine that there is not, or how much memory is missing.
+// `model` must have known input shapes. Throws an Error that names an op that no engine can run, an
+// engine that does not exist, or the amount of memory that is missing.
 std::unique_ptr<Program> compile(Inferred model, const ProgramOptions& options = {},
                                  Progress* progress = nullptr);
 

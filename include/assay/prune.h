@@ -77,8 +77,8 @@ struct ObservedValue {
   std::size_t axis = 0;
   std::size_t rank = 0;
 };
-// The values whose activity the criterion Activation wants, in execution order: what becomes of
-// each layer's outputs behind its batch norm and activation.
+// The values whose activity the criterion Activation needs, in execution order: the outputs of each
+// layer after its batch norm and activation.
 std::vector<ObservedValue> values_to_observe(const Graph& model, const Bindings& bindings = {});
 
 // prune_model by L1, uniformly: keep = max(1, round(n·(1 - level))) of every group.

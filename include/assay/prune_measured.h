@@ -1,5 +1,5 @@
-// What pruning needs data or measurements for: how active channels are, widths that this machine
-// rewards, and batch norms that fit the pruned model.
+// The parts of pruning that need data or measurements: how active channels are, which widths are
+// fast on this machine, and batch norm statistics of the pruned model.
 //
 // After pruning, a model is recalibrated and, where there are labels, trained again: train_model
 // (train.h) takes it as it takes any other.
@@ -28,8 +28,9 @@ struct RecalibratedModel {
   Graph graph;
   std::vector<std::string> norms;  // whose statistics were computed again, in execution order
 };
-// Running means and variances of batch norms become those of the given data, each norm behind norms
-// that use the statistics of their batch already. A model without batch norms stays as it is.
+// Running means and variances of batch norms become those of the given data. While they are
+// computed, earlier norms already use the statistics of their batch. A model without batch norms
+// stays as it is.
 RecalibratedModel recalibrate_batch_norms(const Graph& model, std::span<const InputBatch> batches,
                                           const ProgramOptions& options = {},
                                           Progress* progress = nullptr);

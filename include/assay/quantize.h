@@ -42,9 +42,9 @@ CalibrationData calibration_data(std::vector<std::vector<Tensor>> batches);
 // The first batches of the loader's epoch; 0: all. Samples get the shape of the model's input. The
 // loader must outlive the result.
 CalibrationData calibration_data(const Loader& loader, const Graph& model, std::size_t batches = 0);
-// All .npy files of a folder. A model with several inputs wants files that begin with an input's
-// name, as in `ids_0.npy`; files of one batch end the same. A file holds one batch, or a sample
-// without the axis of the batch.
+// All .npy files of a folder. For a model with several inputs, the name of a file begins with the
+// input's name, as in `ids_0.npy`, and the files of one batch have the same ending (`_0`). A file
+// holds one batch, or a sample without the axis of the batch.
 CalibrationData calibration_folder(const std::filesystem::path& folder, const Graph& model);
 
 struct QuantizeOptions {

@@ -3,8 +3,8 @@
 //
 // The forward pass is cut into consecutive pieces. What crosses a cut is kept, and so is the last
 // piece, which the backward pass begins with; of the others, what it reads is repeated. A repeated
-// node gives the very same result: ops that draw random numbers are never repeated, except by
-// assay's Dropout, whose numbers follow from its step.
+// node gives the very same result: ops that draw random numbers are never repeated, except assay's
+// Dropout, whose random numbers depend only on seed, step and position.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,10 @@ struct Recomputed {
 // pass and whatever follows it. One piece changes nothing.
 Recomputed recompute(const Graph& graph, std::size_t forward_nodes, std::size_t pieces);
 
-// The graph of fewest repeated nodes that takes no more than `budget` bytes by `bytes_of`, which
-// returns the bytes that a graph's plan takes. Tries one piece, two, three and so on in growing
-// strides; where none fits, throws an Error that states the smallest memory reachable.
+// The graph with the fewest repeated nodes that needs at most `budget` bytes according to
+// `bytes_of`, which returns the bytes of a graph's memory plan. Tries one piece, two, three and so
+// on in growing strides. If none fits, throws an Error that states the smallest size that was
+// reached.
 Recomputed fit_to_budget(const Graph& graph, std::size_t forward_nodes, std::int64_t budget,
                          const std::function<std::int64_t(const Graph&)>& bytes_of);
 

@@ -18,7 +18,7 @@ struct StreamReport {
   HardwareProfile profile = {};
   StreamedModel streamed = {};
   std::optional<Deployment> deployment = {};
-  bool lacks_deployment = false;  // stopped before it had anything to tell
+  bool lacks_deployment = false;  // stopped before it had any result
 
   bool was_interrupted() const {
     return streamed.was_interrupted() || lacks_deployment || (deployment && deployment->cancelled);

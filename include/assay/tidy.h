@@ -10,7 +10,7 @@ namespace assay {
 
 struct TidyResult {
   Graph graph;
-  std::int64_t idle_nodes = 0;      // that passed their input on, unread ones among them
+  std::int64_t idle_nodes = 0;      // that only passed their input on, or that nothing reads
   std::int64_t folded_nodes = 0;    // whose results are constants now
   std::int64_t merged_nodes = 0;    // that computed what another one computes
   std::int64_t shared_tensors = 0;  // equal to another stored tensor, which is read instead

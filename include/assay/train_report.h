@@ -1,4 +1,4 @@
-// A training as people and programs read it.
+// A training run as people and programs read it.
 #pragma once
 
 #include <cstdint>

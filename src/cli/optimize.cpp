@@ -130,7 +130,8 @@ double parse_level(const std::string& text) {
   return level;
 }
 
-// Widths that vector registers hold without a rest. Asked for a level, exactly that is pruned.
+// A search rounds widths to whole vector registers. If the user gives a level, exactly that level
+// is pruned.
 std::int64_t usual_rounding(const OptimizeArguments& arguments) {
   constexpr std::int64_t kVector = 16;
   return arguments.prune.empty() ? kVector : 1;
@@ -289,8 +290,8 @@ class Optimization {
   void run(const Graph& graph, OptimizeData data, const EngineArguments& engine) {
     ModelOptimizer optimizer(graph, std::move(data), plan_.options);
     report_.goal = plan_.goal(optimizer.original(&progress_));
-    // The search measures within one process, and the last word is that of fresh ones in turn: it
-    // aims a little lower, and again if that was not enough.
+    // The search measures within one process, but fresh processes in turns decide. So the search
+    // aims a little below the target, and again if that was not enough.
     constexpr int kRounds = 4;
     double aim = 0.98;
     for (int round = 0; round < kRounds; ++round) {

@@ -83,15 +83,15 @@ MatrixFactors factors_of(const DenseMatrix& matrix, std::size_t rank) {
   constexpr int kRounds = 3;
   std::mt19937 random(0);
   std::normal_distribution<float> normal;
-  DenseMatrix turned = transposed_matrix(matrix);  // [n, k]
+  const DenseMatrix transposed_weights = transposed_matrix(matrix);  // [n, k]
   DenseMatrix basis = zeros(rank, matrix.columns);
   for (float& number : basis.values) number = normal(random);
-  basis = product_of_matrices(basis, turned);  // [r, k]
+  basis = product_of_matrices(basis, transposed_weights);  // [r, k]
   orthonormalise_rows(basis);
   for (int round = 0; round < kRounds; ++round) {
     DenseMatrix seen = product_of_matrices(basis, matrix);  // [r, n]
     orthonormalise_rows(seen);
-    basis = product_of_matrices(seen, turned);
+    basis = product_of_matrices(seen, transposed_weights);
     orthonormalise_rows(basis);
   }
   MatrixFactors result{transposed_matrix(basis), product_of_matrices(basis, matrix), 0};
@@ -137,8 +137,8 @@ class Factorisation {
     if (stored == nullptr || (options_.layers && !options_.layers->contains(name))) return false;
     DenseMatrix matrix{as_size(stored->dims()[0]), as_size(stored->dims()[1]),
                        stored->to_vector<float>()};
-    const bool is_turned = node.is("Gemm") && node.int_or("transB", 0) != 0;
-    if (is_turned) matrix = transposed_matrix(matrix);
+    const bool is_transposed = node.is("Gemm") && node.int_or("transB", 0) != 0;
+    if (is_transposed) matrix = transposed_matrix(matrix);
     const auto [k, n] =
         std::pair(static_cast<double>(matrix.rows), static_cast<double>(matrix.columns));
     const auto rank = as_size(
@@ -148,9 +148,9 @@ class Factorisation {
       fail_bad_input("'{}' has a number that is not finite: it cannot be factorised",
                      old_.value(node.inputs[1]).name);
     const bool is_good = factors.loss <= options_.largest_loss;
-    result_.layers.push_back({name, stored->dims()[is_turned ? 1 : 0],
-                              stored->dims()[is_turned ? 0 : 1], static_cast<std::int64_t>(rank),
-                              factors.loss, is_good});
+    result_.layers.push_back({name, stored->dims()[is_transposed ? 1 : 0],
+                              stored->dims()[is_transposed ? 0 : 1],
+                              static_cast<std::int64_t>(rank), factors.loss, is_good});
     if (is_good) add_factors(node, name, factors);
     return is_good;
   }

@@ -19,8 +19,9 @@ struct WeightRows {
   std::size_t row = 0;             // its length
 };
 
-// A matrix [k, n] turned around.
-std::vector<double> turned(const std::vector<double>& from, std::size_t rows, std::size_t columns) {
+// The transpose of a matrix [rows, columns].
+std::vector<double> transposed_magnitudes(const std::vector<double>& from, std::size_t rows,
+                                          std::size_t columns) {
   std::vector<double> result(from.size());
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) result[j * rows + i] = from[i * columns + j];
@@ -41,7 +42,7 @@ std::optional<WeightRows> weight_rows(const Graph& graph, const Node& node) {
   const bool has_outputs_first = node.is("Conv") || node.int_or("transB", 0) != 0;
   if (has_outputs_first) return rows;
   if (weights->dims().size() > 2) return {};
-  rows.magnitudes = turned(rows.magnitudes, first, rows.row);
+  rows.magnitudes = transposed_magnitudes(rows.magnitudes, first, rows.row);
   rows.row = first;
   return rows;
 }

@@ -21,11 +21,12 @@ Tensor transposed_matrix(const Tensor& matrix) {
   const auto numbers = matrix.to_vector<float>();
   const auto rows = static_cast<std::size_t>(matrix.dims()[0]);
   const auto columns = static_cast<std::size_t>(matrix.dims()[1]);
-  std::vector<float> turned(numbers.size());
+  std::vector<float> transposed_numbers(numbers.size());
   for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) turned[j * rows + i] = numbers[i * columns + j];
+    for (std::size_t j = 0; j < columns; ++j)
+      transposed_numbers[j * rows + i] = numbers[i * columns + j];
   }
-  return Tensor::of_float({matrix.dims()[1], matrix.dims()[0]}, turned);
+  return Tensor::of_float({matrix.dims()[1], matrix.dims()[0]}, transposed_numbers);
 }
 
 class DynamicWriter {

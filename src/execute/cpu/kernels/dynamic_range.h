@@ -1,4 +1,5 @@
-// How floats become unsigned 8-bit numbers when they are quantised as they arrive.
+// Dynamic quantisation: the range of floats at run time, and the scale and zero point of unsigned
+// 8-bit numbers that follow from it.
 #pragma once
 
 #include <cstdint>

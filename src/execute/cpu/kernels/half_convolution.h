@@ -1,7 +1,8 @@
 // A convolution, or a matrix product, whose weights are stored in 16 bits: channels last, as the
-// product of the patches that its windows see and the weights. Sums are float32. A few rows of
-// patches at a time become floats in a core's own cache, so that nothing but 16-bit numbers is
-// read from and written to memory. Where the processor computes in float16, they stay as they are.
+// product of the patches that its windows see (im2col) and the weights. Source and result are
+// 16-bit numbers or floats. 16-bit patches are converted to floats a few rows at a time, in a
+// core's own cache, and sums are float32. With `compute_in_float16`, patches stay in float16 and
+// short sums are float16 (fp16_product.h).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// A convolution by a kernel of our own, on channels-last images: planned for sizes and a team of
-// threads, then run on bytes that the engine places.
+// Interface of our own convolutions and matrix products: planned for sizes and a number of threads,
+// then run in memory that the engine allocates. Each kernel says which layout and element types it
+// takes; pointers to float may point to other types. Most work on channels-last images.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // LSTM with weights of 8 bits: the input is quantised as a whole, the state of each sequence before
-// each step. Units are dealt out in panels as in recurrent.h.
+// each step. Units are divided into panels as in recurrent.h.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// LSTM and GRU with weights packed for one token at a time: the units are dealt out in panels, each
-// thread owns whole panels, and a panel's weights are read in one sweep.
+// LSTM and GRU. Units are divided into panels of 32, each thread owns whole panels, and the packed
+// weights of a panel lie together, so that a time step reads them in sequence.
 #pragma once
 
 #include <algorithm>

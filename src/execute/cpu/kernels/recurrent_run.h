@@ -1,5 +1,5 @@
-// What runs of a recurrent layer share, whatever its weights are made of: where gates and states
-// lie, how weights are dealt out to panels, and what happens behind the products.
+// What recurrent layers with float and with 8-bit weights share: where gates and states are stored,
+// how weights are divided into panels, and what is computed after the products.
 #pragma once
 
 #include <omp.h>

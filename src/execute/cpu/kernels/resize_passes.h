@@ -1,5 +1,5 @@
 // Resizing by passes along one axis each, in the forward or backward pass: every element is a
-// weighed sum of a few others, which are worked out beforehand.
+// weighted sum of a few others; the weights are computed in advance.
 #pragma once
 
 #include <cstdint>

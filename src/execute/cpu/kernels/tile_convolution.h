@@ -10,7 +10,7 @@
 // How to use it:
 //   TileConvolution conv({.grid = grid, .images = n, .channels = c, .outputs = m,
 //                         .type = TileType::U8, .source_zero_point = z, .epilogue = epilogue},
-//                         threads);
+//                        threads, *tiles());  // if tiles() is not null
 //   memory of conv.weight_bytes();  conv.pack({.weights = w, .bias = b, .scales = s}, packed);
 //   memory of conv.workspace_bytes();
 //   conv.run({source, packed, addend, result, workspace});

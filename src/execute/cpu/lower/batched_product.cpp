@@ -1,5 +1,5 @@
 // Products of two activations: one small product for each matrix of the batch, read and written
-// through strides, so that attention needs no transposed copies.
+// with strides, so that attention needs no transposed copies.
 #include <algorithm>
 
 #include "base/checked.h"

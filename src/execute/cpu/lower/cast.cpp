@@ -1,5 +1,5 @@
-// Cast between floating types: nobody rounds or widens before somebody has to. The value stays in
-// the type it was left in, and whoever needs another converts it, most often while reading.
+// Cast between floating types: conversion is postponed. The value keeps the type in which it was
+// stored, and a step that needs another type converts it, usually while reading.
 #include "execute/cpu/kernels/chain.h"
 #include "execute/cpu/names.h"
 #include "execute/cpu/steps.h"

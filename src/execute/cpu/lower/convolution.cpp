@@ -1,5 +1,6 @@
-// Conv and ConvTranspose: direct, Winograd or matrix product, whichever is fastest for the layer,
-// in layouts that stay blocked from layer to layer.
+// Conv and ConvTranspose: collects the algorithms that can run a layer (oneDNN's and our own), lets
+// the tuner choose the fastest, and adds its step. Results stay in the layout that the algorithm
+// writes, blocked or channels last, from layer to layer.
 #include <algorithm>
 
 #include "base/checked.h"

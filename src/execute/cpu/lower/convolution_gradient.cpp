@@ -1,5 +1,6 @@
-// ConvInputGradient and ConvWeightGradient by oneDNN's backward primitives, in the layouts that the
-// forward pass left behind.
+// ConvInputGradient and ConvWeightGradient by oneDNN's backward primitives, in the layouts it
+// prefers. The input gradient is also tried with our own Winograd, on images in blocks of channels;
+// the tuner chooses.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -47,7 +48,7 @@ Reorders reorders_for(Lowering& lowering, const Gradient& gradient, const Choice
   return reorders;
 }
 
-// For the layouts oneDNN likes best, and for images in blocks of channels whatever it likes.
+// oneDNN's and, for the input gradient, our own.
 std::vector<Choice> choices_for(const Lowering& lowering, const Gradient& gradient) {
   constexpr std::size_t kMost = 2;
   const ConvolutionLayer& layer = gradient.layer;

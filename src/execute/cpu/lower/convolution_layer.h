@@ -1,5 +1,5 @@
-// A Conv or ConvTranspose, or the gradient of a Conv, as the graph states it: sizes, windows and
-// weights.
+// A convolution as the graph states it: sizes, windows and weights. Made from Conv, ConvTranspose,
+// QLinearConv, ConvInteger or a gradient of Conv.
 #pragma once
 
 #include "execute/cpu/lowering.h"

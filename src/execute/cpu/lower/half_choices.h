@@ -1,5 +1,5 @@
-// Products and convolutions of our own on 16-bit numbers, for the tuner to compare with others:
-// they compute in float32.
+// Our own products and convolutions with 16-bit weights, as candidates for the tuner. They compute
+// in float32, or in float16 if the processor can and the weights allow it.
 #pragma once
 
 #include "execute/cpu/kernels/product_finish.h"

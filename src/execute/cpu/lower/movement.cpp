@@ -1,4 +1,4 @@
-// Ops that only move elements: Concat, Pad, and what gives a slice back.
+// Ops that only move elements: Concat, Pad and SliceGradient.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// MaxPool, AveragePool and their global forms, in the layout the input has.
+// MaxPool, AveragePool, their global forms, and the gradient of AveragePool, in the layout of the
+// input.
 #include <algorithm>
 
 #include "base/checked.h"

@@ -1,5 +1,5 @@
-// MaxPoolGradient by a loop of our own, which needs no memory of where the greatest stood; behind
-// it, the gradient of the ReLU that made the images is taken in the same pass.
+// MaxPoolGradient by our own loop, which finds each maximum again instead of storing its index. The
+// gradient of a ReLU before the pool is computed in the same pass.
 #include <algorithm>
 
 #include "base/checked.h"

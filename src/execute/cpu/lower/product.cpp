@@ -1,6 +1,6 @@
-// Gemm and MatMul. A weight on the right becomes an inner product with its bias, activation and
-// residual fused; two activations become one small product for each matrix of the batch, read and
-// written through strides so that no operand has to be transposed first.
+// Gemm and MatMul with a weight on the right: an inner product by oneDNN, by tile instructions or
+// by our own kernels, with bias, activation and residual fused. Products of two activations are in
+// batched_product.cpp.
 #include <algorithm>
 
 #include "base/checked.h"

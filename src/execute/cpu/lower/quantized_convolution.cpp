@@ -1,5 +1,6 @@
-// QLinearConv by oneDNN, channels last. What follows on 8-bit numbers is fused: a Clip, and a
-// QLinearAdd whose other operand may be overwritten.
+// QLinearConv, channels last, by oneDNN or our own kernels (depthwise, tiles, 16-bit Winograd). The
+// ops that follow on 8-bit numbers are fused: a Clip, and a QLinearAdd whose other operand may be
+// overwritten.
 #include <algorithm>
 
 #include "base/checked.h"

@@ -1,5 +1,5 @@
-// Matrix products of 8-bit numbers with known weights by oneDNN: QLinearMatMul and QGemm, whose
-// results are 8-bit numbers or floats.
+// Matrix products of 8-bit numbers with known weights, by oneDNN or by tile instructions:
+// QLinearMatMul and QGemm, whose results are 8-bit numbers or floats.
 #include "execute/cpu/lower/quantized_product.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Matrix products of 8-bit numbers with known weights: what their two kinds share, those that
-// oneDNN finishes by itself and those whose 32-bit sums are finished by a pass of ours.
+// Matrix products of 8-bit numbers with known weights: what their two kinds share. In one, oneDNN
+// or our tile kernels write the final results; in the other, a pass of ours finishes their 32-bit
+// sums.
 #pragma once
 
 #include "execute/cpu/lower/quantized_facts.h"

@@ -1,4 +1,4 @@
-// Which of the processor's instructions oneDNN may use.
+// Which of the processor's instructions oneDNN may use, and which ones a step uses.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ using Reorders = std::vector<std::pair<Desc, Desc>>;
 struct TunerOptions {
   std::int64_t model_bytes = 0;  // that a whole run reads, which tells what the caches still hold
   int threads = 1;
-  bool measures = true;  // false: oneDNN's favourite, which takes no memory to find out
+  bool measures = true;  // false: the first choice, without running anything
   std::filesystem::path file = {};
 };
 

@@ -1,8 +1,9 @@
-// Loops over floats that oneDNN has no fast primitive for, written once over vectors of any width
-// and compiled once for each instruction set. `simd()` chooses by what this processor has.
+// Loops over floats, 16-bit and 8-bit numbers for which oneDNN has no fast primitive, written once
+// for vectors of any width and compiled for each instruction set. `simd()` chooses by what this
+// processor has and ASSAY_MAX_ISA allows.
 //
-// Pointers may be unaligned. An output may be the very input, element for element; it may not
-// overlap it otherwise. NaN and infinity flow as IEEE 754 says.
+// Pointers may be unaligned. An output may be the same array as the input, but may not overlap it
+// otherwise. NaN and infinity flow as IEEE 754 says.
 #pragma once
 
 #include <cstddef>
@@ -71,12 +72,12 @@ struct ChannelLayout {
   std::size_t image = 0;
 };
 
-// A 3×3 convolution of stride 1, in tiles of tile×tile results. Blocks of channels, if they are
-// not all of them, hold whole vectors.
 // Filters of the 4×4 transform are about this much larger in planes of the last row or column than
 // in others. Integers hold them best where all are alike: the others are stored this much larger.
 constexpr float kBalanceOfFour = 4;
 
+// A 3×3 convolution of stride 1, in tiles of tile×tile results. Blocks of channels, if they are
+// not all of them, hold whole vectors.
 struct WinogradShape {
   std::size_t tile = 4;                             // 2 or 4
   std::size_t height = 0, width = 0, channels = 0;  // of an input image

@@ -1,6 +1,7 @@
 // Products of float16 numbers in float16 arithmetic (AVX512-FP16). A short stretch of products is
 // summed in float16, the stretches in float32; rows are scaled so that no sum of a stretch
-// overflows. The algorithm is in fp16_product.inc, for vectors of the processor or emulated ones.
+// overflows. The algorithm is in fp16_product.inc; avx512fp16.cpp compiles it for the processor's
+// vectors, tests/execute/fp16_emulated.cpp for emulated ones.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Matrix products by tile instructions (AMX): 8-bit numbers into 32-bit sums, bf16 into fp32.
 //
-// The algorithm (tile_product.inc) is written over a handful of tile instructions. tiles_amx.cpp
-// has the processor's, tiles_emulated.cpp the same as plain loops: tests run everything on any
-// machine. Nothing here allocates or starts threads.
+// The algorithm (tile_product.inc) is written in terms of a few tile instructions. tiles_amx.cpp
+// has the processor's; tests/execute/tiles_emulated.cpp has the same as plain loops, so that tests
+// run the algorithm on any machine. Nothing here allocates or starts threads.
 #pragma once
 
 #include <cstddef>
