@@ -48,7 +48,8 @@ struct Pipe {
 
 Pipe make_pipe() {
   std::array<int, 2> ends = {};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail_running("no pipe: {}", last_system_error());
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    fail_running("cannot create a pipe: {}", last_system_error());
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -75,7 +76,7 @@ pid_t spawn(const std::vector<std::string>& words,
       ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) {
-    fail_running("no fresh process: {}",
+    fail_running("cannot start a process: {}",
                  std::error_code(failed, std::generic_category()).message());
   }
   return child;

@@ -61,7 +61,7 @@ ModelComparison compared_models(CompareArguments arguments, const ComparisonOpti
 ComparedSide stored(const std::string& path) {
   constexpr std::size_t kLargest = std::size_t{1} << 30;
   const auto file = MappedFile::open(path);
-  if (file->bytes().size() > kLargest) fail_bad_input("{}: is too large for a profile", path);
+  if (file->bytes().size() > kLargest) fail_bad_input("{}: too large to be a profile", path);
   const std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   file->check_intact();
   ComparedSide side{.profile = parse_profile_json(text, path)};
@@ -121,7 +121,8 @@ void add_compare(CommandLine& program) {
       "compare", "Tell which of two models or stored profiles is faster");
   compare->add_option("A", arguments->models.a, "a model, or a profile stored as .json")
       ->required();
-  compare->add_option("B", arguments->models.b, "another of the same kind")->required();
+  compare->add_option("B", arguments->models.b, "a second model or profile, of the same kind as A")
+      ->required();
   add_shape_options(*compare, arguments->models.shapes);
   add_engine_options(*compare, arguments->models.engine);
   compare->add_option("--max-time", arguments->max_time,

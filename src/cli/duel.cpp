@@ -136,7 +136,7 @@ SharedTuning::SharedTuning(EngineArguments& engine) {
   std::error_code failed;
   const auto folder = std::filesystem::temp_directory_path(failed);
   if (failed) {
-    fail_running("no folder for temporary files: {}; set TMPDIR to one that is there",
+    fail_running("cannot create a temporary folder: {}; set TMPDIR to an existing folder",
                  failed.message());
   }
   path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));

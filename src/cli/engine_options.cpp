@@ -86,7 +86,7 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
   }
   if (!arguments.tuning.empty() && !chooses_algorithms(arguments)) {
     fail_usage(
-        "--tuning goes with --engine {} and --optimize-for latency: nothing else times algorithms",
+        "--tuning requires --engine {} and --optimize-for latency: only then are algorithms timed",
         default_engine());
   }
   options.program.tuning_file = arguments.tuning;

@@ -34,7 +34,7 @@ CeilingOptions ceiling_options(const MachineArguments& arguments) {
   if (!arguments.max_time.empty()) {
     options.seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
     if (!arguments.refresh && !arguments.quick) {
-      fail_usage("--max-time only applies to measuring: add --refresh or --quick");
+      fail_usage("--max-time requires --refresh or --quick");
     }
   }
   return options;

@@ -211,7 +211,7 @@ std::int64_t count_or(const std::string& flag, const std::string& text, std::int
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest) {
   const auto number = parse_integer(text);
   if (number && *number >= smallest) return *number;
-  fail_usage("{} {}: expected a whole number from {} on", flag, text, smallest);
+  fail_usage("{} {}: expected an integer of at least {}", flag, text, smallest);
 }
 
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t smallest,

@@ -12,7 +12,7 @@ void add_shape_options(Command& command, ModelArguments& arguments) {
   const auto add_list = [&](const char* flag, std::vector<std::string>& list, const char* what) {
     command.add_option(flag, list, what)->one_value_each();
   };
-  command.add_option("--batch", arguments.batch, "samples at once");
+  command.add_option("--batch", arguments.batch, "batch size");
   add_list("--dim", arguments.dims, "bind a symbolic dimension, NAME=N (repeatable)");
   add_list("--input", arguments.inputs,
            "give an input its shape, NAME=1x3x224x224, or its content, NAME=x.npy or NAME=x.pb "

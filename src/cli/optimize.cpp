@@ -228,7 +228,7 @@ void check_loss(const OptimizePlan& plan, bool has_data) {
 void check_finetuning(const OptimizePlan& plan, const OptimizeData& data) {
   if (plan.options.finetune_epochs == 0) return;
   if (!data.training) fail_usage("--finetune needs labels: give --dataset NAME");
-  if (plan.options.prune == 0.0) fail_usage("--finetune goes with --prune or a target");
+  if (plan.options.prune == 0.0) fail_usage("--finetune requires --prune or a target");
 }
 
 void check_activity(const OptimizePlan& plan, const OptimizeData& data) {

@@ -312,7 +312,7 @@ void check_training_flags(const ProfileArguments& arguments) {
       {"--counters", arguments.counters},
       {"--trace", !arguments.trace.empty()}};
   for (const auto& [flag, is_given] : not_for_training) {
-    if (is_given) fail_usage("{} does not go with --train; --json has every step", flag);
+    if (is_given) fail_usage("{} cannot be combined with --train; --json has every step", flag);
   }
 }
 

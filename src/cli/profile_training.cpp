@@ -101,7 +101,7 @@ void add_training_options(Command& command, TrainingArguments& arguments) {
                                        "activations in the backward pass");
   command
       .add_option("--memory-budget", arguments.memory_budget,
-                  "recompute only as much as brings a step below N MB")
+                  "recompute as little as needed to stay below N MB")
       ->excludes(recompute);
   command.add_option("--max-mb", arguments.max_mb,
                      "find the largest batch whose step needs at most N MB");

@@ -102,7 +102,7 @@ void request_measurement(const StreamArguments& arguments, StreamRequest& reques
     deadline_ms = milliseconds("--deadline-ms", arguments.deadline_ms);
   }
   if (deadline_ms && !arguments.measured && !arguments.find_interval) {
-    fail_usage("--deadline-ms goes with --measured or --find-interval");
+    fail_usage("--deadline-ms requires --measured or --find-interval");
   }
   if (arguments.measured) {
     request.stream = {.interval_ms = request.interval_ms, .deadline_ms = deadline_ms};
@@ -121,7 +121,7 @@ StreamRequest requested(const StreamArguments& arguments) {
   request.interval_ms = milliseconds("--interval-ms", arguments.interval_ms);
   request_measurement(arguments, request);
   if (arguments.model.model.empty() && arguments.features.empty()) {
-    fail_usage("which model? give a MODEL, or --features N for the streaming model");
+    fail_usage("no model: give a MODEL, or --features N for the streaming model");
   }
   if (arguments.model.model.empty()) {
     request_streaming_model(arguments, request);

@@ -74,7 +74,7 @@ TensorDifference tensor_difference(const Tensor& actual, const Tensor& expected,
   TensorDifference difference{.mismatch = mismatch_of(actual, expected)};
   if (!difference.mismatch.empty() || actual == expected) return difference;
   if (holds_numbers(actual.type())) return compare_numbers(actual, expected, tolerance);
-  difference.mismatch = "differs, and is not made of numbers";
+  difference.mismatch = "differs; not a numeric tensor";
   return difference;
 }
 

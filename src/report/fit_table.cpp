@@ -83,7 +83,7 @@ std::string reasons(const FitReport& report) {
 std::string convention(const FitReport& report) {
   return wrapped(fmt::format(
       "'at least' follows from the device's peak and bandwidth; 'about' assumes that each kind of "
-      "layer is as near its roofline as on this machine, where built-in networks are predicted "
+      "layer is as efficient as on this machine, where built-in networks are predicted "
       "from each other within {:.0f} % (median; nine in ten within {:.0f} %). Of a datasheet's "
       "bandwidth 61 % is used, 43 to 79 % in 'likely'. Energy is power × time, a proxy.",
       100 * report.median_error, 100 * report.wide_error));

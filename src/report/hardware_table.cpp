@@ -76,7 +76,7 @@ std::string device_notes(const std::vector<DeviceComparisonRow>& rows) {
   std::string text;
   if (std::ranges::any_of(rows, [](const auto& row) { return row.device.is_catalogued; })) {
     text +=
-        marked_lines("- ", "The others are from the catalogue: 'assay devices ID' tells sources.");
+        marked_lines("- ", "The others are from the catalogue: 'assay devices ID' lists sources.");
   }
   for (const auto& row : rows) {
     const bool has_note = !row.device.note.empty() && !row.device.is_catalogued;

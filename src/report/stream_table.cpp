@@ -152,7 +152,7 @@ std::string convention(const HardwareProfile& profile) {
       profile.operator_profile, [](const OperatorProfile& row) { return !row.fused.empty(); });
   return wrapped(fmt::format(
       "An estimate: the least time that this machine's measured ceilings allow, and {} to start "
-      "each operator. Memory is bytes read, weights among them, and written.{}",
+      "each operator. Memory is bytes read (including weights) and written.{}",
       duration_text(profile.roofline.step_overhead_ms),
       has_fused ? " +1 is a layer computed along with the operator." : ""));
 }

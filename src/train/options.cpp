@@ -13,7 +13,7 @@ namespace {
 
 void check_at_least(const char* what, std::int64_t value, std::int64_t smallest) {
   if (value >= smallest) return;
-  fail_usage("{} is {}: expected a whole number from {} on", what, value, smallest);
+  fail_usage("{} is {}: expected an integer of at least {}", what, value, smallest);
 }
 
 // From 0 to below 1.

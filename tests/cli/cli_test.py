@@ -488,7 +488,7 @@ class Profiling(Case):
         self.expect(2, "add --train", "profile", "zoo:mlp", "--optimizer", "adam")
         self.expect(2, "choose from", "profile", "zoo:mlp", "--train", "--optimizer", "adamm")
         self.expect(2, "choose from", "profile", "zoo:mlp", "--train", "--loss", "hinge")
-        self.expect(2, "does not go with --train", "profile", "zoo:mlp", "--train", "--ops")
+        self.expect(2, "cannot be combined with --train", "profile", "zoo:mlp", "--train", "--ops")
         self.expect(2, "--accumulate", "profile", "zoo:mlp", "--train", "--accumulate", "0")
         self.expect(3, "even with activations recomputed", "profile", "zoo:mlp", "--train",
                     "--memory-budget", "0.1")

@@ -30,7 +30,7 @@ double least_ms(const RunFacts& facts, const StepGroup& group) {
 }
 
 std::string left_text(const RunFacts& facts, const StepGroup& group) {
-  if (!facts.profile().roofline) return "all of that time is the most that can be saved";
+  if (!facts.profile().roofline) return "at most all of that time can be saved";
   return fmt::format("at the measured ceilings {} would be left",
                      duration_text(least_ms(facts, group)));
 }

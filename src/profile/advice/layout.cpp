@@ -50,7 +50,7 @@ bool is_product(const ProfileStep& step) {
 }
 
 std::string agreement_text(const ProfileStep* from, const ProfileStep* to) {
-  if (!from) return "hand the input over in the layout that its first layer reads";
+  if (!from) return "provide the input in the layout that the first layer reads";
   if (!to) return "take the output in the layout that its last layer writes";
   if (is_product(*to) && !is_product(*from)) {
     return "pool images to one pixel before they are flattened: a single pixel is the same in "

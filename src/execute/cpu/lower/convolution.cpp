@@ -332,7 +332,8 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
     choices = all_choices(lowering, *layer, fused);
   }
   if (choices.empty())
-    fail_running("Conv '{}': oneDNN refuses what it offered", lowering.node(id).name);
+    fail_running("Conv '{}': oneDNN rejected every implementation that it listed",
+                 lowering.node(id).name);
   for (const NodeId node : fused.nodes) lowering.cover(node);
   std::vector<Reorders> reorders;
   for (const Choice& choice : choices) {

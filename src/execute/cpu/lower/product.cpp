@@ -331,7 +331,8 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
     all = choices_for(linear, described(linear, fused), goal);
   }
   if (all.choices.empty())
-    fail_running("MatMul '{}': oneDNN refuses what it offered", lowering.node(linear.id).name);
+    fail_running("MatMul '{}': oneDNN rejected every implementation that it listed",
+                 lowering.node(linear.id).name);
   add_tile_choice(lowering, linear, fused, all);
   add_half_choices(lowering, linear, fused, all);
   for (const NodeId node : fused.nodes) lowering.cover(node);

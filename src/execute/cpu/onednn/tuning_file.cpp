@@ -38,7 +38,7 @@ std::map<std::string, std::string> read_answers(const std::filesystem::path& pat
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line) || line != kFirstLine) {
-    fail_bad_input("{}: is no tuning file of this version; give a name where none is yet",
+    fail_bad_input("{}: not a tuning file of this version; name a file that does not exist yet",
                    path.string());
   }
   while (std::getline(file, line)) {
