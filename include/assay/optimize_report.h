@@ -27,11 +27,14 @@ struct OptimizeReport {
   int threads = 0;
   double power_watts = 5;  // energy_proxy_j is this power × latency
   OptimizeGoal goal = {};
-  std::string device = "";  // whose latency the target is for; empty: this machine
+  std::optional<double> target_share = {};  // of the original's latency, if `target_ms` is that
+  std::string device = "";                  // whose latency the target is for; empty: this machine
   OptimizeResult result = {};
   // The original and the version written, measured in turns; missing where none was written.
   std::optional<ModelComparison> comparison = {};
   bool met = false;  // the target, by that comparison
+  // Versions that met the target when the search timed them, but not in such a comparison.
+  std::vector<VariantRecipe> unconfirmed = {};
   WrittenModel written = {};
   std::string calibrated_on = "";
   std::string judged_on = "";

@@ -16,9 +16,7 @@ double seconds_from(std::int64_t start) {
   return static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
 }
 
-double judged_latency_ms(const VariantCost& cost) {
-  return cost.on_device ? cost.on_device->estimate_ms.value_or(0) : cost.latency.median_ms;
-}
+constexpr double kFinetuningShare = 0.9;  // of the progress of a try
 
 double points_lost(const VariantQuality& before, const VariantQuality& after) {
   constexpr double kPoints = 100;
@@ -63,7 +61,8 @@ void Trials::aim_at(const OptimizeGoal& goal, std::size_t most_tries, Progress* 
 
 // Percentage points of accuracy, or of agreement with the original.
 double Trials::score_of(const Graph& graph) const {
-  const VariantQuality quality = judge_->judge(graph, progress_);
+  PartOfProgress part = progress_of_try(current_);
+  const VariantQuality quality = judge_->judge(graph, &part);
   return 100 * (quality.accuracy ? quality.accuracy->value : quality.agreement);
 }
 
@@ -77,19 +76,33 @@ Attempt Trials::judged(const VariantRecipe& recipe) {
   return attempt_of(trial);
 }
 
-double Trials::excess_of(const OptimizeTrial& trial) const {
+double Trials::excess_of(const OptimizeTrial& trial, double margin) const {
   if (!trial.cost) return std::numeric_limits<double>::infinity();
-  if (!goal_.has_target()) return judged_latency_ms(*trial.cost);
+  if (!goal_.has_target()) return trial.cost->judged_ms();
   double excess = 0;
-  if (goal_.target_ms) excess = judged_latency_ms(*trial.cost) / *goal_.target_ms;
+  if (goal_.target_ms) excess = trial.cost->judged_ms() / (margin * *goal_.target_ms);
   if (goal_.target_mb) excess = std::max(excess, trial.cost->memory_mb / *goal_.target_mb);
   return excess;
 }
 
-std::optional<std::size_t> Trials::nearest() const {
+std::optional<std::size_t> Trials::nearest_where(bool is_judged) const {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < trail_.size(); ++i) {
+    if (is_judged && !trail_[i].quality) continue;
     if (is_nearer(trail_[i], best ? trail_[*best] : *original_)) best = i;
+  }
+  return best;
+}
+
+std::optional<std::size_t> Trials::nearest() const {
+  return nearest_where(true);
+}
+
+std::optional<std::size_t> Trials::nearest_of_all() {
+  auto best = nearest_where(false);
+  while (best && !trail_[*best].quality) {
+    judged(trail_[*best].recipe);
+    best = nearest_where(false);
   }
   return best;
 }
@@ -114,6 +127,7 @@ bool Trials::needs_finetuning(const VariantRecipe& recipe) const {
 OptimizeTrial& Trials::tried(const VariantRecipe& recipe) {
   if (recipe == VariantRecipe{}) return *original_;
   if (const auto known = position_of(recipe)) return trail_[*known];
+  current_ = recipe;
   PartOfProgress part = progress_of_try(recipe);
   part.report(0, "");
   OptimizeTrial trial{.recipe = recipe};
@@ -135,9 +149,11 @@ OptimizeTrial& Trials::tried(const VariantRecipe& recipe) {
 }
 
 void Trials::finish(OptimizeTrial& trial) {
+  current_ = trial.recipe;
   PartOfProgress part = progress_of_try(trial.recipe);
+  PartOfProgress finetuning = progress_of_try(trial.recipe, kFinetuningShare);
   const std::int64_t start = steady_clock().nanoseconds();
-  Variant version = maker_.make(trial.recipe, true, &part);
+  Variant version = maker_.make(trial.recipe, true, &finetuning);
   measure(version, trial, &part);
   add_quality(version, trial, &part);
   judge_by_goal(trial);
@@ -145,10 +161,12 @@ void Trials::finish(OptimizeTrial& trial) {
   keep_if_best(trial, std::move(version));
 }
 
-PartOfProgress Trials::progress_of_try(const VariantRecipe& recipe) const {
+PartOfProgress Trials::progress_of_try(const VariantRecipe& recipe, double share) const {
   const auto all = static_cast<double>(most_tries_ + 1);
   const double from = std::min(0.95, static_cast<double>(trail_.size() + 1) / all);
-  return {progress_, from, from, "trying " + describe(recipe)};
+  const bool trains = share > 0;
+  return {progress_, from, std::min(1.0, from + share / all),
+          (trains ? "fine-tuning " : "trying ") + describe(recipe)};
 }
 
 void Trials::measure(const Variant& version, OptimizeTrial& trial, Progress* progress) const {
@@ -186,9 +204,9 @@ void Trials::keep_if_best(const OptimizeTrial& trial, Variant version) {
 Attempt Trials::attempt_of(const OptimizeTrial& trial) const {
   if (!trial.cost) return {};
   return {.is_made = true,
-          .excess = goal_.has_target() ? excess_of(trial) : 0,
+          .excess = goal_.has_target() ? excess_of(trial, goal_.margin) : 0,
           .is_within_loss = trial.is_within_loss,
-          .latency_ms = judged_latency_ms(*trial.cost)};
+          .latency_ms = trial.cost->judged_ms()};
 }
 
 }  // namespace assay::optimize

@@ -53,7 +53,7 @@ std::vector<std::string> trial_cells(const OptimizeReport& report, const Optimiz
   if (!trial.cost) return {describe(trial.recipe), "-", "-", "-", "-", "-", outcome};
   const bool is_judged = trial.quality.has_value();
   return {describe(trial.recipe),
-          duration_text(latency_of(*trial.cost)),
+          duration_text(trial.cost->judged_ms()),
           mb_text(trial.cost->memory_mb),
           is_judged ? judged_share(*trial.quality) : "-",
           points_text(trial.loss_points),
@@ -167,22 +167,32 @@ Versions versions_of(const OptimizeReport& report) {
 
 // --- lines around the tables
 
+std::string latency_goal(const OptimizeReport& report) {
+  const std::string latency = duration_text(*report.goal.target_ms);
+  if (!report.target_share) return latency;
+  return fmt::format("{:g} % of the original's latency ({})", 100 * *report.target_share, latency);
+}
+
 std::string goal_text(const OptimizeReport& report) {
   std::vector<std::string> parts;
   const std::string where = report.device.empty() ? "" : " on " + report.device;
-  if (report.goal.target_ms) parts.push_back(duration_text(*report.goal.target_ms) + where);
+  if (report.goal.target_ms) parts.push_back(latency_goal(report) + where);
   if (report.goal.target_mb) parts.push_back(mb_text(*report.goal.target_mb) + " stored");
   if (report.goal.max_loss) {
-    parts.push_back(fmt::format(
-        "{} {:g} points of {} lost", parts.empty() ? "the fastest with at most" : "at most",
-        *report.goal.max_loss, has_labels(report) ? "accuracy" : "agreement"));
+    parts.push_back(
+        fmt::format("{} {:g} {} of {} lost", parts.empty() ? "the fastest with at most" : "at most",
+                    *report.goal.max_loss, *report.goal.max_loss == 1 ? "point" : "points",
+                    has_labels(report) ? "accuracy" : "agreement"));
   }
   return join(parts, ", ");
 }
 
 std::string target_text(const OptimizeReport& report) {
   if (!report.goal.has_target() && !report.goal.max_loss) return "";
-  if (report.result.interrupted) return "interrupted: this is the best version so far";
+  if (report.result.interrupted) {
+    return report.result.chosen ? "interrupted: this is the best version so far"
+                                : "interrupted before any version was better";
+  }
   if (!report.met) return "NOT MET: this is the best version found";
   return report.result.chosen ? "met" : "the model meets it as it is";
 }

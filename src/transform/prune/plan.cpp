@@ -36,8 +36,9 @@ std::int64_t rounded_to(std::int64_t wanted, std::int64_t count, std::int64_t st
   return std::min(count, std::max(nearest, std::min(step, count)));
 }
 
+// A tie goes to the even number, as in Python, where this formula comes from.
 std::int64_t uniform_keep(std::int64_t count, double level) {
-  const double wanted = std::round(static_cast<double>(count) * (1 - level));
+  const double wanted = std::nearbyint(static_cast<double>(count) * (1 - level));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
 }
 
@@ -127,8 +128,10 @@ class Pruner {
   }
 
   std::int64_t rounded_count(const ChannelGroup& group, std::int64_t wanted) const {
-    const std::int64_t step = options_.round_to / std::gcd(options_.round_to, group.width);
-    return rounded_to(wanted, static_cast<std::int64_t>(group.channels.size()), step);
+    const auto count = static_cast<std::int64_t>(group.channels.size());
+    std::int64_t step = options_.round_to / std::gcd(options_.round_to, group.width);
+    while (step > 1 && count / step < options_.least_widths) step /= 2;
+    return rounded_to(wanted, count, step);
   }
 
   void choose_counts() {
