@@ -2,7 +2,7 @@
 //
 //   bench_quantize MODEL FOLDER|- OUT.onnx [int8|dynamic|int4|int8w|fp16|bf16]
 //   [minmax|percentile|mse|entropy]
-//                  [per-tensor] [equalize] [no-bias] [sensitivity]
+//                  [per-tensor] [equalize] [no-bias] [in-bf16] [sensitivity]
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@ Graph variant(const Graph& model, const std::string& folder,
   options.per_channel = !has("per-tensor");
   options.equalize = has("equalize");
   options.correct_bias = !has("no-bias");
-  if (has("untuned")) options.program.optimize_for = OptimizeFor::Memory;
+  if (has("in-bf16")) options.program.precision = DataType::BFloat16;
   if (has("dynamic")) return quantize_dynamic(model, options).graph;
   const CalibrationData data = calibration_folder(folder, model);
   if (has("sensitivity")) {

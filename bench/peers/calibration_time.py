@@ -44,8 +44,13 @@ def by_onnxruntime(model, folder, written, method):
                                  weight_type=quantization.QuantType.QInt8)
 
 
+def write_images(folder, count, size):
+    for i, image in enumerate(random_images(int(count), int(size))):
+        numpy.save(f"{folder}/{i:04}.npy", image[None])
+
+
 def measured(command):
-    """Seconds and MiB of a process."""
+    """Seconds and MiB of a process. A process that starts others counts its own memory as theirs: this one stays small."""
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _, status, usage = __import__("os").wait4(process.pid, 0)
@@ -57,6 +62,8 @@ def measured(command):
 def main():
     if sys.argv[1] == "by_onnxruntime":
         return by_onnxruntime(*sys.argv[2:])
+    if sys.argv[1] == "write_images":
+        return write_images(*sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench_quantize")
     parser.add_argument("model")
@@ -66,8 +73,8 @@ def main():
     parser.add_argument("--words", nargs="*", default=[], help="further words for bench_quantize")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for i, image in enumerate(random_images(options.images, options.size)):
-            numpy.save(f"{folder}/{i:04}.npy", image[None])
+        subprocess.run([sys.executable, __file__, "write_images", folder, str(options.images), str(options.size)],
+                       check=True)
         ours = measured([options.bench_quantize, options.model, folder, f"{folder}/assay.onnx", options.method,
                          *options.words])
         theirs = measured([sys.executable, __file__, "by_onnxruntime", options.model, folder, f"{folder}/ort.onnx",

@@ -41,6 +41,21 @@ struct ProgramOptions {
   // Weights and activations are stored in this floating type (assay/precision.h); nothing: as the
   // model stores them. Int8 requires a model that is already quantised.
   std::optional<DataType> precision = {};
+  // False: outputs are shown to the listener of `on_output` where they lie, their memory is used
+  // again once nothing reads them, and there are no `results()`.
+  bool keep_outputs = true;
+};
+
+// An output of a running program where it lies, good until the listener returns.
+struct OutputView {
+  std::size_t output = 0;  // its position among the program's outputs
+  DataType type = DataType::Float32;
+  std::vector<std::int64_t> dims = {};
+  std::span<const std::byte> bytes = {};
+  // 0: row by row. Otherwise channels, which are axis 1, lie in blocks of so many: [batch, blocks,
+  // pixels, channels of a block]. If the last block is not full, anything may lie in the rest of
+  // it.
+  std::int64_t channel_block = 0;
 };
 
 struct StepInfo {
@@ -103,6 +118,8 @@ class Program {
   virtual std::vector<Tensor> state_values() const = 0;  // copies
   virtual void run() = 0;
   virtual std::vector<Tensor> results() const = 0;  // copies of the outputs of the last run
+  // Called in every run once for each output, between the step that completes it and the end.
+  virtual void on_output(std::function<void(const OutputView&)> listener) = 0;
 
   // Whether steps are timed, and what has been summed up since the last reset.
   virtual void observe_steps(bool on) = 0;

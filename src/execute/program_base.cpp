@@ -7,8 +7,8 @@
 
 namespace assay::execute {
 
-ProgramBase::ProgramBase(std::string engine, const Graph& graph, int threads)
-    : engine_(std::move(engine)), threads_(threads) {
+ProgramBase::ProgramBase(std::string engine, const Graph& graph, int threads, bool keeps_outputs)
+    : engine_(std::move(engine)), threads_(threads), keeps_outputs_(keeps_outputs) {
   check_is_runnable(graph);
   inputs_ = values_of(graph, given_inputs(graph));
   outputs_ = values_of(graph, taken_outputs(graph));
@@ -47,6 +47,8 @@ void ProgramBase::run() {
 }
 
 std::vector<Tensor> ProgramBase::results() const {
+  if (!keeps_outputs_)
+    fail_usage("this program was compiled to show its outputs while it runs, and keeps none");
   if (!has_run_) fail_usage("run the program before asking for its results");
   return last_results();
 }

@@ -20,6 +20,9 @@ class ProgramBase : public Program {
   std::vector<Tensor> state_values() const final;
   void run() final;
   std::vector<Tensor> results() const final;
+  void on_output(std::function<void(const OutputView&)> listener) final {
+    output_listener_ = std::move(listener);
+  }
 
   void observe_steps(bool on) final { observes_ = on; }
   void on_step(std::function<void(std::size_t)> listener) final { listener_ = std::move(listener); }
@@ -29,7 +32,7 @@ class ProgramBase : public Program {
 
  protected:
   // Refuses a graph that no program could run.
-  ProgramBase(std::string engine, const Graph& graph, int threads);
+  ProgramBase(std::string engine, const Graph& graph, int threads, bool keeps_outputs);
 
   // What an engine does; all that is given has been checked.
   virtual void take_inputs(std::span<const Tensor> given) = 0;
@@ -37,6 +40,9 @@ class ProgramBase : public Program {
   virtual std::vector<Tensor> current_state() const = 0;
   virtual void run_steps() = 0;  // calls `run_each`
   virtual std::vector<Tensor> last_results() const = 0;
+  // Calls `show` for every output that is complete since `steps` steps have run.
+  virtual void show_outputs(std::size_t steps) = 0;
+  void show(const OutputView& view) { output_listener_(view); }
 
   bool has_run() const { return has_run_; }
   // To be called when `steps()` has become another list, none of which has run.
@@ -45,8 +51,12 @@ class ProgramBase : public Program {
   // Calls `run_step(i)` for each of `count` steps, and times them if somebody wants to know.
   template <typename RunStep>
   void run_each(std::size_t count, const RunStep& run_step) {
+    if (output_listener_) show_outputs(0);
     if (observes_) return run_each_observed(count, run_step);
-    for (std::size_t i = 0; i < count; ++i) run_step(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      run_step(i);
+      if (output_listener_) show_outputs(i + 1);
+    }
   }
 
  private:
@@ -60,8 +70,9 @@ class ProgramBase : public Program {
       const std::int64_t end = clock.nanoseconds();
       step_nanoseconds_[i] += end - start;
       start = end;
-      if (!listener_) continue;
-      listener_(i);
+      if (!listener_ && !output_listener_) continue;
+      if (listener_) listener_(i);
+      if (output_listener_) show_outputs(i + 1);
       start = clock.nanoseconds();
     }
   }
@@ -71,11 +82,13 @@ class ProgramBase : public Program {
   std::vector<Value> inputs_;
   std::vector<Value> outputs_;
   std::vector<Value> state_;
+  bool keeps_outputs_ = true;
   bool has_inputs_ = false;
   bool has_state_ = false;
   bool has_run_ = false;
   bool observes_ = false;
   std::function<void(std::size_t)> listener_;
+  std::function<void(const OutputView&)> output_listener_;
   std::vector<std::int64_t> step_nanoseconds_;
   std::int64_t run_nanoseconds_ = 0;
 };

@@ -55,9 +55,10 @@ Tensor scaled_weight(const Tensor& weight, const std::shared_ptr<const ChannelAf
     std::memcpy(bytes.data(), weight.bytes().data(), bytes.size());
     weight.release();
     auto* values = reinterpret_cast<float*>(bytes.data());
-    const std::size_t count = bytes.size() / sizeof(float);
-    const std::size_t per_channel = count / affine->scale.size();
-    for (std::size_t i = 0; i < count; ++i) values[i] *= affine->scale[i / per_channel];
+    const std::size_t per_channel = bytes.size() / sizeof(float) / affine->scale.size();
+    for (const float scale : affine->scale) {
+      for (std::size_t i = 0; i < per_channel; ++i) *values++ *= scale;
+    }
   };
   return Tensor(DataType::Float32, weight.dims(), generated_storage(weight.byte_size(), fill));
 }

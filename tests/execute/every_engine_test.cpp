@@ -10,6 +10,7 @@
 #include "assay/layers.h"
 #include "assay/program.h"
 #include "assay/zoo.h"
+#include "execute/body_maker.h"
 #include "execute/compare_engines.h"
 #include "support/error_message.h"
 
@@ -143,6 +144,129 @@ TEST_P(EveryEngine, CallsTheListenerAfterEachStepInOrder) {
   std::vector<std::size_t> all(program->steps().size());
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(seen, all);
+}
+
+// Row by row, whatever layout the view has.
+std::vector<float> elements_of(const OutputView& view) {
+  const auto* from = reinterpret_cast<const float*>(view.bytes.data());
+  const std::size_t count = view.bytes.size() / sizeof(float);
+  if (view.channel_block == 0) return {from, from + count};
+  const auto pixels =
+      std::accumulate(view.dims.begin() + 2, view.dims.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t block = view.channel_block;
+  const std::int64_t blocks = (view.dims[1] + block - 1) / block;
+  std::vector<float> elements;
+  for (std::int64_t n = 0; n < view.dims[0]; ++n) {
+    for (std::int64_t c = 0; c < view.dims[1]; ++c) {
+      for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+        elements.push_back(from[((n * blocks + c / block) * pixels + pixel) * block + c % block]);
+    }
+  }
+  return elements;
+}
+
+// The network with every value that a node computes as an output.
+Graph with_all_outputs(Graph graph) {
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+    for (const ValueId id : std::vector(graph.node(NodeId{i}).outputs)) {
+      const bool is_output = std::ranges::find(graph.outputs(), id) != graph.outputs().end();
+      if (!is_output) graph.add_output(id);
+    }
+  }
+  return graph;
+}
+
+// That every output is shown once a run, and is what `results()` gives.
+void expect_shown(const Graph& graph, const ProgramOptions& options) {
+  const auto kept = compile(infer_shapes(graph), {.engine = options.engine});
+  kept->set_inputs(random_inputs(kept->inputs(), 1));
+  kept->run();
+  const std::vector<Tensor> results = kept->results();
+  const auto program = compile(infer_shapes(graph), options);
+  std::vector<int> times(results.size(), 0);
+  program->on_output([&](const OutputView& view) {
+    ++times[view.output];
+    const Tensor& result = results[view.output];
+    ASSERT_EQ(view.dims, result.dims());
+    ASSERT_EQ(view.type, DataType::Float32);
+    const Tensor shown = Tensor::of_float(view.dims, elements_of(view));
+    EXPECT_LE(compare_results({shown}, {result}).largest, 1e-4)
+        << program->outputs()[view.output].name;
+  });
+  program->set_inputs(random_inputs(program->inputs(), 1));
+  program->run();
+  program->run();
+  EXPECT_TRUE(std::ranges::all_of(times, [](int count) { return count == 2; }));
+}
+
+TEST_P(EveryEngine, ShowsEveryOutputWhereItLies) {
+  std::vector<std::string> networks = {"mlp", "small_cnn_gap"};
+  if (!info_.is_reference) networks.insert(networks.end(), {"mobilenet_v2", "resnet18"});
+  for (const std::string& zoo : networks) {
+    const Graph graph = with_all_outputs(zoo_model(zoo));
+    expect_shown(graph, {.engine = GetParam(), .keep_outputs = false});
+    expect_shown(graph, {.engine = GetParam(), .keep_outputs = true});
+  }
+}
+
+TEST_P(EveryEngine, HasNoResultsIfOutputsAreNotKept) {
+  const auto program =
+      compile(infer_shapes(zoo_model("mlp")), {.engine = GetParam(), .keep_outputs = false});
+  program->set_inputs(random_inputs(program->inputs(), 1));
+  program->run();
+  EXPECT_NE(error_message([&] { program->results(); }).find("keeps none"), std::string::npos);
+}
+
+// A program inside a step keeps its results whatever the one around it does.
+TEST_P(EveryEngine, ShowsWhatABranchComputes) {
+  Graph graph;
+  graph.opsets[""] = 17;
+  const ValueId choice = graph.add_value("choice", tensor_type(DataType::Bool, Shape{}));
+  const ValueId x = graph.add_value("x", tensor_type(DataType::Float32, Shape{3}));
+  const ValueId y = graph.add_value("y", tensor_type(DataType::Float32, Shape{3}));
+  graph.add_input(choice);
+  graph.add_input(x);
+  const auto branch = [&](const char* op) {
+    test::Body body;
+    const ValueId inner = body.capture(x);
+    return body.output(body.node(op, {inner, inner})).finish();
+  };
+  graph.add_node(
+      Node{.name = "if",
+           .op = "If",
+           .domain = "",
+           .inputs = {choice},
+           .outputs = {y},
+           .attributes = {{"then_branch", branch("Add")}, {"else_branch", branch("Mul")}}});
+  graph.add_output(y);
+  const auto program = compile(infer_shapes(graph), {.engine = GetParam(), .keep_outputs = false});
+  std::vector<float> seen;
+  program->on_output([&](const OutputView& view) { seen = elements_of(view); });
+  const Tensor numbers = Tensor::of_float({3}, {1, 2, 3});
+  program->set_inputs(std::vector{test::truth(false), numbers});
+  program->run();
+  EXPECT_EQ(seen, (std::vector<float>{1, 4, 9}));
+  program->set_inputs(std::vector{test::truth(true), numbers});
+  program->run();
+  EXPECT_EQ(seen, (std::vector<float>{2, 4, 6}));
+}
+
+// y = 2·x, and x itself and a stored tensor as outputs.
+TEST_P(EveryEngine, ShowsInputsAndConstantsThatAreOutputs) {
+  GraphBuilder builder("outputs");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{3});
+  builder.output(builder.node("Add", "twice", {x, x}), "y");
+  Graph graph = builder.finish();
+  const ValueId stored = graph.add_value("stored", tensor_type(DataType::Float32, Shape{1}));
+  graph.add_initializer(stored, Tensor::of_float({1}, {7}));
+  graph.add_output(x);
+  graph.add_output(stored);
+  const auto program = compile(infer_shapes(graph), {.engine = GetParam(), .keep_outputs = false});
+  std::vector<std::vector<float>> seen(3);
+  program->on_output([&](const OutputView& view) { seen[view.output] = elements_of(view); });
+  program->set_inputs(std::vector{Tensor::of_float({3}, {1, 2, 3})});
+  program->run();
+  EXPECT_EQ(seen, (std::vector<std::vector<float>>{{2, 4, 6}, {1, 2, 3}, {7}}));
 }
 
 TEST_P(EveryEngine, EveryStepTellsPrecisionAndDevice) {

@@ -43,6 +43,7 @@ class FakeProgram : public Program {
     clock_.now += between_;
   }
   std::vector<Tensor> results() const override { return {}; }
+  void on_output(std::function<void(const OutputView&)>) override {}
   void observe_steps(bool on) override { observes_ = on; }
   void on_step(std::function<void(std::size_t)> listener) override { listener_ = listener; }
   void reset_step_times() override { std::fill(sums_.begin(), sums_.end(), 0); }

@@ -48,7 +48,8 @@ bool holds_non_finite(const Tensor& tensor) {
 class CpuProgram final : public execute::ProgramBase {
  public:
   CpuProgram(Inferred model, const ProgramOptions& options, Progress* progress)
-      : ProgramBase(kEngine, model.graph, execute::thread_count(options.cpu.threads)),
+      : ProgramBase(kEngine, model.graph, execute::thread_count(options.cpu.threads),
+                    options.keep_outputs),
         team_(threads(), options.cpu.pin_threads),
         options_{.program = options, .threads = threads()} {
     if (model.graph.carried().empty()) model_ = model;
@@ -75,6 +76,9 @@ class CpuProgram final : public execute::ProgramBase {
     run_each(runners.size(), [&](std::size_t i) { runners[i](); });
   }
   std::vector<Tensor> last_results() const override { return current_->results(); }
+  void show_outputs(std::size_t steps) override {
+    current_->show_outputs(steps, [&](const OutputView& view) { show(view); });
+  }
 
  private:
   void use(Executable& executable) {

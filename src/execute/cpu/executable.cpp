@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "assay/memory.h"
+#include "base/as_size.h"
 #include "base/checked.h"
 #include "base/fail.h"
 #include "base/free_memory.h"
@@ -110,7 +111,7 @@ PrecisionPlan precision_plan(const ProgramOptions& options) {
 }  // namespace
 
 Executable::Executable(Inferred model, const LoweringOptions& options, Progress* progress)
-    : weights_(options.program.optimize_for) {
+    : weights_(options.program.optimize_for), keeps_outputs_(options.program.keep_outputs) {
   memory_.planned_weight_bytes = execute::stored_bytes(model.graph, options.program.precision);
   memory_.planned_arena_bytes =
       plan_memory(model, {.stored_as = options.program.precision}).arena_bytes;
@@ -152,9 +153,16 @@ void Executable::find_inputs_and_outputs(Lowering& lowering) {
   }
   for (const ValueId id : execute::state_inputs(graph())) state_.push_back({lowering.native(id)});
   for (const ValueId id : execute::taken_outputs(graph())) {
-    Output output{.id = id, .placement = {}, .constant = lowering.constant(id)};
-    if (output.constant == nullptr && !lowering.is_dynamic(id))
-      output.placement = lowering.row_major(id);
+    Output output{.id = id,
+                  .placement = {},
+                  .constant = lowering.constant(id),
+                  .complete_after = lowering.steps().size()};
+    const auto& complete = lowering.complete_outputs();
+    const auto found = std::ranges::find(complete, id, &CompleteOutput::id);
+    if (found != complete.end()) {
+      output.placement = found->placement;
+      output.complete_after = found->steps;
+    }
     outputs_.push_back(std::move(output));
   }
 }
@@ -170,7 +178,9 @@ std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
     if (input.placement) finder.keep(input.placement->buffer);
   }
   for (const Output& output : outputs_) {
-    if (output.placement) finder.keep(output.placement->buffer);
+    if (!output.placement) continue;
+    if (keeps_outputs_) finder.keep(output.placement->buffer);
+    finder.touch(output.placement->buffer, std::max<std::size_t>(output.complete_after, 1) - 1);
   }
   for (const State& state : state_) finder.keep(state.placement.buffer);
   const BufferUse use = finder.take();
@@ -194,6 +204,24 @@ std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
   return addresses;
 }
 
+namespace {
+
+OutputView view_of(const Tensor& tensor, std::size_t output) {
+  return {.output = output, .type = tensor.type(), .dims = tensor.dims(), .bytes = tensor.bytes()};
+}
+
+OutputView view_of(const Placement& placement, const std::byte* address, std::size_t output) {
+  const auto shape = block_shape(placement);
+  const std::size_t bytes = shape ? bytes_of(*placement.blocked) : as_size(placement.bytes());
+  return {.output = output,
+          .type = placement.type,
+          .dims = placement.dims,
+          .bytes = {address, bytes},
+          .channel_block = shape ? shape->block : 0};
+}
+
+}  // namespace
+
 void Executable::bind(Lowering& lowering, std::vector<std::byte*> starts) {
   const Addresses addresses(std::move(starts));
   const std::span<std::byte> arena(arena_.data(), arena_.size());
@@ -210,8 +238,13 @@ void Executable::bind(Lowering& lowering, std::vector<std::byte*> starts) {
     if (input.placement) input.address = addresses.bytes(*input.placement);
   }
   for (State& state : state_) state.address = addresses.bytes(state.placement);
-  for (Output& output : outputs_) {
-    if (output.placement) output.address = addresses.bytes(*output.placement);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    Output& output = outputs_[i];
+    output.view.output = i;
+    if (output.constant != nullptr) output.view = view_of(*output.constant, i);
+    if (!output.placement) continue;
+    output.address = addresses.bytes(*output.placement);
+    output.view = view_of(*output.placement, output.address, i);
   }
 }
 
@@ -264,6 +297,20 @@ std::vector<Tensor> Executable::state_values() const {
   return values;
 }
 
+const Tensor& Executable::dynamic_output(const Output& output) const {
+  const Tensor* tensor = (*dynamic_)[output.id.number].tensor();
+  if (tensor == nullptr) fail_bad_input("output '{}' is no tensor", graph().value(output.id).name);
+  return *tensor;
+}
+
+void Executable::show_outputs(std::size_t steps, FunctionRef<void(const OutputView&)> show) const {
+  for (const Output& output : outputs_) {
+    if (output.complete_after != steps) continue;
+    const bool is_dynamic = !output.placement && output.constant == nullptr;
+    show(is_dynamic ? view_of(dynamic_output(output), output.view.output) : output.view);
+  }
+}
+
 std::vector<Tensor> Executable::results() const {
   std::vector<Tensor> tensors;
   for (const Output& output : outputs_) {
@@ -272,10 +319,7 @@ std::vector<Tensor> Executable::results() const {
     } else if (output.placement) {
       tensors.push_back(copied_out(*output.placement, output.address));
     } else {
-      const Tensor* tensor = (*dynamic_)[output.id.number].tensor();
-      if (tensor == nullptr)
-        fail_bad_input("output '{}' is no tensor", graph().value(output.id).name);
-      tensors.push_back(*tensor);
+      tensors.push_back(dynamic_output(output));
     }
   }
   return tensors;

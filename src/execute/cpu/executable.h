@@ -3,6 +3,7 @@
 #pragma once
 
 #include "assay/program.h"
+#include "base/function_ref.h"
 #include "base/memory_block.h"
 #include "execute/cpu/lowering.h"
 
@@ -25,6 +26,8 @@ class Executable {
   void set_state(std::span<const Tensor> state);
   std::vector<Tensor> state_values() const;
   std::vector<Tensor> results() const;
+  // Shows the outputs that are complete since so many steps have run.
+  void show_outputs(std::size_t steps, FunctionRef<void(const OutputView&)> show) const;
 
  private:
   struct Input {
@@ -41,10 +44,13 @@ class Executable {
     std::optional<Placement> placement;  // none: a constant or a dynamic value
     const Tensor* constant = nullptr;
     std::byte* address = nullptr;
+    std::size_t complete_after = 0;  // steps
+    OutputView view = {};            // unless it is dynamic
   };
 
   void lower(const LoweringOptions& options, Progress* progress);
   void find_inputs_and_outputs(Lowering& lowering);
+  const Tensor& dynamic_output(const Output& output) const;
   std::vector<std::byte*> plan_arena(Lowering& lowering);
   void bind(Lowering& lowering, std::vector<std::byte*> addresses);
 
@@ -55,6 +61,7 @@ class Executable {
   std::vector<StepInfo> infos_;
   ProgramMemory memory_;
   WeightPool weights_;
+  bool keeps_outputs_ = true;
   MemoryBlock arena_;
   std::vector<Runner> runners_;
   std::vector<Input> inputs_;

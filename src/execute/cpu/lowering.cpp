@@ -101,24 +101,52 @@ Lowering::Lowering(const Rewritten& source, const LoweringOptions& options, Weig
       weights_(weights, buffers_, options.program.optimize_for),
       placements_(source.model.graph.value_count()),
       covered_(source.model.graph.node_count(), false),
-      dynamic_(std::make_shared<std::vector<reference::RuntimeValue>>(
-          source.model.graph.value_count())) {}
+      dynamic_(
+          std::make_shared<std::vector<reference::RuntimeValue>>(source.model.graph.value_count())),
+      open_outputs_(execute::taken_outputs(source.model.graph)) {
+  std::erase_if(open_outputs_, [&](ValueId id) { return is_dynamic(id) || constant(id); });
+}
 
 void Lowering::run(Progress* progress) {
   place_inputs();
+  find_complete_outputs();
   for (std::uint32_t i = 0; i < graph().node_count(); ++i) {
     check_cancelled(progress);
     if (progress != nullptr) {
       progress->report(static_cast<double>(i) / static_cast<double>(graph().node_count()),
                        "compiling");
     }
-    if (!covered_[i]) lower(NodeId{i});
+    if (covered_[i]) continue;
+    lower(NodeId{i});
+    find_complete_outputs();
   }
   hand_state_on();
-  // Callers read outputs row by row.
-  for (const ValueId output : execute::taken_outputs(graph())) {
-    if (!is_dynamic(output)) row_major(output);
-  }
+  for (const ValueId output : open_outputs_) row_major(output);
+  for (const ValueId output : open_outputs_) complete(output, row_major(output));
+  open_outputs_.clear();
+}
+
+// Outputs that are kept are laid out row by row in the end, for callers to read.
+void Lowering::find_complete_outputs() {
+  if (options_.program.keep_outputs) return;
+  const auto is_complete = [&](ValueId id) {
+    const NodeId maker = graph().producer(id);
+    return placements(id).native && (!maker.is_valid() || is_covered(maker));
+  };
+  const auto rest = std::ranges::stable_partition(open_outputs_, std::not_fn(is_complete));
+  for (const ValueId output : rest) complete(output, as_shown(output));
+  open_outputs_.erase(rest.begin(), rest.end());
+}
+
+void Lowering::complete(ValueId output, Placement placement) {
+  complete_outputs_.push_back({output, std::move(placement), steps_.size()});
+}
+
+// As it was left, where that is a layout that an OutputView can tell.
+Placement Lowering::as_shown(ValueId output) {
+  const Placement placement = native(output);
+  const bool is_known = placement.is_row_major() || block_shape(placement);
+  return is_known && placement.type == type(output) ? placement : row_major(output);
 }
 
 // Where new state was not written over the old, it is copied there in the end.

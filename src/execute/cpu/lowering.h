@@ -30,6 +30,13 @@ struct LoweringOptions {
   bool ieee_strict = false;
 };
 
+// An output where callers see it, complete when so many steps have run.
+struct CompleteOutput {
+  ValueId id;
+  Placement placement;
+  std::size_t steps = 0;
+};
+
 class Lowering {
  public:
   Lowering(const transform::Rewritten& source, const LoweringOptions& options, WeightPool& weights,
@@ -106,6 +113,8 @@ class Lowering {
   // Results.
   const ProgramMemory& inner_memory() const { return inner_memory_; }
   std::vector<PlannedStep>& steps() { return steps_; }
+  // All but constants and dynamic values.
+  const std::vector<CompleteOutput>& complete_outputs() const { return complete_outputs_; }
   const Buffers& buffers() const { return buffers_; }
 
  private:
@@ -117,6 +126,9 @@ class Lowering {
 
   void place_inputs();
   void hand_state_on();
+  void find_complete_outputs();
+  void complete(ValueId output, Placement placement);
+  Placement as_shown(ValueId output);
   void lower(NodeId id);
   Placement place_constant(ValueId id, const Tensor& tensor);
   ValuePlacements& placements(ValueId id) { return placements_[id.number]; }
@@ -140,6 +152,8 @@ class Lowering {
   SavedForBackward saved_;
   std::vector<PlannedStep> steps_;
   std::shared_ptr<std::vector<reference::RuntimeValue>> dynamic_;
+  std::vector<ValueId> open_outputs_;  // that are not complete yet
+  std::vector<CompleteOutput> complete_outputs_;
   ProgramMemory inner_memory_;
 };
 

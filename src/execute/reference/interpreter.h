@@ -79,12 +79,12 @@ class Interpreter {
               LiveBytes* live = nullptr) const;
   void step(Frame& frame, NodeId node) const;
   std::vector<RuntimeValue> finish(Frame& frame) const;
+  const RuntimeValue& value_of(const Frame& frame, ValueId id) const;
 
  private:
   void plan_lifetimes();
   void set(Frame& frame, ValueId id, RuntimeValue value) const;
   void release(Frame& frame, ValueId id) const;
-  const RuntimeValue& value_of(const Frame& frame, ValueId id) const;
   std::vector<RuntimeValue> inputs_of(Frame& frame, NodeId node) const;
 
   const Graph& graph_;

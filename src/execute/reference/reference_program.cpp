@@ -59,8 +59,9 @@ std::vector<StepInfo> steps_of(const Graph& graph,
 class ReferenceProgram final : public execute::ProgramBase {
  public:
   // `origins`: by node, those of the model given that it stands for; empty: itself.
-  explicit ReferenceProgram(Inferred model, const std::vector<std::vector<NodeId>>& origins = {})
-      : ProgramBase(kEngine, model.graph, 1),
+  ReferenceProgram(Inferred model, bool keeps_outputs,
+                   const std::vector<std::vector<NodeId>>& origins = {})
+      : ProgramBase(kEngine, model.graph, 1, keeps_outputs),
         model_(std::move(model)),
         interpreter_(graph()),
         steps_(steps_of(graph(), origins)) {
@@ -90,6 +91,7 @@ class ReferenceProgram final : public execute::ProgramBase {
   std::vector<Tensor> current_state() const override { return state_values_; }
   void run_steps() override;
   std::vector<Tensor> last_results() const override { return results_; }
+  void show_outputs(std::size_t steps) override;
 
  private:
   const Graph& graph() const { return model_.graph; }
@@ -129,6 +131,7 @@ class ReferenceProgram final : public execute::ProgramBase {
   std::vector<Tensor> given_;
   std::vector<Tensor> state_values_;
   std::vector<Tensor> results_;
+  Interpreter::Frame frame_;  // of the run
   LiveBytes live_;
 };
 
@@ -136,10 +139,23 @@ void ReferenceProgram::run_steps() {
   results_.clear();
   if (!has_run()) live_.ignore_stored(graph());
   live_.forget_all();
-  auto frame = interpreter_.begin(all_inputs(), {}, &live_);
-  run_each(graph().node_count(),
-           [&](std::size_t i) { interpreter_.step(frame, NodeId{static_cast<std::uint32_t>(i)}); });
-  keep_results(interpreter_.finish(frame));
+  frame_ = interpreter_.begin(all_inputs(), {}, &live_);
+  run_each(graph().node_count(), [&](std::size_t i) {
+    interpreter_.step(frame_, NodeId{static_cast<std::uint32_t>(i)});
+  });
+  keep_results(interpreter_.finish(frame_));
+}
+
+// What no node makes, an input or a stored tensor, is complete from the start.
+void ReferenceProgram::show_outputs(std::size_t steps) {
+  const std::vector<ValueId> outputs = execute::taken_outputs(graph());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const NodeId maker = graph().producer(outputs[i]);
+    if (steps != (maker.is_valid() ? maker.number + 1 : 0)) continue;
+    const Tensor* tensor = interpreter_.value_of(frame_, outputs[i]).tensor();
+    if (tensor == nullptr) continue;  // refused when the run ends
+    show({.output = i, .type = tensor->type(), .dims = tensor->dims(), .bytes = tensor->bytes()});
+  }
 }
 
 // A simplified graph may know values that no node of it computes any more.
@@ -161,11 +177,13 @@ execute::Engine engine() {
   return {.info = {.name = kEngine, .device = kDevice, .is_reference = true},
           .compile = [](Inferred model, const ProgramOptions& options,
                         Progress*) -> std::unique_ptr<Program> {
-            if (!options.precision) return std::make_unique<ReferenceProgram>(std::move(model));
+            if (!options.precision)
+              return std::make_unique<ReferenceProgram>(std::move(model), options.keep_outputs);
             transform::Rewritten cast = transform::with_precision(
                 transform::simplify(std::move(model)), {.type = *options.precision});
             return std::make_unique<ReferenceProgram>(
-                with_known_values_stored(std::move(cast.model)), cast.origins);
+                with_known_values_stored(std::move(cast.model)), options.keep_outputs,
+                cast.origins);
           }};
 }
 

@@ -25,21 +25,32 @@ void Histogram::double_width(bool downwards) {
   width_ *= 2;
 }
 
-void Histogram::widen_to(double least, double greatest) {
+void Histogram::widen_to(float least, float greatest) {
+  if (counts_.empty()) begin(least, greatest);
   while (least < first_edge_) double_width(true);
   while (greatest >= lower_edge(kBins)) double_width(false);
 }
 
-void Histogram::add(std::span<const float> numbers, float least, float greatest) {
-  if (numbers.empty()) return;
-  if (counts_.empty()) begin(least, greatest);
-  widen_to(least, greatest);
+void Histogram::count(std::span<const float> numbers, Counts& counts) const {
+  counts.resize(kBins, 0);
   const auto edge = static_cast<float>(first_edge_);
   const auto per_unit = static_cast<float>(1 / width_);
   for (const float number : numbers) {
     const auto bin = static_cast<std::int32_t>((number - edge) * per_unit);
-    ++counts_[static_cast<std::size_t>(std::clamp(bin, 0, static_cast<std::int32_t>(kBins) - 1))];
+    ++counts[static_cast<std::size_t>(std::clamp(bin, 0, static_cast<std::int32_t>(kBins) - 1))];
   }
+}
+
+void Histogram::add(const Counts& counts) {
+  for (std::size_t i = 0; i < counts.size(); ++i) counts_[i] += counts[i];
+}
+
+void Histogram::add(std::span<const float> numbers, float least, float greatest) {
+  if (numbers.empty()) return;
+  widen_to(least, greatest);
+  Counts counts;
+  count(numbers, counts);
+  add(counts);
 }
 
 std::uint64_t Histogram::total() const {

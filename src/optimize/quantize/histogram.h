@@ -12,8 +12,14 @@ class Histogram {
  public:
   static constexpr std::size_t kBins = 2048;
 
+  using Counts = std::vector<std::uint64_t>;  // of every bin; empty: nothing is counted
+
   // Finite numbers, none below `least` or above `greatest`.
   void add(std::span<const float> numbers, float least, float greatest);
+  // The same in three steps, the second of which may run on several threads.
+  void widen_to(float least, float greatest);
+  void count(std::span<const float> numbers, Counts& counts) const;
+  void add(const Counts& counts);
 
   bool is_empty() const { return counts_.empty(); }
   std::span<const std::uint64_t> counts() const { return counts_; }  // kBins, or none
@@ -28,10 +34,9 @@ class Histogram {
 
  private:
   void begin(float least, float greatest);
-  void widen_to(double least, double greatest);
   void double_width(bool downwards);
 
-  std::vector<std::uint64_t> counts_;
+  Counts counts_;
   double first_edge_ = 0;
   double width_ = 0;
 };

@@ -1,6 +1,6 @@
 // Runs a float model on calibration data and observes values inside it: ranges, histograms, and
-// means of channels. Memory is bounded: large batches are run in parts where the model's batch is
-// free, and otherwise values are observed in groups, one run of all data for each.
+// means of channels. Values are observed where they lie, as soon as they are computed. Where the
+// model's batch is free, samples are run several at a time, as many as memory allows.
 #pragma once
 
 #include <map>
@@ -13,7 +13,8 @@ struct ObserveRequest {
   std::vector<ValueId> ranges = {};
   bool histograms = false;
   std::map<ValueId, std::size_t> means = {};  // with the axis of the channels
-  std::int64_t most_bytes = 256 << 20;        // of observed values at a time
+  std::int64_t most_bytes = 128 << 20;        // of activations at a time, if batches can be divided
+  std::int64_t most_rows = 8;                 // at a time
 };
 
 struct Observations {

@@ -13,13 +13,21 @@ constexpr float kLargestCode = 127;
 // Products of two scales stay normal floats.
 constexpr float kLeastScale = 1e-18f;
 
+// To the nearest, to the even one of two: of 24 bits that a float has, none is left for a fraction.
+std::int8_t rounded(float code) {
+  constexpr float kNoFraction = 3 << 22;
+  return static_cast<std::int8_t>(static_cast<std::int32_t>(code + kNoFraction) - (3 << 22));
+}
+
 std::vector<float> largest_magnitudes(std::span<const float> numbers, std::int64_t channels,
                                       std::int64_t inner) {
   std::vector<float> largest(static_cast<std::size_t>(channels), 0);
   const auto stride = static_cast<std::size_t>(inner);
   for (std::size_t i = 0; i < numbers.size(); i += stride) {
-    float& most = largest[i / stride % largest.size()];
+    float most = 0;
     for (std::size_t j = i; j < i + stride; ++j) most = std::max(most, std::abs(numbers[j]));
+    float& known = largest[i / stride % largest.size()];
+    known = std::max(known, most);
   }
   return largest;
 }
@@ -60,8 +68,7 @@ WeightCodes coded_weight(const Tensor& weight, std::size_t axis, bool per_channe
     const std::size_t channel = i / stride % static_cast<std::size_t>(dims[axis]);
     const float scale = coded.scales[per_channel ? channel : 0];
     for (std::size_t j = i; j < i + stride; ++j)
-      codes[j] = static_cast<std::int8_t>(
-          std::lrint(std::clamp(numbers[j] / scale, -kLargestCode, kLargestCode)));
+      codes[j] = rounded(std::clamp(numbers[j] / scale, -kLargestCode, kLargestCode));
   }
   coded.codes = Tensor::of<std::int8_t>(DataType::Int8, dims, codes);
   return coded;

@@ -221,8 +221,10 @@ class QdqWriter {
     std::size_t inner = 1;
     for (std::size_t i = axis + 1; i < dims.size(); ++i) inner *= static_cast<std::size_t>(dims[i]);
     std::vector<bool> has_weight(channels, false);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] != 0) has_weight[i / inner % channels] = true;
+    for (std::size_t i = 0; i < numbers.size(); i += inner) {
+      const auto row = std::span(numbers).subspan(i, inner);
+      if (std::ranges::any_of(row, [](float number) { return number != 0; }))
+        has_weight[i / inner % channels] = true;
     }
     return static_cast<std::size_t>(std::ranges::count(has_weight, false));
   }

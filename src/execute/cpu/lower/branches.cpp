@@ -50,7 +50,8 @@ bool gives(const Program& program, const Lowering& lowering, const std::vector<V
 
 // Nothing if the branch does not fit the shapes at hand; that there is no memory for it, or that
 // the user gave up, is passed on.
-std::shared_ptr<Program> program_of(Graph branch, const ProgramOptions& options) {
+std::shared_ptr<Program> program_of(Graph branch, ProgramOptions options) {
+  options.keep_outputs = true;
   try {
     return compile_cpu(infer_shapes(std::move(branch)), options, nullptr);
   } catch (const Error& error) {
