@@ -136,18 +136,38 @@ TEST(Simd, SoftmaxOfAnyLengthSumsToOne) {
 }
 
 TEST(Simd, SoftmaxOfHalvesIsThatOfFloatsRounded) {
+  constexpr std::size_t kRows = kHalfRowsAtOnce + 3;
   for (const SimdKernels* kernels : all_kernels()) {
     for (const HalfFormat format : {HalfFormat::Bfloat16, HalfFormat::Float16}) {
       for (const std::size_t n : {1u, 5u, 16u, 33u, 197u}) {
-        std::vector<float> numbers(n), workspace(n);
-        for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(i * 37 % 23) / 4 - 3;
-        std::vector<std::uint16_t> halves(n), expected(n);
-        kernels->narrow(format, numbers.data(), halves.data(), n);
-        kernels->softmax(numbers.data(), numbers.data(), n);  // quarters are exact in 16 bits
-        kernels->narrow(format, numbers.data(), expected.data(), n);
-        kernels->softmax_of_halves(format, halves.data(), halves.data(), workspace.data(), n);
+        std::vector<float> numbers(kRows * n), workspace(kHalfRowsAtOnce * n);
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+          numbers[i] = static_cast<float>(i * 37 % 23) / 4 - 3;  // quarters are exact in 16 bits
+        std::vector<std::uint16_t> halves(kRows * n), expected(kRows * n);
+        kernels->narrow(format, numbers.data(), halves.data(), kRows * n);
+        for (std::size_t row = 0; row < kRows; ++row)
+          kernels->softmax(&numbers[row * n], &numbers[row * n], n);
+        kernels->narrow(format, numbers.data(), expected.data(), kRows * n);
+        kernels->softmax_of_halves(format, halves.data(), halves.data(), workspace.data(), n,
+                                   kRows);
         EXPECT_EQ(halves, expected) << kernels->name << ", " << n << " numbers";
       }
+    }
+  }
+}
+
+TEST(Simd, SoftmaxOfHalvesWithANaNIsNaN) {
+  constexpr std::uint16_t kNaN = 0x7fc0;  // in bf16
+  for (const SimdKernels* kernels : all_kernels()) {
+    for (const std::size_t at : {0u, 20u, 36u}) {
+      std::vector<std::uint16_t> row(37, 0x3f80);
+      std::vector<float> workspace(kHalfRowsAtOnce * row.size());
+      row[at] = kNaN;
+      kernels->softmax_of_halves(HalfFormat::Bfloat16, row.data(), row.data(), workspace.data(),
+                                 row.size(), 1);
+      std::vector<float> shares(row.size());
+      kernels->widen(HalfFormat::Bfloat16, row.data(), shares.data(), row.size());
+      for (const float share : shares) EXPECT_TRUE(std::isnan(share)) << kernels->name << at;
     }
   }
 }

@@ -18,35 +18,57 @@ struct SoftmaxRow {
   }
 };
 
-// Whether there is a kernel that reads and writes the row as it is stored; it has been run.
+// Rows one after the other, as they are stored.
+struct RowSpan {
+  ChainElements from, to;
+  std::size_t width = 0;
+  std::size_t count = 0;
+};
+
+// Memory of the thread.
+float* row_workspace(std::size_t floats) {
+  thread_local std::vector<float> memory;
+  if (memory.size() < floats) memory.resize(floats);
+  return memory.data();
+}
+
+// Whether there is a kernel that reads and writes rows as they are stored; it has been run.
 template <typename OneRow>
-bool ran_in_halves(const OneRow&, const ChainElements&, const ChainElements&, float*, std::size_t) {
+bool ran_in_halves(const OneRow&, const RowSpan&) {
   return false;
 }
 
-bool ran_in_halves(const SoftmaxRow& row, const ChainElements& from, const ChainElements& to,
-                   float* workspace, std::size_t width) {
+bool ran_in_halves(const SoftmaxRow& row, const RowSpan& rows) {
+  const auto& [from, to, width, count] = rows;
   if (row.is_log || !from.half || from.half != to.half) return false;
+  float* workspace = row_workspace(kHalfRowsAtOnce * width);
   simd().softmax_of_halves(*from.half, from.halves(), reinterpret_cast<std::uint16_t*>(to.first),
-                           workspace, width);
+                           workspace, width, count);
   return true;
 }
 
-// A row of 16-bit numbers is widened first and rounded afterwards, in memory of the thread.
+// A row of 16-bit numbers is widened first and rounded afterwards.
 template <typename OneRow>
 void run_row(const OneRow& one_row, const ChainElements& from, const ChainElements& to,
              std::size_t width) {
-  thread_local std::vector<float> widened;
-  if ((from.half || to.half) && widened.size() < width) widened.resize(width);
-  if (ran_in_halves(one_row, from, to, widened.data(), width)) return;
+  float* widened = from.half || to.half ? row_workspace(width) : nullptr;
   const float* in = from.floats();
   if (from.half) {
-    simd().widen(*from.half, from.halves(), widened.data(), width);
-    in = widened.data();
+    simd().widen(*from.half, from.halves(), widened, width);
+    in = widened;
   }
-  float* out = to.half ? widened.data() : reinterpret_cast<float*>(to.first);
+  float* out = to.half ? widened : reinterpret_cast<float*>(to.first);
   one_row(in, out, width);
   if (to.half) simd().narrow(*to.half, out, reinterpret_cast<std::uint16_t*>(to.first), width);
+}
+
+template <typename OneRow>
+void run_rows(const OneRow& one_row, const RowSpan& rows) {
+  if (ran_in_halves(one_row, rows)) return;
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    const auto first = static_cast<std::int64_t>(row * rows.width);
+    run_row(one_row, rows.from.from(first), rows.to.from(first), rows.width);
+  }
 }
 
 template <typename RowFunction>
@@ -75,10 +97,10 @@ void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t 
     const auto one_row = function(at);
     return [=] {
       execute::in_parallel(threads, rows.count, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row) {
-          run_row(one_row, from.from(row * rows.width), to.from(row * rows.width),
-                  static_cast<std::size_t>(rows.width));
-        }
+        run_rows(one_row, {.from = from.from(first * rows.width),
+                           .to = to.from(first * rows.width),
+                           .width = static_cast<std::size_t>(rows.width),
+                           .count = static_cast<std::size_t>(last - first)});
       });
     };
   });

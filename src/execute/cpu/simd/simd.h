@@ -315,6 +315,9 @@ struct CodedPanel {
   const std::byte* bytes = nullptr;
 };
 
+// Rows of 16-bit numbers that softmax_of_halves computes side by side.
+constexpr std::size_t kHalfRowsAtOnce = 4;
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -333,9 +336,9 @@ struct SimdKernels {
   float (*reduce)(ReduceOp op, const float* in, std::size_t n);
   void (*softmax)(const float* in, float* out, std::size_t n);
   void (*log_softmax)(const float* in, float* out, std::size_t n);
-  // `workspace` has n floats; `out` may be `in`.
+  // Rows of n numbers; `workspace` has kHalfRowsAtOnce · n floats; `out` may be `in`.
   void (*softmax_of_halves)(HalfFormat format, const std::uint16_t* in, std::uint16_t* out,
-                            float* workspace, std::size_t n);
+                            float* workspace, std::size_t n, std::size_t rows);
   void (*layer_norm)(const LayerNormArguments& norm, const float* in, float* out, std::size_t n);
   // out[j] += Σ_k x[k]·matrix[k·stride + j] for j < n
   void (*add_vector_matrix)(const float* x, std::size_t k, const float* matrix, std::size_t stride,
