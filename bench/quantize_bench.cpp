@@ -2,7 +2,9 @@
 //
 //   bench_quantize MODEL FOLDER|- OUT.onnx [int8|dynamic|int4|int8w|fp16|bf16]
 //   [minmax|percentile|mse|entropy]
-//                  [per-tensor] [equalize] [no-bias] [in-bf16] [sensitivity]
+//                  [per-tensor] [equalize] [no-bias] [mixed] [in-bf16] [sensitivity]
+//
+// `mixed` keeps the first and the last layer in float; `in-bf16` observes activations in bf16.
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -29,6 +31,10 @@ Graph variant(const Graph& model, const std::string& folder,
   options.equalize = has("equalize");
   options.correct_bias = !has("no-bias");
   if (has("in-bf16")) options.program.precision = DataType::BFloat16;
+  if (has("mixed")) {
+    const auto layers = quantizable_layers(model);
+    if (!layers.empty()) options.keep_float = {layers.front(), layers.back()};
+  }
   if (has("dynamic")) return quantize_dynamic(model, options).graph;
   const CalibrationData data = calibration_folder(folder, model);
   if (has("sensitivity")) {

@@ -22,6 +22,17 @@ bool is_input_folder(const std::string& name) {
   return false;
 }
 
+// A folder without a file of a known kind.
+bool is_folder_without_data(const std::string& name) {
+  std::error_code failed;
+  if (!std::filesystem::is_directory(name, failed)) return false;
+  for (const auto& entry : std::filesystem::directory_iterator(name, failed)) {
+    const std::string file = entry.path().filename().string();
+    if (file.ends_with(".npy") || file.find("ubyte") != std::string::npos) return false;
+  }
+  return !failed;
+}
+
 bool is_labelled(const std::string& name) {
   return !name.empty() && name != kRandom && !is_input_folder(name);
 }
@@ -84,6 +95,11 @@ OptimizeData data_to_calibrate(const OptimizeDataArguments& arguments,
                                const RequestedModel& request, std::uint64_t seed) {
   if (is_input_folder(arguments.calibrate)) {
     return unlabelled_data(request.graph, calibration_folder(arguments.calibrate, request.graph));
+  }
+  if (is_folder_without_data(arguments.calibrate)) {
+    fail_bad_input(
+        "{}: the folder has no .npy files to calibrate with, nor IDX files of a data set",
+        arguments.calibrate);
   }
   if (is_labelled(arguments.calibrate)) {
     return labelled(arguments.calibrate, arguments, request.graph, seed);

@@ -182,6 +182,11 @@ class BadInput(OptimizeCase):
         numpy.save(folder / "00.npy", numpy.zeros((1, 20, 20), "float32"))
         self.refused(3, "input 'input' is", "--precision", "int8", "--calibrate", folder)
 
+    def test_a_folder_without_samples(self):
+        folder = self.folder / "empty"
+        folder.mkdir()
+        self.refused(3, "no .npy files to calibrate with", "--precision", "int8", "--calibrate", folder)
+
     def test_a_full_disk_leaves_nothing_behind(self):
         if os.path.exists("/dev/full"):
             result = assay("optimize", "zoo:small_cnn", "-o", "/dev/full", "--precision", "bf16", *QUICK)

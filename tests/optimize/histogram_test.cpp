@@ -73,6 +73,16 @@ TEST(Ranges, EntropyEndsWhereLevelsStillTellTheNumbersApart) {
   EXPECT_NEAR(entropy_end(observed), 1, 0.05);
 }
 
+TEST(Ranges, EntropyKeepsLargeChannelsThatFewNumbersBelongTo) {
+  // As above, with 32 of 10,272 numbers between 1 and 4: a divergence alone would cut them off.
+  // All but 0.05 % are kept, which is 5 of the 32.
+  const auto observed = observed_counts([](int bin) {
+    if (bin >= 512) return bin % 48 == 0 ? 1 : 0;
+    return bin / 2 % 2 == 0 ? 30 : 10;
+  });
+  EXPECT_GT(entropy_end(observed), 3.4);
+}
+
 // The procedure as published (S. Migacz, 8-bit inference with TensorRT, 2017): bins up to `end` are
 // joined to 256 levels, and a level's numbers spread over those of its bins that are not empty;
 // numbers beyond are counted in the last bin of the reference, not in its model.

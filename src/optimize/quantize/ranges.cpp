@@ -13,6 +13,7 @@ namespace assay::optimize {
 namespace {
 
 constexpr int kLevels = 256;
+constexpr double kLeastPercentKept = 99.9;  // of numbers, by entropy
 
 ValueRange percentile_range(const ObservedValue& observed, double percentile) {
   const double outside = (1 - percentile / 100) / 2;
@@ -126,11 +127,18 @@ ValueRange narrowed_range(const ValueRange& full, int least_percent, const Cost&
   return best;
 }
 
+// A divergence counts numbers, not how far off they are: where some channels are much larger than
+// others, it would cut off the large ones. So the range holds nearly all numbers in any case.
 ValueRange entropy_range(const ValueRange& full, const Histogram& histogram) {
   const auto counts = counts_besides_zero(histogram);
   if (std::ranges::all_of(counts, [](std::uint64_t count) { return count == 0; })) return full;
-  return narrowed_range(
-      full, 20, [&](const ValueRange& range) { return divergence(histogram, counts, range); });
+  const ValueRange least = percentile_range({full, histogram}, kLeastPercentKept);
+  const auto at_least = [&](const ValueRange& range) {
+    return ValueRange{std::min(range.least, least.least), std::max(range.greatest, least.greatest)};
+  };
+  return at_least(narrowed_range(full, 20, [&](const ValueRange& range) {
+    return divergence(histogram, counts, at_least(range));
+  }));
 }
 
 }  // namespace
