@@ -96,6 +96,11 @@ void draw_epilogue(Draw& draw, Setting& setting) {
     epilogue.addend_type = kAddends[draw.between(0, 2)];
     epilogue.addend_scale = draw.real(0.2f, 1.5f);
     epilogue.addend_zero_point = static_cast<std::int32_t>(draw.between(-10, 10));
+    if (draw.coin()) {
+      epilogue.own_zero_point = static_cast<std::int32_t>(draw.between(-10, 10));
+      epilogue.addend_shift = draw.real(-5, 5);
+      epilogue.addend_is_first = draw.coin();
+    }
     if (draw.coin()) epilogue.low = draw.real(-50, 0);
     if (epilogue.addend_type != TileNumber::None && draw.coin()) {
       epilogue.rounds_first = true;
@@ -225,7 +230,7 @@ double finished(const Setting& setting, std::size_t at, std::size_t output, doub
   if (setting.is_8_bit()) value = std::clamp<double>(value, epilogue.low, epilogue.high);
   if (epilogue.rounds_first) value = std::nearbyint(value);
   if (epilogue.addend_type != TileNumber::None)
-    value = value * epilogue.factor +
+    value = (value + epilogue.own_zero_point) * epilogue.factor + epilogue.addend_shift +
             (number_at(setting.addend, epilogue.addend_type, at) - epilogue.addend_zero_point) *
                 epilogue.addend_scale;
   if (!setting.is_8_bit()) value = activated(epilogue.activation, value);

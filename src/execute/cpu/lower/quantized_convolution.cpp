@@ -82,6 +82,8 @@ struct Epilogue8 {
   std::vector<NodeId> nodes = {};
   ValueId value;
   std::optional<ValueId> addend = {};
+  Scale8 addend_scale = {};
+  bool addend_is_first = false;  // operand of the addition
   NodeId addition = {};
 };
 
@@ -98,6 +100,7 @@ struct Addition8 {
   NodeId node;
   ValueId other;
   Scale8 other_scale, result;
+  bool other_is_first = false;
 };
 
 // The convolution must not overwrite what it is still reading.
@@ -126,7 +129,7 @@ std::optional<Addition8> addition_after(Lowering& lowering, NodeId convolution, 
       scale8_of(lowering, node.inputs[6], node.inputs.size() > 7 ? node.inputs[7] : ValueId{},
                 type_of(lowering, node.outputs[0]));
   if (!scale || !result) return {};
-  return Addition8{reader, addend, *scale, *result};
+  return Addition8{reader, addend, *scale, *result, other == 0};
 }
 
 bool take_clip(const Lowering& lowering, Epilogue8& epilogue) {
@@ -177,6 +180,8 @@ Epilogue8 epilogue_of(Lowering& lowering, const QuantizedLayer& layer, bool may_
   epilogue.nodes.push_back(addition->node);
   epilogue.value = lowering.node(addition->node).outputs[0];
   epilogue.addend = addition->other;
+  epilogue.addend_scale = addition->other_scale;
+  epilogue.addend_is_first = addition->other_is_first;
   epilogue.addition = addition->node;
   take_relu(lowering, epilogue);
   return epilogue;
@@ -267,6 +272,29 @@ bool hardly_enlarges(const Choice& choice, const Tensor& weights) {
   return bytes_of(choice.weights) <= stored + stored / 16 + kSmall;
 }
 
+// A step of the sum is rounded as QLinearAdd does it by itself, and as ONNX Runtime does: numbers
+// with their zero points, which a shift takes out. Else one number in a million differs by a step,
+// which spreads through a deep network.
+void round_as_addition(const QuantizedLayer& layer, const Epilogue8& epilogue, TileEpilogue& tile) {
+  const auto own_part = tile.factor * static_cast<float>(layer.result.zero_point);
+  const auto other_part = tile.addend_scale * static_cast<float>(epilogue.addend_scale.zero_point);
+  const auto zero_point = static_cast<float>(tile.zero_point);
+  tile.own_zero_point = layer.result.zero_point;
+  tile.addend_zero_point = 0;
+  tile.addend_is_first = epilogue.addend_is_first;
+  tile.addend_shift = zero_point - (own_part + other_part);
+  tile.low_after += zero_point;
+  tile.high_after += zero_point;
+  tile.zero_point = 0;
+}
+
+TileEpilogue tile_epilogue_of(const QuantizedLayer& layer, const Epilogue8& epilogue) {
+  TileEpilogue tile =
+      tile_epilogue(epilogue.post_ops, type_of(epilogue.result), epilogue.result.zero_point);
+  if (epilogue.addend) round_as_addition(layer, epilogue, tile);
+  return tile;
+}
+
 TileLayer tile_layer_of(const QuantizedLayer& layer, const Epilogue8& epilogue) {
   const ConvolutionLayer& shape = layer.shape;
   return {.grid = shape.grid,
@@ -275,8 +303,7 @@ TileLayer tile_layer_of(const QuantizedLayer& layer, const Epilogue8& epilogue) 
           .outputs = shape.output[1],
           .type = tile_type(type_of(layer.source)),
           .source_zero_point = layer.source.zero_point,
-          .epilogue = tile_epilogue(epilogue.post_ops, type_of(epilogue.result),
-                                    epilogue.result.zero_point)};
+          .epilogue = tile_epilogue_of(layer, epilogue)};
 }
 
 // Kernels of our own beside oneDNN's.
@@ -288,8 +315,10 @@ void add_own_choices(const Lowering& lowering, const QuantizedLayer& layer,
   const Desc result = image_desc(shape.output, 0, type_of(epilogue.result));
   const bool saves_memory = lowering.options().program.optimize_for == OptimizeFor::Memory;
   auto tiled = tile_choice(lowering, what, shape.groups, source, result);
-  if (tiled && (!saves_memory || hardly_enlarges(*tiled, layer.weights)))
+  if (tiled && (!saves_memory || hardly_enlarges(*tiled, layer.weights))) {
+    if (epilogue.addend) choices.clear();  // others round sums in another order
     choices.insert(choices.begin(), std::move(*tiled));
+  }
   auto winograd = winograd16_choice(lowering, what, shape.groups, source, result);
   if (winograd && Winograd16::is_exact(what, layer.weights.to_vector<std::int8_t>().data()))
     choices.push_back(std::move(*winograd));

@@ -44,11 +44,13 @@ inline std::uint16_t largest_magnitude(const std::uint16_t* in, std::size_t n) {
     const __m512i numbers = _mm512_maskz_loadu_epi16(some, in + i);
     largest = _mm512_max_epu16(largest, _mm512_and_si512(numbers, magnitude));
   }
-  std::uint16_t all[kFp16Columns];
-  _mm512_storeu_si512(all, largest);
-  std::uint16_t most = 0;
-  for (const std::uint16_t one : all) most = one > most ? one : most;
-  return most;
+  const __m256i half =
+      _mm256_max_epu16(_mm512_castsi512_si256(largest), _mm512_extracti64x4_epi64(largest, 1));
+  const __m128i quarter =
+      _mm_max_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+  // The processor finds the least of eight numbers.
+  const __m128i inverted = _mm_xor_si128(quarter, _mm_set1_epi16(-1));
+  return static_cast<std::uint16_t>(~_mm_cvtsi128_si32(_mm_minpos_epu16(inverted)));
 }
 
 inline void multiply_row(const std::uint16_t* in, std::uint16_t factor, std::uint16_t* out,

@@ -21,8 +21,9 @@ enum class TileActivation : std::uint8_t { None, GeluErf, GeluTanh, Swish, HardS
 
 // What happens to the sums of a row before they are written, in this order. 8-bit products:
 // (sum + bias of the column + bias of the row) · scale, clamped; where there is an addend, rounded
-// if `rounds_first`, · factor,
-// + addend; clamped, rounded to the nearest (halves to even), + zero point. Results of 32 bits are
+// if `rounds_first`, + own zero point, · factor, + (addend + shift), or, if the addend is first,
+// addend + (the other + shift); clamped, rounded to the nearest (halves to even), + zero point.
+// Results of 32 bits are
 // the sums themselves, + biases; floats are neither rounded nor shifted. bf16 products: sum ·
 // factor + bias, + addend, activation, clamped. Arrays of a number for each column are padded to
 // whole tiles.
@@ -34,11 +35,14 @@ struct TileEpilogue {
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
   bool rounds_first = false;  // what was clamped to 8 bits
+  std::int32_t own_zero_point = 0;
   float factor = 1;
   TileNumber addend_type = TileNumber::None;
   const std::byte* addend = nullptr;  // as the results lie; may be the results themselves
   float addend_scale = 1;
   std::int32_t addend_zero_point = 0;
+  float addend_shift = 0;        // of 8-bit products
+  bool addend_is_first = false;  // of two roundings; of 8-bit products
   TileActivation activation = TileActivation::None;
   float low_after = -std::numeric_limits<float>::infinity();
   float high_after = std::numeric_limits<float>::infinity();
