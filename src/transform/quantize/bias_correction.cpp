@@ -49,7 +49,8 @@ std::vector<double> bias_correction(const Graph& graph, const Node& layer,
   const Tensor& weight = *layer_weight(graph, layer);
   const std::size_t axis = output_axis(layer);
   const WeightCodes coded = coded_weight(weight, axis, per_channel, {});
-  const auto numbers = weight.to_vector<float>();
+  const FloatElements elements(weight);
+  const std::span<const float> numbers = elements.all();
   const auto codes = coded.codes.to_vector<std::int8_t>();
   const WeightLayout layout(layer, weight);
   std::vector<double> correction(static_cast<std::size_t>(weight.dims()[axis]), 0);

@@ -34,6 +34,15 @@ std::vector<float> largest_magnitudes(std::span<const float> numbers, std::int64
 
 }  // namespace
 
+FloatElements::FloatElements(const Tensor& tensor) : tensor_(tensor) {
+  const auto bytes = tensor_.bytes();
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
+  if (tensor_.type() != DataType::Float32 || !is_aligned) copy_ = tensor_.to_vector<float>();
+  all_ = copy_.empty()
+             ? std::span(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float))
+             : std::span<const float>(copy_);
+}
+
 LinearScale scale_for_range(double least, double greatest) {
   constexpr double kSteps = 255;
   const double low = std::min(least, 0.0);
@@ -51,7 +60,8 @@ std::uint8_t to_uint8(float number, const LinearScale& how) {
 
 WeightCodes coded_weight(const Tensor& weight, std::size_t axis, bool per_channel,
                          std::span<const float> least_scales) {
-  const auto numbers = weight.to_vector<float>();
+  const FloatElements elements(weight);
+  const std::span<const float> numbers = elements.all();
   const auto& dims = weight.dims();
   const std::int64_t inner = checked_product(std::span(dims).subspan(axis + 1)).value_or(0);
   WeightCodes coded;

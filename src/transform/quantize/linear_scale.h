@@ -21,6 +21,21 @@ LinearScale scale_for_range(double least, double greatest);
 
 std::uint8_t to_uint8(float number, const LinearScale& how);
 
+// The elements of a float32 tensor; a copy only where a mapped file does not align them.
+class FloatElements {
+ public:
+  explicit FloatElements(const Tensor& tensor);
+  FloatElements(const FloatElements&) = delete;
+  FloatElements& operator=(const FloatElements&) = delete;
+
+  std::span<const float> all() const { return all_; }
+
+ private:
+  Tensor tensor_;  // keeps the bytes
+  std::vector<float> copy_;
+  std::span<const float> all_;
+};
+
 struct WeightCodes {
   Tensor codes;               // int8, from -127 to 127
   std::vector<float> scales;  // one, or one for each position along the axis

@@ -199,7 +199,8 @@ class QdqWriter {
   }
 
   void check_weight(const Node& node, const Tensor& weight) {
-    const auto numbers = weight.to_vector<float>();
+    const FloatElements elements(weight);
+    const std::span<const float> numbers = elements.all();
     const bool is_finite =
         std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); });
     if (!is_finite)
@@ -215,14 +216,14 @@ class QdqWriter {
           node.op, node.name, idle, weight.dims()[output_axis(node)]));
   }
 
-  static std::size_t zero_channels(const std::vector<float>& numbers,
+  static std::size_t zero_channels(std::span<const float> numbers,
                                    const std::vector<std::int64_t>& dims, std::size_t axis) {
     const auto channels = static_cast<std::size_t>(dims[axis]);
     std::size_t inner = 1;
     for (std::size_t i = axis + 1; i < dims.size(); ++i) inner *= static_cast<std::size_t>(dims[i]);
     std::vector<bool> has_weight(channels, false);
     for (std::size_t i = 0; i < numbers.size(); i += inner) {
-      const auto row = std::span(numbers).subspan(i, inner);
+      const auto row = numbers.subspan(i, inner);
       if (std::ranges::any_of(row, [](float number) { return number != 0; }))
         has_weight[i / inner % channels] = true;
     }
