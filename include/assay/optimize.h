@@ -68,6 +68,11 @@ struct VariantCost {
   std::optional<DeviceFit> on_device = {};  // what `fit_model` predicts for the device asked for
   std::optional<double> energy_measured_j = {};  // of a run, where a meter exists; of the original
                                                  // and the chosen version
+
+  // What a target is compared with: the device's latency where there is one, else this machine's.
+  double judged_ms() const {
+    return on_device ? on_device->estimate_ms.value_or(0) : latency.median_ms;
+  }
 };
 
 struct OptimizeTrial {
@@ -87,6 +92,8 @@ struct OptimizeGoal {
   std::optional<double> target_mb = {};  // stored tensors
   // Percentage points: of accuracy, or without labels of agreement with the original.
   std::optional<double> max_loss = {};
+  // The search aims at this share of `target_ms`, for a latency that is still to be confirmed.
+  double margin = 1;
 
   bool has_target() const { return target_ms || target_mb; }
 };

@@ -32,6 +32,8 @@ struct OptimizeReport {
   // The original and the version written, measured in turns; missing where none was written.
   std::optional<ModelComparison> comparison = {};
   bool met = false;  // the target, by that comparison
+  // Versions that met the target when the search timed them, but not in such a comparison.
+  std::vector<VariantRecipe> unconfirmed = {};
   WrittenModel written = {};
   std::string calibrated_on = "";
   std::string judged_on = "";

@@ -81,7 +81,8 @@ struct ObservedValue {
 // each layer's outputs behind its batch norm and activation.
 std::vector<ObservedValue> values_to_observe(const Graph& model, const Bindings& bindings = {});
 
-// prune_model by L1, uniformly: keep = max(1, round(n·(1 - level))) of every group.
+// prune_model by L1, uniformly: keep = max(1, round(n·(1 - level))) of every group, a tie to the
+// even number.
 Graph structured_channel_prune(const Graph& model, double level);
 
 }  // namespace assay

@@ -16,10 +16,6 @@ double seconds_from(std::int64_t start) {
   return static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
 }
 
-double judged_latency_ms(const VariantCost& cost) {
-  return cost.on_device ? cost.on_device->estimate_ms.value_or(0) : cost.latency.median_ms;
-}
-
 double points_lost(const VariantQuality& before, const VariantQuality& after) {
   constexpr double kPoints = 100;
   if (before.accuracy && after.accuracy) {
@@ -77,11 +73,11 @@ Attempt Trials::judged(const VariantRecipe& recipe) {
   return attempt_of(trial);
 }
 
-double Trials::excess_of(const OptimizeTrial& trial) const {
+double Trials::excess_of(const OptimizeTrial& trial, double margin) const {
   if (!trial.cost) return std::numeric_limits<double>::infinity();
-  if (!goal_.has_target()) return judged_latency_ms(*trial.cost);
+  if (!goal_.has_target()) return trial.cost->judged_ms();
   double excess = 0;
-  if (goal_.target_ms) excess = judged_latency_ms(*trial.cost) / *goal_.target_ms;
+  if (goal_.target_ms) excess = trial.cost->judged_ms() / (margin * *goal_.target_ms);
   if (goal_.target_mb) excess = std::max(excess, trial.cost->memory_mb / *goal_.target_mb);
   return excess;
 }
@@ -186,9 +182,9 @@ void Trials::keep_if_best(const OptimizeTrial& trial, Variant version) {
 Attempt Trials::attempt_of(const OptimizeTrial& trial) const {
   if (!trial.cost) return {};
   return {.is_made = true,
-          .excess = goal_.has_target() ? excess_of(trial) : 0,
+          .excess = goal_.has_target() ? excess_of(trial, goal_.margin) : 0,
           .is_within_loss = trial.is_within_loss,
-          .latency_ms = judged_latency_ms(*trial.cost)};
+          .latency_ms = trial.cost->judged_ms()};
 }
 
 }  // namespace assay::optimize

@@ -51,7 +51,8 @@ class Trials : public Tries {
   PartOfProgress progress_of_try(const VariantRecipe& recipe) const;
   void measure(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
   void add_quality(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
-  double excess_of(const OptimizeTrial& trial) const;
+  // The worst of its figures over the target's.
+  double excess_of(const OptimizeTrial& trial, double margin = 1) const;
   void judge_by_goal(OptimizeTrial& trial) const;
   bool is_nearer(const OptimizeTrial& trial, const OptimizeTrial& than) const;
   void keep_if_best(const OptimizeTrial& trial, Variant version);

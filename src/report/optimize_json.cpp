@@ -10,12 +10,19 @@ using namespace assay::report;
 
 namespace {
 
+Json unconfirmed_json(const OptimizeReport& report) {
+  Json versions = Json::array();
+  for (const VariantRecipe& recipe : report.unconfirmed) versions.push_back(describe(recipe));
+  return versions;
+}
+
 Json goal_json(const OptimizeReport& report) {
   return {{"target_ms", optional_json(report.goal.target_ms)},
           {"target_mb", optional_json(report.goal.target_mb)},
           {"max_loss", optional_json(report.goal.max_loss)},
           {"device", report.device.empty() ? Json(nullptr) : Json(report.device)},
-          {"met", report.met}};
+          {"met", report.met},
+          {"unconfirmed", unconfirmed_json(report)}};
 }
 
 Json accuracy_interval_json(const Accuracy& accuracy) {

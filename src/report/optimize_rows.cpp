@@ -1,5 +1,7 @@
 #include "report/optimize_rows.h"
 
+#include <algorithm>
+
 namespace assay::report {
 
 namespace {
@@ -27,16 +29,24 @@ bool is_too_large(const OptimizeGoal& goal, const VariantCost& cost) {
   return goal.target_mb && cost.memory_mb > *goal.target_mb;
 }
 
+// Below the target, but not by the margin that a confirmation needs.
+bool is_too_close(const OptimizeGoal& goal, const VariantCost& cost) {
+  return goal.target_ms && cost.judged_ms() > goal.margin * *goal.target_ms;
+}
+
+std::string kind_of_success(const OptimizeReport& report, const OptimizeTrial& trial) {
+  if (!report.goal.has_target()) return "fine";
+  if (std::ranges::count(report.unconfirmed, trial.recipe) > 0) return "not confirmed";
+  const bool is_written = report.met && trial.recipe == report.result.best().recipe;
+  return is_written || !is_too_close(report.goal, *trial.cost) ? "met" : "too close";
+}
+
 }  // namespace
 
 std::vector<OptimizeTrial> all_versions(const OptimizeReport& report) {
   std::vector<OptimizeTrial> all = {report.result.original};
   all.insert(all.end(), report.result.trail.begin(), report.result.trail.end());
   return all;
-}
-
-double latency_of(const VariantCost& cost) {
-  return cost.on_device ? cost.on_device->estimate_ms.value_or(0) : cost.latency.median_ms;
 }
 
 NamedFigures trial_figures(const OptimizeTrial& trial) {
@@ -66,7 +76,7 @@ std::string trial_outcome(const OptimizeReport& report, const OptimizeTrial& tri
   if (!trial.cost) return "failed";
   const bool has_goal = report.goal.has_target() || report.goal.max_loss;
   if (!has_goal) return "";
-  if (trial.meets_target && trial.is_within_loss) return report.goal.has_target() ? "met" : "fine";
+  if (trial.meets_target && trial.is_within_loss) return kind_of_success(report, trial);
   if (trial.meets_target) return "loses too much";
   return is_too_large(report.goal, *trial.cost) ? "too large" : "too slow";
 }

@@ -14,10 +14,7 @@ std::vector<OptimizeTrial> all_versions(const OptimizeReport& report);
 
 NamedFigures trial_figures(const OptimizeTrial& trial);
 
-// "met", "too slow", "loses too much", …: what the search made of it.
+// "met", "not confirmed", "too slow", "loses too much", …: what the search made of it.
 std::string trial_outcome(const OptimizeReport& report, const OptimizeTrial& trial);
-
-// Milliseconds that the target is compared with: on the device where one was asked for.
-double latency_of(const VariantCost& cost);
 
 }  // namespace assay::report

@@ -53,7 +53,7 @@ std::vector<std::string> trial_cells(const OptimizeReport& report, const Optimiz
   if (!trial.cost) return {describe(trial.recipe), "-", "-", "-", "-", "-", outcome};
   const bool is_judged = trial.quality.has_value();
   return {describe(trial.recipe),
-          duration_text(latency_of(*trial.cost)),
+          duration_text(trial.cost->judged_ms()),
           mb_text(trial.cost->memory_mb),
           is_judged ? judged_share(*trial.quality) : "-",
           points_text(trial.loss_points),

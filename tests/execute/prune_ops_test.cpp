@@ -254,6 +254,41 @@ TEST(PrunedOps, RecurrentLayersLoseHiddenUnits) {
   }
 }
 
+// As exporters write it: gates sliced out of one stored tensor, states expanded to the batch. Such
+// small constants are known before the model runs, and lose channels all the same.
+TEST(PrunedOps, WeightsThatAreSlicedAndExpandedFirstFollow) {
+  GraphBuilder builder("sliced");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{3, 2, 5});
+  const ValueId axis = builder.ints("axis", {0});
+  // GRU's gates z, r, h out of a tensor that has r, z, h.
+  const auto gates = [&](const std::string& name, Ints dims) {
+    dims.insert(dims.begin(), 3 * 6);
+    const ValueId stored = builder.weight(name, dims, 0.5);
+    std::vector<ValueId> parts;
+    for (const std::int64_t first : {6, 0, 12}) {
+      const std::string part = name + std::to_string(first);
+      parts.push_back(builder.node("Slice", part,
+                                   {stored, builder.ints(part + "_from", {first}),
+                                    builder.ints(part + "_to", {first + 6}), axis}));
+    }
+    return builder.node("Concat", name + "_joined", parts, {{"axis", std::int64_t{0}}});
+  };
+  const ValueId biases = builder.node("Concat", "biases", {gates("bw", {}), gates("br", {})},
+                                      {{"axis", std::int64_t{0}}});
+  const auto unsqueezed = [&](const std::string& name, ValueId value) {
+    return builder.node("Unsqueeze", name, {value, axis});
+  };
+  const ValueId state = builder.node(
+      "Expand", "state", {builder.weight("first", {1, 1, 6}, 1), builder.ints("to", {1, 2, 6})});
+  const auto states = builder.node_with_outputs(
+      "GRU", "layer",
+      {x, unsqueezed("w3", gates("w", {5})), unsqueezed("r3", gates("r", {6})),
+       unsqueezed("b3", biases), ValueId{}, state},
+      2, {{"hidden_size", std::int64_t{6}}, {"linear_before_reset", std::int64_t{1}}});
+  builder.output(builder.node("MatMul", "last", {states[1], builder.weight("v", {6, 2}, 1)}), "y");
+  EXPECT_EQ(group_of(halved(builder), "layer").kept, 3);
+}
+
 // The table is looked up by row, and its transpose scores the rows.
 TEST(PrunedOps, ATiedEmbeddingLosesColumns) {
   GraphBuilder builder("tied");

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "assay/builder.h"
 #include "assay/error.h"
@@ -98,6 +100,49 @@ TEST(Prune, TheMostImportantFiltersStayInTheirOrder) {
   EXPECT_THAT(kept_filters(close, {.level = 0.5}), ElementsAre(2.5f, 2.5f));
   EXPECT_THAT(kept_filters(close, {.level = 0.5, .criterion = PruneCriterion::L2}),
               ElementsAre(0, 4));
+}
+
+// Filters of importance 1, 2, …; how many of n stay at a level.
+std::int64_t kept_of(std::int64_t count, double level) {
+  std::vector<float> weights;
+  for (std::int64_t i = 0; i < 2 * count; ++i) weights.push_back(static_cast<float>(i / 2 + 1));
+  return static_cast<std::int64_t>(kept_filters(filters(weights), {.level = level}).size()) / 2;
+}
+
+// keep = max(1, round(n·(1 - level))) with Python's round: round(2.5) = 2, round(3.5) = 4.
+TEST(Prune, ATieGoesToTheEvenNumberAsInPython) {
+  EXPECT_EQ(kept_of(5, 0.5), 2);        // of 2.5
+  EXPECT_EQ(kept_of(7, 0.5), 4);        // of 3.5
+  EXPECT_EQ(kept_of(16, 0.21875), 12);  // of 12.5
+  EXPECT_EQ(kept_of(16, 0.7), 5);       // of 4.8
+  EXPECT_EQ(kept_of(3, 0.9), 1);        // of 0.3
+}
+
+// The filters of small_cnn by hand: sums of magnitudes, the largest kept in their order.
+TEST(Prune, StructuredChannelPruneKeepsTheLargestFiltersOfSmallCnn) {
+  const Graph model = zoo_model("small_cnn");
+  const auto weights = model.initializer(*model.find_value("conv1.weight"))->to_vector<float>();
+  constexpr std::size_t kTaps = 9;
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t filter = 0; filter < 16; ++filter) {
+    double sum = 0;
+    for (std::size_t i = 0; i < kTaps; ++i) sum += std::abs(weights[filter * kTaps + i]);
+    ranked.emplace_back(sum, filter);
+  }
+  std::ranges::sort(ranked, std::greater{});
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < 12; ++i) kept.push_back(ranked[i].second);  // round(16 · 0.75)
+  std::ranges::sort(kept);
+  std::vector<float> expected;
+  for (const std::size_t filter : kept) {
+    for (std::size_t i = 0; i < kTaps; ++i) expected.push_back(weights[filter * kTaps + i]);
+  }
+  const Graph pruned = structured_channel_prune(model, 0.25);
+  EXPECT_EQ(pruned.initializer(*pruned.find_value("conv1.weight"))->to_vector<float>(), expected);
+  EXPECT_THAT(dims_of(pruned, "conv2.weight"), ElementsAre(24, 12, 3, 3));
+  EXPECT_EQ(structured_channel_prune(model, 0), model);
+  EXPECT_THROW(structured_channel_prune(model, 1), Error);
+  EXPECT_THROW(structured_channel_prune(model, -0.25), Error);
 }
 
 TEST(Prune, TheScaleOfTheBatchNormRanksFilters) {

@@ -112,9 +112,11 @@ class Cutter {
     return stored != nullptr ? stored : open_.known_value(value);
   }
 
+  // What it computes is known before and loses nothing. Weights that are sliced or expanded may be
+  // known too, and lose channels.
   bool is_arithmetic_of_lengths(const Node& node) const {
     return std::ranges::all_of(node.outputs, [&](ValueId output) {
-      return !output.is_valid() || open_.known_value(output) != nullptr;
+      return !output.is_valid() || (open_.known_value(output) != nullptr && !is_cut(output));
     });
   }
 
@@ -122,7 +124,7 @@ class Cutter {
     for (ValueId& input : node.inputs) {
       if (!input.is_valid() || !follows_from_lengths_[input.number]) continue;
       if (const Tensor* content = open_.known_value(input))
-        input = add_constant(old_.value(input).name, *content);
+        input = add_constant(old_.value(input).name, cut(input, *content));
     }
     return node;
   }

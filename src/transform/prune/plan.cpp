@@ -36,8 +36,9 @@ std::int64_t rounded_to(std::int64_t wanted, std::int64_t count, std::int64_t st
   return std::min(count, std::max(nearest, std::min(step, count)));
 }
 
+// A tie goes to the even number, as in Python, where this formula comes from.
 std::int64_t uniform_keep(std::int64_t count, double level) {
-  const double wanted = std::round(static_cast<double>(count) * (1 - level));
+  const double wanted = std::nearbyint(static_cast<double>(count) * (1 - level));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
 }
 

@@ -1,0 +1,152 @@
+#include "cli/optimize_plan.h"
+
+#include "base/fail.h"
+#include "cli/model_argument.h"
+
+namespace assay::cli {
+
+namespace {
+
+TargetArgument parse_target(const char* flag, const std::string& text) {
+  if (text.empty()) return {};
+  if (!text.ends_with('%')) return {.number = parse_decimal(flag, text, 1e-9)};
+  return {.share = parse_decimal(flag, text.substr(0, text.size() - 1), 1e-9) / 100};
+}
+
+std::optional<VariantPrecision> asked_precision(const OptimizeArguments& arguments) {
+  const std::string& precision = arguments.engine.precision;
+  const std::string& weights = arguments.model.weights;
+  if (!precision.empty() && !weights.empty()) {
+    fail_usage("--precision {} and --weights {} exclude each other", precision, weights);
+  }
+  if (!weights.empty() && weights != "int8" && weights != "int4") {
+    fail_usage("--weights {}: expected int8 or int4", weights);
+  }
+  if (!weights.empty()) return variant_precision_named("weights-" + weights);
+  if (precision.empty()) return {};
+  return variant_precision_named(precision);
+}
+
+void check_something_to_do(const OptimizePlan& plan) {
+  const OptimizeOptions& options = plan.options;
+  if (options.prune || options.precision || plan.has_target() || plan.max_loss) return;
+  fail_usage(
+      "nothing to do: give --precision, --weights or --prune, or a goal to search for: "
+      "--target-ms, --target-mb or --max-loss");
+}
+
+double parse_level(const std::string& text) {
+  const double level = parse_decimal("--prune", text, 0);
+  if (level >= 1) fail_usage("--prune {}: expected a share from 0 to below 1", text);
+  return level;
+}
+
+// Widths that vector registers hold without a rest. Asked for a level, exactly that is pruned.
+std::int64_t usual_rounding(const OptimizeArguments& arguments) {
+  constexpr std::int64_t kVector = 16;
+  return arguments.prune.empty() ? kVector : 1;
+}
+
+PruneOptions pruning_of(const OptimizeArguments& arguments) {
+  return {.criterion = prune_criterion_named(arguments.criterion),
+          .ranking = prune_ranking_named(arguments.ranking),
+          .round_to = count_or("--round-to", arguments.round_to, usual_rounding(arguments))};
+}
+
+QuantizeOptions quantization_of(const OptimizeArguments& arguments) {
+  QuantizeOptions options{.per_channel = !arguments.per_tensor, .equalize = arguments.equalize};
+  if (!arguments.calibration_method.empty()) {
+    options.calibration = calibration_method(arguments.calibration_method);
+  }
+  if (!arguments.percentile.empty()) {
+    options.percentile = parse_decimal("--percentile", arguments.percentile, 50, 100);
+  }
+  return options;
+}
+
+OptimizeOptions options_of(const OptimizeArguments& arguments) {
+  OptimizeOptions options;
+  if (!arguments.prune.empty()) options.prune = parse_level(arguments.prune);
+  options.pruning = pruning_of(arguments);
+  options.searches_bfloat16 = arguments.allow_bf16;
+  options.measures_widths = arguments.measured_widths;
+  options.quantization = quantization_of(arguments);
+  options.precision = asked_precision(arguments);
+  options.finetune_epochs = count_or("--finetune", arguments.finetune, 0);
+  if (!arguments.finetune_rate.empty()) {
+    options.finetune_rate = parse_decimal("--finetune-lr", arguments.finetune_rate, 1e-12);
+  }
+  return options;
+}
+
+// --- what the data must give
+
+void check_calibration(const OptimizePlan& plan, const OptimizeData& data) {
+  if (plan.options.precision != VariantPrecision::Int8 || data.calibration.batches > 0) return;
+  fail_usage(
+      "--precision int8 needs data to calibrate with: --calibrate FOLDER of .npy files, or "
+      "--dataset NAME; --calibrate random takes seeded inputs, whose ranges are not those of "
+      "real data");
+}
+
+void check_finetuning(const OptimizePlan& plan, const OptimizeData& data) {
+  if (plan.options.finetune_epochs == 0) return;
+  if (!data.training) fail_usage("--finetune needs labels: give --dataset NAME");
+  if (plan.options.prune == 0.0) fail_usage("--finetune goes with --prune or a target");
+}
+
+void check_activity(const OptimizePlan& plan, const OptimizeData& data) {
+  const bool needs_data = plan.options.pruning.criterion == PruneCriterion::Activation;
+  if (!needs_data || data.calibration.batches > 0) return;
+  fail_usage(
+      "--criterion activation needs data to observe: --calibrate FOLDER, --dataset NAME or "
+      "--calibrate random");
+}
+
+void check_sensitivity(const OptimizeArguments& arguments, const OptimizeData& data) {
+  if (!arguments.sensitivity || data.calibration.batches > 0) return;
+  fail_usage(
+      "--sensitivity needs data to calibrate with: --calibrate FOLDER, --dataset NAME or "
+      "--calibrate random");
+}
+
+}  // namespace
+
+OptimizePlan plan_of(const OptimizeArguments& arguments) {
+  OptimizePlan plan;
+  plan.target_ms = parse_target("--target-ms", arguments.target_ms);
+  plan.target_mb = parse_target("--target-mb", arguments.target_mb);
+  if (!arguments.max_loss.empty()) {
+    plan.max_loss = parse_decimal("--max-loss", arguments.max_loss, 0, 100);
+  }
+  if (!arguments.power_watts.empty()) {
+    plan.power_watts = parse_decimal("--power-watts", arguments.power_watts, 1e-9);
+  }
+  if (!arguments.max_time.empty()) {
+    plan.comparison.max_seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
+  }
+  plan.options = options_of(arguments);
+  // Of the time for the last comparison, by default 0.3 to 3 seconds for each version.
+  plan.options.timing.min_seconds = plan.comparison.max_seconds / 200;
+  plan.options.timing.max_seconds = plan.comparison.max_seconds / 20;
+  check_something_to_do(plan);
+  return plan;
+}
+
+void check_loss(const OptimizePlan& plan, bool has_data) {
+  if (!plan.max_loss || has_data) return;
+  fail_usage(
+      "--max-loss needs data to measure the loss on: --dataset NAME for accuracy, --calibrate "
+      "FOLDER or --input NAME=x.npy for agreement with the original; --calibrate random takes "
+      "seeded inputs");
+}
+
+void check_data(const OptimizePlan& plan, const OptimizeArguments& arguments,
+                const OptimizeData& data) {
+  check_calibration(plan, data);
+  check_finetuning(plan, data);
+  check_sensitivity(arguments, data);
+  check_activity(plan, data);
+}
+
+}  // namespace assay::cli
