@@ -27,7 +27,8 @@ struct OptimizeReport {
   int threads = 0;
   double power_watts = 5;  // energy_proxy_j is this power × latency
   OptimizeGoal goal = {};
-  std::string device = "";  // whose latency the target is for; empty: this machine
+  std::optional<double> target_share = {};  // of the original's latency, if `target_ms` is that
+  std::string device = "";                  // whose latency the target is for; empty: this machine
   OptimizeResult result = {};
   // The original and the version written, measured in turns; missing where none was written.
   std::optional<ModelComparison> comparison = {};

@@ -41,6 +41,9 @@ struct PruneOptions {
   PruneCriterion criterion = PruneCriterion::L1;
   PruneRanking ranking = PruneRanking::Uniform;
   std::int64_t round_to = 1;  // widths become the nearest multiple of this, where there is one
+  // A group has at least so many widths to choose from: narrow ones are rounded to halves,
+  // quarters, … of `round_to`.
+  std::int64_t least_widths = 0;
   // How many channels a group keeps, by its name, whatever level, ranking and rounding say.
   std::map<std::string, std::int64_t> keep = {};
   ChannelActivity activity = {};  // for PruneCriterion::Activation: of the values it asks for

@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
+#include "cli/optimize_advice.h"
 #include "cli/optimize_files.h"
 #include "cli/optimize_search.h"
 
@@ -92,6 +93,7 @@ OptimizeReport report_for(const OptimizeArguments& arguments, const OptimizePlan
   if (!is_zoo(arguments.model.model)) report.model.sha256 = sha256_of_file(arguments.model.model);
   report.power_watts = plan.power_watts;
   report.device = arguments.device;
+  report.target_share = plan.target_ms.share;
   report.threads = threads_of(plan.options.program);
   report.batch = request.run.bindings.batch.value_or(1);
   describe_choices(arguments, plan, report);
@@ -145,14 +147,15 @@ SearchRequest search_request(const OptimizeArguments& arguments, const EngineArg
   return request;
 }
 
-void note_result(OptimizeReport& report) {
+void note_result(const OptimizePlan& plan, OptimizeReport& report) {
   if (report.result.best().recipe.precision == VariantPrecision::BFloat16) {
     report.warnings.emplace_back(
         "ONNX Runtime has no bf16 convolutions on processors, and ONNX none before opset 22: "
         "this file is for assay");
   }
-  const auto& warnings = report.result.warnings;
-  report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
+  for (const auto& texts : {report.result.warnings, advice_on_miss(report, plan)}) {
+    report.warnings.insert(report.warnings.end(), texts.begin(), texts.end());
+  }
 }
 
 void search(const OptimizeArguments& arguments, const OptimizeRequest& request, OptimizeData data,
@@ -163,7 +166,7 @@ void search(const OptimizeArguments& arguments, const OptimizeRequest& request, 
   if (report.met && !report.result.chosen) {
     report.written = write_version(report.result.model, arguments.output);
   }
-  note_result(report);
+  note_result(request.plan, report);
 }
 
 // --- after the search

@@ -17,7 +17,8 @@ void add_version_options(Command& command, OptimizeArguments& arguments) {
   command.add_option("--ranking", arguments.ranking,
                      "uniform (default): every group loses the same share; or global");
   command.add_option("--round-to", arguments.round_to,
-                     "keep multiples of N channels; default 16 in a search, else 1");
+                     "keep multiples of N channels; default 16 in a search, 8 or 4 in narrow "
+                     "layers, else 1");
   command.add_flag("--measured-widths", arguments.measured_widths,
                    "keep widths that this machine rewards: each group is timed at several");
   command.add_option("--calibration", arguments.calibration_method,

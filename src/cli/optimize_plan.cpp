@@ -41,16 +41,17 @@ double parse_level(const std::string& text) {
   return level;
 }
 
-// Widths that vector registers hold without a rest. Asked for a level, exactly that is pruned.
-std::int64_t usual_rounding(const OptimizeArguments& arguments) {
-  constexpr std::int64_t kVector = 16;
-  return arguments.prune.empty() ? kVector : 1;
-}
-
 PruneOptions pruning_of(const OptimizeArguments& arguments) {
-  return {.criterion = prune_criterion_named(arguments.criterion),
-          .ranking = prune_ranking_named(arguments.ranking),
-          .round_to = count_or("--round-to", arguments.round_to, usual_rounding(arguments))};
+  PruneOptions options{.criterion = prune_criterion_named(arguments.criterion),
+                       .ranking = prune_ranking_named(arguments.ranking)};
+  const bool is_level_searched = arguments.prune.empty();
+  if (!arguments.round_to.empty()) {
+    options.round_to = count_or("--round-to", arguments.round_to, 1);
+  } else if (is_level_searched) {
+    options.round_to = 16;     // what vector registers hold without a rest
+    options.least_widths = 4;  // half of a narrow layer can go all the same
+  }
+  return options;
 }
 
 QuantizeOptions quantization_of(const OptimizeArguments& arguments) {

@@ -145,7 +145,7 @@ struct ModelOptimizer::State {
           "and SNR say nothing; check the data's scaling, or judge on real data");
     }
     const OptimizeTrial& best = result.best();
-    result.met = best.cost.has_value() && best.meets_target && best.is_within_loss;
+    result.met = best.cost && best.meets_target && best.is_within_loss;
     return result;
   }
 };
@@ -166,7 +166,8 @@ OptimizeResult ModelOptimizer::search(const OptimizeGoal& goal, Progress* progre
   check_goal(goal);
   try {
     const auto recipe = state_->found(goal, progress);
-    const auto position = recipe ? state_->trials.position_of(*recipe) : state_->trials.nearest();
+    Trials& trials = state_->trials;
+    const auto position = recipe ? trials.position_of(*recipe) : trials.nearest_of_all();
     return state_->result_for(position, progress);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Cancelled || !state_->trials.has_original()) throw;

@@ -16,6 +16,8 @@ double seconds_from(std::int64_t start) {
   return static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
 }
 
+constexpr double kFinetuningShare = 0.9;  // of the progress of a try
+
 double points_lost(const VariantQuality& before, const VariantQuality& after) {
   constexpr double kPoints = 100;
   if (before.accuracy && after.accuracy) {
@@ -59,7 +61,8 @@ void Trials::aim_at(const OptimizeGoal& goal, std::size_t most_tries, Progress* 
 
 // Percentage points of accuracy, or of agreement with the original.
 double Trials::score_of(const Graph& graph) const {
-  const VariantQuality quality = judge_->judge(graph, progress_);
+  PartOfProgress part = progress_of_try(current_);
+  const VariantQuality quality = judge_->judge(graph, &part);
   return 100 * (quality.accuracy ? quality.accuracy->value : quality.agreement);
 }
 
@@ -82,10 +85,24 @@ double Trials::excess_of(const OptimizeTrial& trial, double margin) const {
   return excess;
 }
 
-std::optional<std::size_t> Trials::nearest() const {
+std::optional<std::size_t> Trials::nearest_where(bool is_judged) const {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < trail_.size(); ++i) {
+    if (is_judged && !trail_[i].quality) continue;
     if (is_nearer(trail_[i], best ? trail_[*best] : *original_)) best = i;
+  }
+  return best;
+}
+
+std::optional<std::size_t> Trials::nearest() const {
+  return nearest_where(true);
+}
+
+std::optional<std::size_t> Trials::nearest_of_all() {
+  auto best = nearest_where(false);
+  while (best && !trail_[*best].quality) {
+    judged(trail_[*best].recipe);
+    best = nearest_where(false);
   }
   return best;
 }
@@ -110,6 +127,7 @@ bool Trials::needs_finetuning(const VariantRecipe& recipe) const {
 OptimizeTrial& Trials::tried(const VariantRecipe& recipe) {
   if (recipe == VariantRecipe{}) return *original_;
   if (const auto known = position_of(recipe)) return trail_[*known];
+  current_ = recipe;
   PartOfProgress part = progress_of_try(recipe);
   part.report(0, "");
   OptimizeTrial trial{.recipe = recipe};
@@ -131,9 +149,11 @@ OptimizeTrial& Trials::tried(const VariantRecipe& recipe) {
 }
 
 void Trials::finish(OptimizeTrial& trial) {
+  current_ = trial.recipe;
   PartOfProgress part = progress_of_try(trial.recipe);
+  PartOfProgress finetuning = progress_of_try(trial.recipe, kFinetuningShare);
   const std::int64_t start = steady_clock().nanoseconds();
-  Variant version = maker_.make(trial.recipe, true, &part);
+  Variant version = maker_.make(trial.recipe, true, &finetuning);
   measure(version, trial, &part);
   add_quality(version, trial, &part);
   judge_by_goal(trial);
@@ -141,10 +161,12 @@ void Trials::finish(OptimizeTrial& trial) {
   keep_if_best(trial, std::move(version));
 }
 
-PartOfProgress Trials::progress_of_try(const VariantRecipe& recipe) const {
+PartOfProgress Trials::progress_of_try(const VariantRecipe& recipe, double share) const {
   const auto all = static_cast<double>(most_tries_ + 1);
   const double from = std::min(0.95, static_cast<double>(trail_.size() + 1) / all);
-  return {progress_, from, from, "trying " + describe(recipe)};
+  const bool trains = share > 0;
+  return {progress_, from, std::min(1.0, from + share / all),
+          (trains ? "fine-tuning " : "trying ") + describe(recipe)};
 }
 
 void Trials::measure(const Variant& version, OptimizeTrial& trial, Progress* progress) const {

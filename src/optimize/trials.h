@@ -31,8 +31,10 @@ class Trials : public Tries {
 
   const std::vector<OptimizeTrial>& trail() const { return trail_; }
   // The position in the trail of the version that comes nearest to the goal within the loss, if it
-  // is nearer than the original.
+  // is nearer than the original. Only versions whose quality is known count.
   std::optional<std::size_t> nearest() const;
+  // Judges versions that were only costed, until the nearest of all is known.
+  std::optional<std::size_t> nearest_of_all();
   std::optional<std::size_t> position_of(const VariantRecipe& recipe) const;
   // Made again unless it is still at hand.
   Variant version(std::size_t position, Progress* progress);
@@ -44,11 +46,13 @@ class Trials : public Tries {
     Variant version;
   };
 
+  std::optional<std::size_t> nearest_where(bool is_judged) const;
   double score_of(const Graph& graph) const;
   bool needs_finetuning(const VariantRecipe& recipe) const;
   OptimizeTrial& tried(const VariantRecipe& recipe);
   void finish(OptimizeTrial& trial);  // fine-tunes and judges it
-  PartOfProgress progress_of_try(const VariantRecipe& recipe) const;
+  // Stands still unless the try has a share of the progress of its own.
+  PartOfProgress progress_of_try(const VariantRecipe& recipe, double share = 0) const;
   void measure(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
   void add_quality(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
   // The worst of its figures over the target's.
@@ -64,6 +68,7 @@ class Trials : public Tries {
   OptimizeGoal goal_;
   std::size_t most_tries_ = 1;
   Progress* progress_ = nullptr;
+  VariantRecipe current_ = {};  // that is made or judged now, to show progress
   VariantMaker maker_;
   std::optional<QualityJudge> judge_;
   std::optional<OptimizeTrial> original_;

@@ -13,11 +13,16 @@ namespace assay::optimize {
 
 namespace {
 
-// Passes cancellation on; the progress of epochs is not shown.
+// The steps of all epochs, as a part of a longer task.
 class FinetuneProgress : public TrainProgress {
  public:
   explicit FinetuneProgress(Progress* whole) : whole_(whole) {}
   bool cancelled() const override { return whole_ != nullptr && whole_->cancelled(); }
+  void stepped(const TrainMoment& moment) override {
+    const auto steps = static_cast<double>(moment.epochs * moment.steps);
+    const auto done = static_cast<double>((moment.epoch - 1) * moment.steps + moment.step);
+    if (whole_ != nullptr && steps > 0) whole_->report(done / steps, "fine-tuning");
+  }
 
  private:
   Progress* whole_ = nullptr;
@@ -66,7 +71,7 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
 }
 
 std::string reason_for_float(const MixedResult& mixed, const QuantizedLayer& layer) {
-  if (is_among(mixed.faster_float, layer.name)) return "it is faster so";
+  if (is_among(mixed.faster_float, layer.name)) return "that is faster";
   return is_among(mixed.kept_float, layer.name) ? "8 bits lose too much there" : layer.why_float;
 }
 

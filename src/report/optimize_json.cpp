@@ -32,10 +32,19 @@ Json accuracy_interval_json(const Accuracy& accuracy) {
           {"samples", accuracy.total}};
 }
 
-Json version_json(const OptimizeTrial& trial, double latency_ms, double power_watts) {
+// Its latency is that of the comparison, where there is one; the comparison has the interval, of
+// the ratio.
+Json version_json(const OptimizeReport& report, const OptimizeTrial& trial,
+                  double Comparison::*median) {
   Json json = object_of(trial_figures(trial));
+  double latency_ms = trial.cost ? trial.cost->latency.median_ms : 0;
+  if (report.comparison) {
+    latency_ms = report.comparison->result.*median;
+    json["latency_ci95_low_ms"] = nullptr;
+    json["latency_ci95_high_ms"] = nullptr;
+  }
   json["latency_ms"] = latency_ms;
-  json["energy_proxy_j"] = power_watts * latency_ms * 1e-3;
+  json["energy_proxy_j"] = report.power_watts * latency_ms * 1e-3;
   json["energy_measured_j"] =
       trial.cost ? optional_json(trial.cost->energy_measured_j) : Json(nullptr);
   if (trial.quality && trial.quality->accuracy) {
@@ -116,12 +125,6 @@ Json choices_json(const OptimizeReport& report) {
   return choices;
 }
 
-double measured_ms(const OptimizeReport& report, const OptimizeTrial& trial,
-                   double Comparison::*median) {
-  if (report.comparison) return report.comparison->result.*median;
-  return trial.cost ? trial.cost->latency.median_ms : 0;
-}
-
 void write_fields(const OptimizeReport& report, JsonWriter& json) {
   json.field("model", model_json(report.model));
   json.field("written", written_json(report.written));
@@ -134,12 +137,8 @@ void write_fields(const OptimizeReport& report, JsonWriter& json) {
   json.field("judged_on", report.judged_on);
   json.field("choices", choices_json(report));
   const OptimizeResult& result = report.result;
-  json.field("before", version_json(result.original,
-                                    measured_ms(report, result.original, &Comparison::median_a),
-                                    report.power_watts));
-  json.field("after",
-             version_json(result.best(), measured_ms(report, result.best(), &Comparison::median_b),
-                          report.power_watts));
+  json.field("before", version_json(report, result.original, &Comparison::median_a));
+  json.field("after", version_json(report, result.best(), &Comparison::median_b));
   json.field("comparison",
              report.comparison ? optimize_comparison_json(*report.comparison) : Json(nullptr));
   if (!report.sensitivities.empty()) {

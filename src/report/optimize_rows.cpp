@@ -36,7 +36,8 @@ bool is_too_close(const OptimizeGoal& goal, const VariantCost& cost) {
 
 std::string kind_of_success(const OptimizeReport& report, const OptimizeTrial& trial) {
   if (!report.goal.has_target()) return "fine";
-  if (std::ranges::count(report.unconfirmed, trial.recipe) > 0) return "not confirmed";
+  if (report.goal.max_loss && !trial.loss_points) return "not judged";
+  if (std::ranges::count(report.unconfirmed, trial.recipe) > 0) return "unconfirmed";
   const bool is_written = report.met && trial.recipe == report.result.best().recipe;
   return is_written || !is_too_close(report.goal, *trial.cost) ? "met" : "too close";
 }
@@ -77,7 +78,7 @@ std::string trial_outcome(const OptimizeReport& report, const OptimizeTrial& tri
   const bool has_goal = report.goal.has_target() || report.goal.max_loss;
   if (!has_goal) return "";
   if (trial.meets_target && trial.is_within_loss) return kind_of_success(report, trial);
-  if (trial.meets_target) return "loses too much";
+  if (trial.meets_target) return "too lossy";
   return is_too_large(report.goal, *trial.cost) ? "too large" : "too slow";
 }
 

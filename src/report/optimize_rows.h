@@ -14,7 +14,7 @@ std::vector<OptimizeTrial> all_versions(const OptimizeReport& report);
 
 NamedFigures trial_figures(const OptimizeTrial& trial);
 
-// "met", "not confirmed", "too slow", "loses too much", …: what the search made of it.
+// "met", "unconfirmed", "too slow", "too lossy", …: what the search made of it.
 std::string trial_outcome(const OptimizeReport& report, const OptimizeTrial& trial);
 
 }  // namespace assay::report

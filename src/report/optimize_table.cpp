@@ -167,15 +167,22 @@ Versions versions_of(const OptimizeReport& report) {
 
 // --- lines around the tables
 
+std::string latency_goal(const OptimizeReport& report) {
+  const std::string latency = duration_text(*report.goal.target_ms);
+  if (!report.target_share) return latency;
+  return fmt::format("{:g} % of the original's latency ({})", 100 * *report.target_share, latency);
+}
+
 std::string goal_text(const OptimizeReport& report) {
   std::vector<std::string> parts;
   const std::string where = report.device.empty() ? "" : " on " + report.device;
-  if (report.goal.target_ms) parts.push_back(duration_text(*report.goal.target_ms) + where);
+  if (report.goal.target_ms) parts.push_back(latency_goal(report) + where);
   if (report.goal.target_mb) parts.push_back(mb_text(*report.goal.target_mb) + " stored");
   if (report.goal.max_loss) {
-    parts.push_back(fmt::format(
-        "{} {:g} points of {} lost", parts.empty() ? "the fastest with at most" : "at most",
-        *report.goal.max_loss, has_labels(report) ? "accuracy" : "agreement"));
+    parts.push_back(
+        fmt::format("{} {:g} {} of {} lost", parts.empty() ? "the fastest with at most" : "at most",
+                    *report.goal.max_loss, *report.goal.max_loss == 1 ? "point" : "points",
+                    has_labels(report) ? "accuracy" : "agreement"));
   }
   return join(parts, ", ");
 }

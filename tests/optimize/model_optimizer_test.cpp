@@ -84,6 +84,24 @@ TEST(ModelOptimizer, AnImpossibleTargetGivesTheNearest) {
   }
 }
 
+// Levels are searched without fine-tuning; what is chosen in the end is trained and judged.
+TEST(ModelOptimizer, TheNearestVersionIsFineTunedAndJudged) {
+  const Graph model = zoo_model("small_cnn");
+  OptimizeOptions options = quick();
+  options.finetune_epochs = 1;
+  ModelOptimizer optimizer(model,
+                           labelled_data(model,
+                                         {.training = load_dataset("synthetic", {.size = 128}),
+                                          .validation = load_dataset("synthetic", {.size = 32})},
+                                         8, 0),
+                           options);
+  const OptimizeResult result = optimizer.search({.target_mb = 1e-6, .max_loss = 100});
+  EXPECT_FALSE(result.met);
+  EXPECT_GT(result.best().recipe.prune, 0);
+  ASSERT_TRUE(result.best().quality);
+  EXPECT_TRUE(result.best().loss_points);
+}
+
 TEST(ModelOptimizer, WithinTheLossMeansAgreementWithoutLabels) {
   const Graph model = zoo_model("small_cnn");
   ModelOptimizer optimizer(model, eight_inputs(model), quick());

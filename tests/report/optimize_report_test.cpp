@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "golden.h"
 #include "picture.h"
@@ -57,6 +58,33 @@ std::vector<LayerSensitivity> two_layers() {
 
 TEST(OptimizeReport, TableIsAsPinned) {
   expect_golden("optimize.txt", optimize_table(fixed_report()));
+}
+
+// What the last column of the versions' rows says, the original's first.
+std::vector<std::string> outcomes(const OptimizeReport& report) {
+  std::vector<std::string> result;
+  std::istringstream lines(optimize_table(report));
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_version = line.starts_with("unchanged") || line.starts_with("fp16") ||
+                            line.starts_with("int8") || line.starts_with("pruned");
+    if (is_version) result.push_back(line.substr(line.rfind("  ") + 2));
+  }
+  return result;
+}
+
+TEST(OptimizeReport, ARowSaysWhatTheSearchMadeOfTheVersion) {
+  OptimizeReport report = fixed_report();
+  report.goal = {.target_ms = 5, .max_loss = 5, .margin = 0.9};
+  report.result.trail = {made_up({0, VariantPrecision::Float16}, 4.8, 1),
+                         made_up({0, VariantPrecision::Int8}, 4.2, 1), made_up({0.3}, 4, 0.9),
+                         made_up({0.4}, 3, 1), made_up({0.2}, 3, 1)};
+  for (OptimizeTrial& trial : report.result.trail) trial.meets_target = true;
+  report.result.trail[2].is_within_loss = false;
+  report.result.trail[3].loss_points.reset();
+  report.result.chosen = 4;
+  report.unconfirmed = {{0, VariantPrecision::Int8}};
+  EXPECT_EQ(outcomes(report), (std::vector<std::string>{"too slow", "too close", "unconfirmed",
+                                                        "too lossy", "not judged", "met"}));
 }
 
 TEST(OptimizeReport, CsvIsAsPinned) {

@@ -168,6 +168,21 @@ TEST(Prune, WidthsAreRounded) {
   EXPECT_EQ(kept(16, 0.4), 10);
 }
 
+// A quarter of 10 is 2.5: multiples of 2 are the widest with 4 choices or more.
+TEST(Prune, NarrowGroupsAreRoundedLess) {
+  const auto kept = [&](std::int64_t count, double level) {
+    std::vector<float> weights(static_cast<std::size_t>(2 * count), 1.0f);
+    const PruneOptions options{.level = level, .round_to = 16, .least_widths = 4};
+    return prune_model(filters(weights), options).groups[0].kept;
+  };
+  EXPECT_EQ(kept(10, 0.5), 6);    // of 5: a tie goes up
+  EXPECT_EQ(kept(16, 0.5), 8);    // multiples of 4
+  EXPECT_EQ(kept(16, 0.9), 4);    // of 2
+  EXPECT_EQ(kept(64, 0.5), 32);   // multiples of 16
+  EXPECT_EQ(kept(100, 0.5), 48);  // of 50
+  EXPECT_EQ(kept(3, 0.5), 2);     // of 1.5
+}
+
 TEST(Prune, AGroupKeepsAsManyAsItIsTold) {
   const Graph model = zoo_model("small_cnn");
   const PruneResult result = prune_model(model, {.level = 0.5, .keep = {{"conv1", 13}}});

@@ -128,8 +128,10 @@ class Pruner {
   }
 
   std::int64_t rounded_count(const ChannelGroup& group, std::int64_t wanted) const {
-    const std::int64_t step = options_.round_to / std::gcd(options_.round_to, group.width);
-    return rounded_to(wanted, static_cast<std::int64_t>(group.channels.size()), step);
+    const auto count = static_cast<std::int64_t>(group.channels.size());
+    std::int64_t step = options_.round_to / std::gcd(options_.round_to, group.width);
+    while (step > 1 && count / step < options_.least_widths) step /= 2;
+    return rounded_to(wanted, count, step);
   }
 
   void choose_counts() {

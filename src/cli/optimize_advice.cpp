@@ -1,0 +1,65 @@
+#include "cli/optimize_advice.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+
+namespace assay::cli {
+
+namespace {
+
+bool has_labels(const OptimizeReport& report) {
+  const auto& quality = report.result.original.quality;
+  return quality && quality->accuracy;
+}
+
+// The version that meets the target and loses least.
+const OptimizeTrial* least_loss(const OptimizeReport& report) {
+  const OptimizeTrial* best = nullptr;
+  for (const OptimizeTrial& trial : report.result.trail) {
+    if (!trial.meets_target || !trial.loss_points) continue;
+    if (best == nullptr || *trial.loss_points < *best->loss_points) best = &trial;
+  }
+  return best;
+}
+
+const OptimizeTrial* most_pruned(const OptimizeReport& report) {
+  const auto& trail = report.result.trail;
+  const auto most = std::ranges::max_element(
+      trail, {}, [](const OptimizeTrial& trial) { return trial.cost ? trial.recipe.prune : -1; });
+  const bool is_pruned = most != trail.end() && most->cost && most->recipe.prune > 0;
+  return is_pruned ? &*most : nullptr;
+}
+
+std::string on_too_much_loss(const OptimizeReport& report, const OptimizePlan& plan,
+                             const OptimizeTrial& trial) {
+  const bool could_train = has_labels(report) && plan.options.finetune_epochs == 0;
+  return fmt::format(
+      "'{}' would meet the target but loses {:.2f} points: {}allow a larger --max-loss",
+      describe(trial.recipe), *trial.loss_points,
+      could_train ? "--finetune 2 trains pruned versions, or " : "");
+}
+
+std::string on_little_gain(const OptimizeTrial& trial, const VariantCost& original) {
+  return fmt::format(
+      "'{}' has {:.0f} % of the MACs and takes {:.0f} % of the time: the rest does not depend on "
+      "widths (the start of each step, layers that cannot be pruned)",
+      describe(trial.recipe),
+      100 * static_cast<double>(trial.cost->macs) / static_cast<double>(original.macs),
+      100 * trial.cost->judged_ms() / original.judged_ms());
+}
+
+}  // namespace
+
+std::vector<std::string> advice_on_miss(const OptimizeReport& report, const OptimizePlan& plan) {
+  if (report.met || report.result.interrupted || !report.goal.has_target()) return {};
+  const OptimizeTrial* lossy = least_loss(report);
+  if (lossy != nullptr && !lossy->is_within_loss) return {on_too_much_loss(report, plan, *lossy)};
+  const OptimizeTrial* smallest = most_pruned(report);
+  const VariantCost& original = *report.result.original.cost;
+  const bool is_too_slow = smallest != nullptr && !smallest->meets_target && report.goal.target_ms;
+  if (is_too_slow && original.macs > 0) return {on_little_gain(*smallest, original)};
+  return {};
+}
+
+}  // namespace assay::cli
