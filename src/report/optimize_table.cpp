@@ -189,7 +189,10 @@ std::string goal_text(const OptimizeReport& report) {
 
 std::string target_text(const OptimizeReport& report) {
   if (!report.goal.has_target() && !report.goal.max_loss) return "";
-  if (report.result.interrupted) return "interrupted: this is the best version so far";
+  if (report.result.interrupted) {
+    return report.result.chosen ? "interrupted: this is the best version so far"
+                                : "interrupted before any version was better";
+  }
   if (!report.met) return "NOT MET: this is the best version found";
   return report.result.chosen ? "met" : "the model meets it as it is";
 }
