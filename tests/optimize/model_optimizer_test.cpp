@@ -102,6 +102,50 @@ TEST(ModelOptimizer, TheNearestVersionIsFineTunedAndJudged) {
   EXPECT_TRUE(result.best().loss_points);
 }
 
+Figures figure(double value) {
+  return {{.value = value, .source = "test", .provenance = FigureProvenance::Measured}};
+}
+
+// Fifty times as slow in float32 as its memory is, so that latency follows from MACs.
+TargetDevice made_up_device() {
+  Device device{.id = "made-up", .name = "Made up", .kind = DeviceKind::SingleBoard};
+  device.cores = figure(1);
+  device.memory_bytes = figure(1e9);
+  device.memory_bandwidth_gbps = figure(50);
+  device.peaks["fp32"] = figure(1);
+  Calibration calibration{.threads = 1, .step_overhead_ms = 0};
+  for (const char* op_class : {"convolution", "product"}) {
+    calibration.samples.push_back({.family = "a",
+                                   .op_class = op_class,
+                                   .flops = 1e6,
+                                   .weight_bytes = 1000,
+                                   .activation_bytes = 1000,
+                                   .roof_ms = 0.5,
+                                   .time_ms = 1});
+  }
+  calibration.held_out = {{"a", 10, 11, 1}, {"b", 10, 8, 1}, {"c", 10, 10, 1}};
+  return {device, calibration};
+}
+
+// Predicted latencies do not depend on this machine: half of the MACs take about half of the time.
+TEST(ModelOptimizer, ATargetForADeviceIsJudgedByItsPrediction) {
+  const Graph model = zoo_model("small_cnn");
+  OptimizeOptions options = quick();
+  options.device = made_up_device();
+  options.precision = VariantPrecision::AsStored;
+  ModelOptimizer optimizer(model, eight_inputs(model), options);
+  const double original_ms = *optimizer.original().cost->on_device->estimate_ms;
+  const OptimizeResult half = optimizer.search({.target_ms = original_ms / 2});
+  EXPECT_TRUE(half.met);
+  EXPECT_LE(half.best().cost->judged_ms(), original_ms / 2);
+  // A margin makes the search go further, though the version before meets the target as well.
+  const OptimizeResult safe = optimizer.search({.target_ms = original_ms / 2, .margin = 0.5});
+  EXPECT_TRUE(safe.met);
+  EXPECT_LE(safe.best().cost->judged_ms(), original_ms / 4);
+  EXPECT_GT(safe.best().recipe.prune, half.best().recipe.prune);
+  EXPECT_TRUE(safe.trail[*half.chosen].meets_target);
+}
+
 TEST(ModelOptimizer, WithinTheLossMeansAgreementWithoutLabels) {
   const Graph model = zoo_model("small_cnn");
   ModelOptimizer optimizer(model, eight_inputs(model), quick());
