@@ -63,7 +63,7 @@ std::vector<std::string> trial_cells(const OptimizeReport& report, const Optimiz
 
 std::string trail_table(const OptimizeReport& report) {
   TextTable table({{.title = "version", .shrinks = true, .narrowest = 12},
-                   {.title = "latency", .is_number = true},
+                   {.title = report.device.empty() ? "latency" : "there", .is_number = true},
                    {.title = "stored", .is_number = true},
                    {.title = has_labels(report) ? "accuracy" : "agreement", .is_number = true},
                    {.title = "points", .is_number = true},
@@ -138,7 +138,9 @@ std::string before_after_table(const OptimizeReport& report, const Versions& ver
                    {.title = "after", .is_number = true},
                    {.title = "change", .is_number = true}});
   const auto joules = [&](double ms) { return joules_text(report.power_watts * ms * 1e-3); };
-  add_figures(table, "latency", versions.before_ms, versions.after_ms, duration_text);
+  const bool is_for_device = before.on_device.has_value();
+  add_figures(table, is_for_device ? "latency here" : "latency", versions.before_ms,
+              versions.after_ms, duration_text);
   add_device_row(table, versions);
   add_figures(table, "stored tensors", before.memory_mb, after.memory_mb, mb_text);
   add_figures(table, "with activations", before.runtime_memory_mb, after.runtime_memory_mb,

@@ -26,9 +26,9 @@ std::optional<Calibration> cached_calibration(const std::optional<std::string>& 
 void warn_if_disturbed(const Calibration& calibration, std::vector<std::string>& warnings) {
   if (calibration.is_trustworthy()) return;
   warnings.push_back(fmt::format(
-      "when this machine was calibrated ({}), other programs disturbed {} of {} "
-      "networks: estimates are uncertain; set `recalibrate` when nothing else runs",
-      calibration.measured_at, calibration.disturbed.size(), calibration.held_out.size()));
+      "when this machine was calibrated ({}), other programs disturbed {} of the networks that "
+      "were run: estimates are uncertain; set `recalibrate` when nothing else runs",
+      calibration.measured_at, calibration.disturbed.size()));
 }
 
 // A disturbed calibration does not replace an undisturbed one.
