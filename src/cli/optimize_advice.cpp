@@ -33,11 +33,14 @@ const OptimizeTrial* most_pruned(const OptimizeReport& report) {
 
 std::string on_too_much_loss(const OptimizeReport& report, const OptimizePlan& plan,
                              const OptimizeTrial& trial) {
-  const bool could_train = has_labels(report) && plan.options.finetune_epochs == 0;
+  const std::int64_t epochs = plan.options.finetune_epochs;
+  std::string training;
+  if (has_labels(report) && trial.recipe.prune > 0) {
+    training = epochs == 0 ? "--finetune 2 trains pruned versions; or " : "fine-tune longer, or ";
+  }
   return fmt::format(
       "'{}' would meet the target but loses {:.2f} points: {}allow a larger --max-loss",
-      describe(trial.recipe), *trial.loss_points,
-      could_train ? "--finetune 2 trains pruned versions, or " : "");
+      describe(trial.recipe), *trial.loss_points, training);
 }
 
 std::string on_little_gain(const OptimizeTrial& trial, const VariantCost& original) {
