@@ -153,7 +153,7 @@ void note_result(const OptimizePlan& plan, OptimizeReport& report) {
         "ONNX Runtime has no bf16 convolutions on processors, and ONNX none before opset 22: "
         "this file is for assay");
   }
-  for (const auto& texts : {report.result.warnings, advice_on_miss(report, plan)}) {
+  for (const auto& texts : {report.result.warnings, advice_on_target(report, plan)}) {
     report.warnings.insert(report.warnings.end(), texts.begin(), texts.end());
   }
 }

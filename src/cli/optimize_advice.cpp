@@ -33,11 +33,14 @@ const OptimizeTrial* most_pruned(const OptimizeReport& report) {
 
 std::string on_too_much_loss(const OptimizeReport& report, const OptimizePlan& plan,
                              const OptimizeTrial& trial) {
-  const bool could_train = has_labels(report) && plan.options.finetune_epochs == 0;
+  const std::int64_t epochs = plan.options.finetune_epochs;
+  std::string training;
+  if (has_labels(report) && trial.recipe.prune > 0) {
+    training = epochs == 0 ? "--finetune 2 trains pruned versions; or " : "fine-tune longer, or ";
+  }
   return fmt::format(
       "'{}' would meet the target but loses {:.2f} points: {}allow a larger --max-loss",
-      describe(trial.recipe), *trial.loss_points,
-      could_train ? "--finetune 2 trains pruned versions, or " : "");
+      describe(trial.recipe), *trial.loss_points, training);
 }
 
 std::string on_little_gain(const OptimizeTrial& trial, const VariantCost& original) {
@@ -49,10 +52,27 @@ std::string on_little_gain(const OptimizeTrial& trial, const VariantCost& origin
       100 * trial.cost->judged_ms() / original.judged_ms());
 }
 
+bool is_uncertain(const OptimizeReport& report) {
+  if (!report.met || !report.comparison || !report.target_share || !report.device.empty()) {
+    return false;
+  }
+  return report.comparison->result.ci95_high > *report.target_share;
+}
+
+std::string on_noise(const OptimizeReport& report) {
+  return fmt::format(
+      "the ratio meets the target, but its 95 % interval reaches {:.3f}: measure again when "
+      "nothing "
+      "else runs, or allow more --max-time",
+      report.comparison->result.ci95_high);
+}
+
 }  // namespace
 
-std::vector<std::string> advice_on_miss(const OptimizeReport& report, const OptimizePlan& plan) {
-  if (report.met || report.result.interrupted || !report.goal.has_target()) return {};
+std::vector<std::string> advice_on_target(const OptimizeReport& report, const OptimizePlan& plan) {
+  if (report.result.interrupted || !report.goal.has_target()) return {};
+  if (is_uncertain(report)) return {on_noise(report)};
+  if (report.met) return {};
   const OptimizeTrial* lossy = least_loss(report);
   if (lossy != nullptr && !lossy->is_within_loss) return {on_too_much_loss(report, plan, *lossy)};
   const OptimizeTrial* smallest = most_pruned(report);

@@ -1,4 +1,4 @@
-// What to try when no version meets the goal.
+// What to try when no version meets the goal, or when it is uncertain whether one does.
 #pragma once
 
 #include <string>
@@ -10,6 +10,8 @@
 namespace assay::cli {
 
 // Why the goal was missed, judged by the versions tried, and what may help; none if it is met.
-std::vector<std::string> advice_on_miss(const OptimizeReport& report, const OptimizePlan& plan);
+// Where the target is a share of the original's latency: also whether the measured ratio is
+// certain.
+std::vector<std::string> advice_on_target(const OptimizeReport& report, const OptimizePlan& plan);
 
 }  // namespace assay::cli

@@ -54,6 +54,8 @@ class Trials : public Tries {
   // Stands still unless the try has a share of the progress of its own.
   PartOfProgress progress_of_try(const VariantRecipe& recipe, double share = 0) const;
   void measure(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
+  bool is_undecided(const LatencySummary& latency) const;
+  void time_again(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
   void add_quality(const Variant& version, OptimizeTrial& trial, Progress* progress) const;
   // The worst of its figures over the target's.
   double excess_of(const OptimizeTrial& trial, double margin = 1) const;
