@@ -36,8 +36,10 @@ TEST(TileConvolution, LayersOfAResidualNetworkEqualTheDefiningSum) {
     for (const TileLayer& layer :
          {image_layer(40, 7, 2, 3, 3, 64), image_layer(14, 3, 1, 1, 128, 40),
           image_layer(14, 3, 2, 1, 64, 48), image_layer(14, 1, 2, 0, 64, 32),
-          image_layer(7, 1, 1, 0, 512, 33), image_layer(60, 1, 1, 0, 260, 40)}) {
-      expect_defining_sums(plain_setting(layer), TileConvolution(layer, 1, *kernels));
+          image_layer(7, 1, 1, 0, 512, 33), image_layer(60, 1, 1, 0, 260, 40),
+          image_layer(28, 3, 1, 1, 32, 33)}) {
+      for (const int threads : {1, 2, 3})
+        expect_defining_sums(plain_setting(layer), TileConvolution(layer, threads, *kernels));
     }
   }
 }

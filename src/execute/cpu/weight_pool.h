@@ -12,7 +12,8 @@ namespace assay::cpu {
 
 class WeightPool {
  public:
-  // Small weights share large blocks, on huge pages, unless memory is what counts.
+  // Weights share large blocks, on huge pages, unless memory is what counts. Behind the last huge
+  // page of a block of its own, a weight would be read more slowly.
   explicit WeightPool(OptimizeFor what) : what_(what) {}
   // Aligned to a cache line.
   std::byte* allocate(std::size_t bytes);

@@ -45,6 +45,37 @@ std::size_t bytes_of_number(TileNumber type) {
   }
 }
 
+std::size_t divided_up(std::size_t a, std::size_t b) {
+  return (a + b - 1) / b;
+}
+
+// Rows that may be a thread's first: those where a row of windows begins, or a block.
+std::size_t rows_to_divide(const TileProduct& product) {
+  return product.used < product.period ? product.period : 2 * kTileRows;
+}
+
+// Threads share either the rows or the columns. By columns each of them reads all rows, what
+// another has just written among them, and writes parts of the same lines; by rows each reads all
+// weights.
+bool divides_rows(const TileProduct& product, std::size_t threads) {
+  const std::size_t parts = divided_up(product.row_count, rows_to_divide(product));
+  const bool is_even = divided_up(parts, threads) * threads * 15 <= parts * 16;
+  const std::size_t weights =
+      tile_weight_bytes(product.columns, product.chunks, product.chunk_bytes);
+  return is_even && weights <= product.row_count * (product.row_stride + product.result_stride);
+}
+
+TileProduct rows_of(TileProduct product, std::size_t first, std::size_t last) {
+  const std::size_t result = first / product.period * product.used + first % product.period;
+  product.rows += first * product.row_stride;
+  product.row_count = std::min(last, product.row_count) - first;
+  product.results += result * product.result_stride;
+  if (product.epilogue.addend != nullptr)
+    product.epilogue.addend +=
+        result * product.columns * bytes_of_number(product.epilogue.addend_type);
+  return product;
+}
+
 // Rows of a window whose taps are neighbours are read in one go.
 bool taps_lie_together(const WindowAxis& across) {
   return across.dilation == 1 || across.kernel == 1;
@@ -313,6 +344,15 @@ void TileConvolution::copy_image(const std::byte* image, std::byte* copy, int th
 }
 
 void TileConvolution::multiply(const TileProduct& what, int threads) const {
+  if (threads > 1 && divides_rows(what, as_size(threads))) {
+    const std::size_t rows = rows_to_divide(what);
+    const std::size_t parts = divided_up(what.row_count, rows);
+    return execute::in_parallel(
+        threads, static_cast<std::int64_t>(parts), [&](std::int64_t first, std::int64_t last) {
+          const TileProduct part = rows_of(what, as_size(first) * rows, as_size(last) * rows);
+          kernels_.multiply(part, 0, tile_blocks(part));
+        });
+  }
   execute::in_parallel(threads, static_cast<std::int64_t>(tile_blocks(what)),
                        [&](std::int64_t first, std::int64_t last) {
                          kernels_.multiply(what, as_size(first), as_size(last));
