@@ -739,7 +739,7 @@ class MachineCeilings(Case):
         self.expect(3, "cannot be read", "profile", "zoo:mlp", env=self.environment)
 
     def test_usage(self):
-        self.expect(2, "add --refresh", "machine", "--max-time", "5")
+        self.expect(2, "requires --refresh", "machine", "--max-time", "5")
         self.expect(2, "--max-time", "machine", "--refresh", "--max-time", "0")
 
 
@@ -1010,7 +1010,7 @@ class Streaming(CacheCase):
                                (["--features", "8", "--batch", "0"], "--batch 0"),
                                (["--features", "8", "--width", "x"], "--width x"),
                                (["--features", "8", "--dim", "a=1"], "go with a MODEL"),
-                               ([], "which model?"),
+                               ([], "no model"),
                                (["zoo:mlp", "--features", "8"], "excludes"),
                                (["zoo:mlp", "--width", "8"], "--features"),
                                (["zoo:mlp", "--duration", "3"], "--measured"),

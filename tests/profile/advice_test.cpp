@@ -374,7 +374,7 @@ TEST_F(AdviceTest, WithoutCeilingsOnlyRulesThatNeedNoneApply) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].rule, "fell-back");
   EXPECT_DOUBLE_EQ(all[0].saving_ms, 5);
-  EXPECT_THAT(all[0].action, HasSubstr("all of that time is the most"));
+  EXPECT_THAT(all[0].action, HasSubstr("at most all of that time"));
 }
 
 TEST_F(AdviceTest, RunOfTheReferenceEngineGetsOneAdvice) {
