@@ -947,7 +947,7 @@ class Streaming(CacheCase):
 
     def test_sentences_differ_with_the_size(self):
         small = self.stream("--features", "8", "--interval-ms", "10")["edge_constraints"]
-        large = self.stream("--features", "4096", "--interval-ms", "10")["edge_constraints"]
+        large = self.stream("--features", "16384", "--interval-ms", "10")["edge_constraints"]
         self.assertNotEqual(small, large)
         self.assertIn("starting 4 steps", small["bottleneck"])
         self.assertIn("linear_projection", large["bottleneck"])

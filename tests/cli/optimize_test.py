@@ -61,8 +61,10 @@ class Versions(OptimizeCase):
         self.assertIn("6 batches", seen["calibrated_on"])
         onnx.checker.check_model(str(self.out))
         record = json.loads((self.folder / "out.onnx.json").read_text())
-        self.assertTrue(all(len(one["scales"]) >= 1 for one in record["quantization"]))
-        self.assertIn(16, [len(one["scales"]) for one in record["quantization"]])  # filters of conv1
+        # One scale for a tensor, or one for each filter; layers that are faster in float have none.
+        counts = {len(one["scales"]) for one in record["quantization"]}
+        self.assertLessEqual(counts, {1, 16, 32, 10})
+        self.assertTrue(counts & {16, 32, 10})
 
     def test_a_model_that_is_quantised_keeps_its_precision(self):
         self.optimized("--precision", "int8", "--calibrate", "random", "--calibration-samples", "4")
