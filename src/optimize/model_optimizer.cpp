@@ -100,6 +100,9 @@ std::string describe(const VariantRecipe& recipe) {
 }
 
 struct ModelOptimizer::State {
+  State(Graph model, OptimizeData data, OptimizeOptions options)
+      : trials(std::move(model), std::move(data), std::move(options)) {}
+
   Trials trials;
 
   std::optional<VariantRecipe> found(const OptimizeGoal& goal, Progress* progress) {
@@ -153,7 +156,7 @@ struct ModelOptimizer::State {
 ModelOptimizer::ModelOptimizer(Graph model, OptimizeData data, OptimizeOptions options) {
   if (options.prune) check_level(*options.prune);
   check_data(options, data);
-  state_.reset(new State{.trials{std::move(model), std::move(data), std::move(options)}});
+  state_ = std::make_unique<State>(std::move(model), std::move(data), std::move(options));
 }
 ModelOptimizer::ModelOptimizer(ModelOptimizer&&) noexcept = default;
 ModelOptimizer::~ModelOptimizer() = default;

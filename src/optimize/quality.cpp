@@ -102,14 +102,14 @@ class QualitySums {
     if (!actual.empty()) add_decisions(reference.front(), actual.front(), labels);
   }
 
-  VariantQuality finish(bool is_labelled) && {
+  VariantQuality finish(bool is_labelled) {
     if (sums_.decisions > 0) {
       sums_.agreement = static_cast<double>(equal_) / static_cast<double>(sums_.decisions);
     }
     if (is_labelled) sums_.accuracy = accuracy_of(correct_, sums_.samples);
     sums_.snr_db = noise_.decibels();
     sums_.is_meaningful = noise_.saw_only_finite();
-    return std::move(sums_);
+    return sums_;
   }
 
  private:
@@ -197,7 +197,7 @@ VariantQuality QualityJudge::compared(const std::vector<Outputs>& actual) const 
     if (data_.labelled) labels = data_.labelled->batch(static_cast<std::int64_t>(i)).labels;
     sums.add(reference_[i], actual[i], labels);
   }
-  return std::move(sums).finish(data_.labelled.has_value());
+  return sums.finish(data_.labelled.has_value());
 }
 
 }  // namespace assay::optimize

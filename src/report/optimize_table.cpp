@@ -170,7 +170,7 @@ Versions versions_of(const OptimizeReport& report) {
 // --- lines around the tables
 
 std::string latency_goal(const OptimizeReport& report) {
-  const std::string latency = duration_text(*report.goal.target_ms);
+  std::string latency = duration_text(*report.goal.target_ms);
   if (!report.target_share) return latency;
   return fmt::format("{:g} % of the original's latency ({})", 100 * *report.target_share, latency);
 }

@@ -158,7 +158,7 @@ class Observer {
     });
   }
 
-  void observe_batch(std::vector<Tensor> batch) {
+  void observe_batch(const std::vector<Tensor>& batch) {
     const std::size_t rows = rows_of(batch);
     result_.samples += rows;
     if (rows_ == 0) return run_on(batch);
