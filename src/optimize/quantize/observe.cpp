@@ -86,7 +86,7 @@ class Observer {
       report(i);
       std::vector<Tensor> batch = checked_batch(i);
       if (i == 0) choose_rows(batch);
-      observe_batch(std::move(batch));
+      observe_batch(batch);
     }
     if (waiting_.count() > 0) run_on(waiting_.take());
     for (auto* watches : {&inputs_, &outputs_}) {
