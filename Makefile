@@ -1,7 +1,9 @@
 # make demo and make test work on a fresh Debian machine: they install what is missing first.
-.PHONY: demo build test test-all asan tsan fuzz bench format setup clean
+.PHONY: demo build test test-all test-cluster asan tsan fuzz bench format setup clean
 demo: build
 	@build/release/assay profile zoo:resnet18
+	@echo
+	@build/release/assay sweep configs/demo.yaml -o build/demo --table
 
 build: setup
 	@cmake --preset release > /dev/null
@@ -16,6 +18,11 @@ test: setup
 test-all: test asan tsan
 	@scripts/check_odr
 	@scripts/fuzz_execution --mutants 100000
+
+# Sweeps on a real Slurm and over ssh, all on this machine; as root, a few minutes.
+test-cluster: build
+	@scripts/setup cluster
+	@/usr/bin/python3 tests/cluster/slurm_test.py build/release/assay
 
 asan tsan: setup
 	@cmake --preset $@ > /dev/null

@@ -21,6 +21,13 @@ struct Accuracy {
 };
 Accuracy accuracy_of(std::int64_t correct, std::int64_t total);
 
+// Of two models on the same samples.
+struct AccuracyDifference {
+  double value = 0;     // the second's less the first's
+  double ci95_low = 0;  // from the samples that only one of them classifies correctly
+  double ci95_high = 0;
+};
+
 struct EvaluateOptions {
   Loss loss = Loss::CrossEntropy;
   bool confusion = false;
@@ -32,6 +39,7 @@ struct Evaluation {
   double loss = 0;  // the mean over all samples
   // By true class, then by predicted class; empty unless requested.
   std::vector<std::vector<std::int64_t>> confusion = {};
+  std::vector<bool> is_correct = {};  // of each sample, in the loader's order
 };
 
 // Evaluates every sample of the loader, including those of a last batch that is not full. The model
@@ -39,6 +47,9 @@ struct Evaluation {
 // Error that names both shapes; for a label out of range, one that names its index and value.
 Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOptions& options = {},
                     Progress* progress = nullptr);
+
+// Both over the same samples in the same order, otherwise an Error.
+AccuracyDifference compare_accuracy(const Evaluation& first, const Evaluation& second);
 
 // correct / total. Device `cpu`; precision `fp32` (the model as it is), `bf16` or `fp16`; `int8` is
 // for quantised models.

@@ -8,10 +8,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "assay/compared_metric.h"
 
 namespace assay {
 
@@ -44,7 +47,8 @@ struct Comparison {
   std::size_t pairs = 0;
   double median_a = 0;  // of the processes' medians, in the samples' unit
   double median_b = 0;
-  std::string explanation;  // one sentence with the figures
+  ValueRange median_b_ci95 = {};  // includes the bias of processes
+  std::string explanation;        // one sentence with the figures
 };
 
 // The processes at the same position ran next to each other, turn by turn, so there must be as many
@@ -52,6 +56,10 @@ struct Comparison {
 Comparison compare_samples(std::span<const ProcessSamples> a_processes,
                            std::span<const ProcessSamples> b_processes,
                            const ComparisonOptions& options = {});
+
+// B / A of a value of each process, such as its 95th percentile, in pairs. Nothing for fewer than 6
+// pairs or values that are not above 0.
+std::optional<RatioEstimate> paired_ratio(std::span<const double> a, std::span<const double> b);
 
 struct PairTimes {
   double elapsed_seconds = 0;
@@ -62,5 +70,8 @@ struct PairTimes {
 // and there is time for a pair as long as the last.
 bool needs_another_pair(const Comparison& so_far, const PairTimes& times,
                         const ComparisonOptions& options = {});
+// The same for a caller that decides otherwise, such as by gates.
+bool needs_another_pair(std::size_t pairs, bool is_decided, const PairTimes& times,
+                        const ComparisonOptions& options);
 
 }  // namespace assay

@@ -17,6 +17,7 @@ struct EngineInfo {
   bool is_reference = false;
   // Chooses algorithms by timing them, and keeps its choices in a tuning file.
   bool tunes_algorithms = false;
+  std::string library = "";  // that it is built on: "oneDNN 2.6.3"; empty: none
   bool available = true;
   std::string why_not = "";  // empty where it is available
 };

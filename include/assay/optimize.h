@@ -17,6 +17,7 @@
 #include "assay/bind.h"
 #include "assay/fit.h"
 #include "assay/graph.h"
+#include "assay/low_rank.h"
 #include "assay/optimize_data.h"
 #include "assay/program.h"
 #include "assay/prune_measured.h"
@@ -41,10 +42,15 @@ VariantPrecision variant_precision_named(std::string_view name);
 struct VariantRecipe {
   double prune = 0;  // share of the channels that goes, in [0, 1)
   VariantPrecision precision = VariantPrecision::AsStored;
+  // Share of its weights that a large matrix has as the product of two thinner ones, in (0, 1).
+  double low_rank = 0;
+  bool tidy = false;  // without what is not used, constant or there twice; changes no result
 
   friend bool operator==(const VariantRecipe&, const VariantRecipe&) = default;
 };
-std::string describe(const VariantRecipe& recipe);  // "int8, pruned by 0.25", "unchanged"
+// "int8, pruned by 0.25", "low rank 0.5", "unchanged". "tidied" only if nothing else was done: all
+// other versions of such a model are tidied too.
+std::string describe(const VariantRecipe& recipe);
 
 // How near a version's results are to the original's.
 struct VariantQuality {
@@ -107,6 +113,8 @@ struct TargetDevice {
 struct OptimizeOptions {
   std::optional<double> prune = {};                // fixed; else searched if there is a target
   std::optional<VariantPrecision> precision = {};  // likewise
+  std::optional<double> low_rank = {};             // likewise, for models of large linear layers
+  bool tidies = true;  // every version, where there is something to remove
   // ONNX has bfloat16 convolutions only from opset 22 on, and ONNX Runtime has none on CPUs. A
   // search therefore tries bfloat16 only if this is set.
   bool searches_bfloat16 = false;
@@ -115,8 +123,9 @@ struct OptimizeOptions {
   PruneOptions pruning = {};          // its level, bindings and activity are set from here
   bool measures_widths = false;       // keeps widths that this machine rewards, by measure_widths
   QuantizeOptions quantization = {};  // its program is set from here
-  std::int64_t finetune_epochs = 0;   // after pruning
-  double finetune_rate = 0.0005;
+  std::int64_t finetune_epochs = 0;   // after pruning and factorising; the rate falls to 0
+  // At first; nothing: that with the least loss after a short training.
+  std::optional<double> finetune_rate = {};
   std::uint64_t seed = 0;
   Bindings bindings = {};  // for latency
   ProgramOptions program = {};
@@ -126,12 +135,13 @@ struct OptimizeOptions {
 
 struct OptimizeResult {
   OptimizeTrial original = {};
-  std::vector<OptimizeTrial> trail = {};   // in the order tried; without the original
-  std::optional<std::size_t> chosen = {};  // in the trail; nothing: none is better
-  Graph model = {};                        // the chosen version, or the original
-  std::vector<PrunedGroup> groups = {};    // of a pruned version
-  bool met = false;                        // the target and the loss
-  bool interrupted = false;                // the best so far
+  std::vector<OptimizeTrial> trail = {};    // in the order tried; without the original
+  std::optional<std::size_t> chosen = {};   // in the trail; nothing: none is better
+  Graph model = {};                         // the chosen version, or the original
+  std::vector<PrunedGroup> groups = {};     // of a pruned version
+  std::vector<LowRankLayer> low_rank = {};  // large matrices of a factorised version
+  bool met = false;                         // the target and the loss
+  bool interrupted = false;                 // the best so far
   std::vector<std::string> warnings = {};
 
   const OptimizeTrial& best() const { return chosen ? trail[*chosen] : original; }

@@ -41,6 +41,10 @@ struct ProgramOptions {
   // Weights and activations are stored in this floating type (assay/precision.h); nothing: as the
   // model stores them. Int8 requires a model that is already quantised.
   std::optional<DataType> precision = {};
+  // Numbers of 16 bits, asked for or stored in the model, that make it slower than float32 are kept
+  // for weights alone or, at last, as float32 (rounded once). This is found by running the model on
+  // random inputs, unless the goal is Memory; StepInfo tells what each step computes in and stores.
+  bool only_where_faster = false;
   // False: outputs are shown to the listener of `on_output` where they lie, their memory is used
   // again once nothing reads them, and there are no `results()`.
   bool keep_outputs = true;

@@ -8,6 +8,12 @@
 
 namespace assay {
 
+struct TidyOptions {
+  bool folds = true;  // constants
+  bool shares = true;
+  std::int64_t smallest_shared = 0;  // elements; smaller tensors stay as they are
+};
+
 struct TidyResult {
   Graph graph;
   std::int64_t idle_nodes = 0;      // that only passed their input on, or that nothing reads
@@ -16,10 +22,12 @@ struct TidyResult {
   std::int64_t shared_tensors = 0;  // equal to another stored tensor, which is read instead
   std::int64_t stored_bytes_before = 0;
   std::int64_t stored_bytes_after = 0;
+
+  std::int64_t removed_nodes() const { return idle_nodes + folded_nodes + merged_nodes; }
 };
 
 // For inference: dropouts are removed. Names of inputs and outputs stay; shapes may be open.
 // Constants are not folded where that would enlarge the model. Random nodes are never merged.
-TidyResult tidy_model(const Graph& model);
+TidyResult tidy_model(const Graph& model, const TidyOptions& options = {});
 
 }  // namespace assay

@@ -32,4 +32,7 @@ std::span<const ZooEntry> zoo_entries();
 // parameter is an Error that names the nearest known one.
 Graph zoo_model(std::string_view spec);
 
+// The same network with weights drawn anew, in the ranges of the old ones.
+Graph redrawn(const Graph& network, std::uint64_t seed);
+
 }  // namespace assay

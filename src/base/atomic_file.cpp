@@ -112,8 +112,8 @@ void make_folder(const std::filesystem::path& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   if (problem || !std::filesystem::is_directory(folder, problem)) {
-    fail_running("{}: the folder cannot be made: {}", folder.string(),
-                 problem ? problem.message() : "a file of that name is in the way");
+    fail_bad_input("{}: the folder cannot be made: {}; choose another place", folder.string(),
+                   problem ? problem.message() : "a file of that name is in the way");
   }
 }
 

@@ -77,6 +77,12 @@ std::string with_binary_unit(double bytes) {
   return scaled<6>(bytes, 1024.0, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
 }
 
+std::string with_decimal(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
 TimeUnit time_unit(double milliseconds) {
   if (milliseconds < 0.9995) return {0.001, "µs"};
   if (milliseconds < 9999.5) return {1, "ms"};

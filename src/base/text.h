@@ -22,6 +22,7 @@ std::string with_thousands(std::int64_t number);                 // "1,814,073,3
 std::string with_si_suffix(double number);                       // "1.81 G"
 std::string with_si_unit(double number, std::string_view unit);  // "1.81 GFLOPs", "96 FLOPs"
 std::string with_binary_unit(double bytes);                      // "97.5 MiB"
+std::string with_decimal(double number);  // the shortest exact form with one: "2.0", "0.25"
 
 // The unit that suits a time, for several times in one line.
 struct TimeUnit {

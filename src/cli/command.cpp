@@ -109,6 +109,10 @@ bool Command::was_chosen() const {
   return app_->parsed();
 }
 
+bool Command::chose_subcommand() const {
+  return !app_->get_subcommands().empty();
+}
+
 std::vector<std::string> Command::subcommand_names() const {
   std::vector<std::string> names;
   for (const auto& command : subcommands_) {

@@ -61,6 +61,7 @@ class Command {
   void inherit_options();
 
   bool was_chosen() const;
+  bool chose_subcommand() const;                      // one of this command's own
   std::vector<std::string> subcommand_names() const;  // without the hidden ones
   CommandText text() const;
 

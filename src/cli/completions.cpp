@@ -3,17 +3,11 @@
 
 #include "base/text.h"
 #include "cli/command_text.h"
+#include "cli/shell.h"
 
 namespace assay::cli {
 
 namespace {
-
-// In single quotes, for any of the three shells.
-std::string shell_quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
 
 std::vector<std::string> flags_of(const CommandText& command) {
   std::vector<std::string> flags;

@@ -1,6 +1,7 @@
 #include "cli/data_options.h"
 
 #include "assay/training_data.h"
+#include "base/fail.h"
 #include "cli/model_argument.h"
 
 namespace assay::cli {
@@ -29,6 +30,22 @@ DatasetOptions dataset_options(const DataArguments& arguments, const Graph& grap
 Dataset limited(const Dataset& dataset, std::int64_t count, std::uint64_t seed) {
   const bool is_whole = count == 0 || count == dataset.size();
   return is_whole ? dataset : subset(dataset, count, seed);
+}
+
+Dataset test_data(const DataArguments& arguments, const Graph& graph, std::uint64_t seed,
+                  std::vector<std::string>& warnings) {
+  const std::int64_t count = validation_count(arguments);
+  DatasetOptions options = dataset_options(arguments, graph, seed);
+  if (has_test_part(arguments.dataset)) {
+    options.split = Split::Test;
+  } else {
+    warnings.push_back(fmt::format(
+        "data set '{}' has no test part: all samples are used, including those the model "
+        "may have been trained on",
+        arguments.dataset));
+  }
+  options.size = count;  // generate no more synthetic samples than needed
+  return limited(load_dataset(arguments.dataset, options), count, seed);
 }
 
 }  // namespace assay::cli

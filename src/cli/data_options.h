@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "assay/dataset.h"
 #include "assay/graph.h"
@@ -27,5 +28,11 @@ DatasetOptions dataset_options(const DataArguments& arguments, const Graph& grap
 
 // `count` samples drawn at random; all of them for 0.
 Dataset limited(const Dataset& dataset, std::int64_t count, std::uint64_t seed);
+
+// The part that a model is evaluated on: the test part, or with a warning all of it.
+Dataset test_data(const DataArguments& arguments, const Graph& graph, std::uint64_t seed,
+                  std::vector<std::string>& warnings);
+
+constexpr std::int64_t kEvaluationBatch = 64;
 
 }  // namespace assay::cli

@@ -8,6 +8,7 @@
 #include "assay/stored_profile.h"
 #include "assay/timing.h"
 #include "base/fail.h"
+#include "base/megabytes.h"
 #include "cli/child_process.h"
 #include "cli/exit.h"
 
@@ -24,14 +25,13 @@ double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& opt
   return pairs_before < options.min_pairs ? seconds : 2 * seconds;
 }
 
-std::vector<std::string> profile_words(const ComparedModels& models, const std::string& model,
-                                       double max_seconds) {
+std::vector<std::string> profile_words(const ComparedModel& compared, double max_seconds) {
   const std::string seconds = fmt::format("{:.3f}", max_seconds);
-  std::vector<std::string> words = {"profile",       model,        "--json", "--quiet",
-                                    "--no-ceilings", "--top",      "1",      "--max-time",
-                                    seconds,         "--min-time", seconds};
-  append_words(models.shapes, words);
-  append_words(models.engine, words);
+  std::vector<std::string> words = {"profile",       compared.model, "--json", "--quiet",
+                                    "--no-ceilings", "--top",        "1",      "--max-time",
+                                    seconds,         "--min-time",   seconds};
+  append_words(compared.shapes, words);
+  append_words(compared.engine, words);
   return words;
 }
 
@@ -51,8 +51,9 @@ std::vector<std::string> profile_words(const ComparedModels& models, const std::
 // time is up.
 class Duel {
  public:
-  Duel(const ComparedModels& models, const ComparisonOptions& options, Progress& progress)
-      : models_(models), options_(options), progress_(progress) {}
+  Duel(const ComparedModels& models, const ComparisonOptions& options, Progress& progress,
+       const IsDecided& is_decided)
+      : models_(models), options_(options), progress_(progress), is_decided_(is_decided) {}
 
   ModelComparison run() {
     const std::int64_t start = steady_clock().nanoseconds();
@@ -65,7 +66,7 @@ class Duel {
       if (!run_pair()) break;
       result_.result = compare_samples(result_.a.processes, result_.b.processes, options_);
       times = {elapsed(), elapsed() - times.elapsed_seconds};
-    } while (needs_another_pair(result_.result, times, options_));
+    } while (needs_another_pair(result_.result.pairs, is_decided_(result_), times, options_));
     return std::move(result_);
   }
 
@@ -75,10 +76,10 @@ class Duel {
     const std::size_t pairs = result_.result.pairs;
     const double seconds = seconds_to_measure(pairs, options_);
     try {
-      TurnTaker a(profile_words(models_, models_.a, seconds));
+      TurnTaker a(profile_words(models_.a, seconds));
       // The first process may tune; the second one reuses its choices.
       if (pairs == 0) wait_until_ready(a, true);
-      TurnTaker b(profile_words(models_, models_.b, seconds));
+      TurnTaker b(profile_words(models_.b, seconds));
       if (pairs > 0) wait_until_ready(a, true);
       wait_until_ready(b, false);
       while (!a.has_ended() || !b.has_ended()) take_turns(a, b);
@@ -87,14 +88,19 @@ class Duel {
       return true;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Cancelled || pairs == 0) throw;
-      result_.a.processes.resize(pairs);
-      result_.b.processes.resize(pairs);
+      forget_after(pairs, result_.a);
+      forget_after(pairs, result_.b);
       result_.interrupted = true;
       return false;
     }
   }
 
-  const std::string& model(bool is_a) const { return is_a ? models_.a : models_.b; }
+  static void forget_after(std::size_t pairs, ComparedSide& side) {
+    side.processes.resize(pairs);
+    side.process_memory_mb.resize(std::min(pairs, side.process_memory_mb.size()));
+  }
+
+  const std::string& model(bool is_a) const { return (is_a ? models_.a : models_.b).model; }
 
   void wait_until_ready(TurnTaker& process, bool is_a) {
     process.wait_until_ready();
@@ -115,20 +121,50 @@ class Duel {
     ComparedSide& side = is_a ? result_.a : result_.b;
     side.profile = parse_profile_json(child.output, model(is_a));
     side.processes.push_back({side.profile.samples_ms, child.samples_by_turn});
+    const auto grew = side.profile.peak_rss_growth_bytes;
+    if (grew) side.process_memory_mb.push_back(in_mb(*grew));
   }
 
   const ComparedModels& models_;
   const ComparisonOptions& options_;
   Progress& progress_;
+  const IsDecided& is_decided_;
   ModelComparison result_;
   std::mt19937 chance_{1};
 };
 
 }  // namespace
 
+bool has_verdict(const ModelComparison& comparison) {
+  return comparison.result.verdict != ComparisonVerdict::Undecided;
+}
+
 ModelComparison run_in_turns(const ComparedModels& models, const ComparisonOptions& options,
-                             Progress& progress) {
-  return Duel(models, options, progress).run();
+                             Progress& progress, const IsDecided& is_decided) {
+  return Duel(models, options, progress, is_decided).run();
+}
+
+StoredProfile profile_alone(const ComparedModel& model, const ComparisonOptions& options,
+                            Progress& progress) {
+  constexpr double kEnough = 10;  // seconds
+  TurnTaker process(profile_words(model, std::min(kEnough, options.max_seconds)));
+  process.wait_until_ready();
+  while (!process.has_ended()) {
+    progress.report(0, "measuring");
+    process.take_turn();
+  }
+  const ChildResult child = process.result();
+  if (child.exit_code != 0) fail_like(child, model.model);
+  return parse_profile_json(child.output, model.model);
+}
+
+ComparedSide stored_side(const StoredProfile& profile) {
+  ComparedSide side{.profile = profile};
+  side.processes = {{profile.samples_ms}};
+  if (profile.peak_rss_growth_bytes) {
+    side.process_memory_mb = {in_mb(*profile.peak_rss_growth_bytes)};
+  }
+  return side;
 }
 
 SharedTuning::SharedTuning(EngineArguments& engine) {

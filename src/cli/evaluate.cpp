@@ -42,7 +42,6 @@ constexpr const char* kEvaluateExamples = R"(Examples:
 Accuracy is over the data set's test part, or all of it where it has none. Times and energies are
 for one batch.)";
 
-constexpr std::int64_t kBatch = 64;
 constexpr double kWatts = 5;
 constexpr std::int64_t kRepeats = 5;
 
@@ -72,26 +71,10 @@ MetricsOptions metrics_options(const EvaluateArguments& arguments, const RunOpti
 MetricsReport report_of(const EvaluateArguments& arguments) {
   return {.device = arguments.device,
           .precision = arguments.precision,
-          .batch = count_or("--batch", arguments.batch, kBatch),
+          .batch = count_or("--batch", arguments.batch, kEvaluationBatch),
           .power_watts = decimal_or("--power-watts", arguments.power_watts, kWatts),
           .latency_multiplier = decimal_or("--latency-multiplier", arguments.latency_multiplier, 1),
           .repeats = static_cast<std::size_t>(count_or("--repeats", arguments.repeats, kRepeats))};
-}
-
-Dataset test_data(const EvaluateArguments& arguments, const Graph& graph, std::uint64_t seed,
-                  std::vector<std::string>& warnings) {
-  const std::int64_t count = validation_count(arguments.data);
-  DatasetOptions options = dataset_options(arguments.data, graph, seed);
-  if (has_test_part(arguments.data.dataset)) {
-    options.split = Split::Test;
-  } else {
-    warnings.push_back(fmt::format(
-        "data set '{}' has no test part: all samples are used, including those the model "
-        "may have been trained on",
-        arguments.data.dataset));
-  }
-  options.size = count;  // generate no more synthetic samples than needed
-  return limited(load_dataset(arguments.data.dataset, options), count, seed);
 }
 
 Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
@@ -101,7 +84,7 @@ Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
   apply_engine_options(arguments.engine, run);
   const MetricsOptions options = metrics_options(arguments, run);
   const Graph graph = load_model(arguments.model);
-  const Dataset data = test_data(arguments, graph, run.seed, report.warnings);
+  const Dataset data = test_data(arguments.data, graph, run.seed, report.warnings);
   report.model = model_summary(graph, arguments.model);
   report.dataset = evaluated_on(data);
   report.batch = std::min(report.batch, data.size());

@@ -12,13 +12,15 @@ struct Translation {
   std::string_view on_command_line;
 };
 
-constexpr std::array<Translation, 22> kTranslations = {{
+constexpr std::array<Translation, 24> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
     {"`calibration`", "--calibrate"},
     {"`dims`", "--dim"},
     {"`engine`", "--engine"},
+    {"`fail_if`", "--fail-if"},
     {"`input_shapes`", "--input"},
+    {"`low_rank`", "--low-rank"},
     {"`max_loss`", "--max-loss"},
     {"`max_mb`", "--max-mb"},
     {"`max_ms`", "--max-ms"},

@@ -24,10 +24,12 @@ constexpr const char* kOptimizeExamples = R"(Examples:
   assay optimize trained.onnx -o small.onnx --dataset fashion-mnist --target-ms 50% --max-loss 0.5
   assay optimize trained.onnx -o small.onnx --dataset fashion-mnist --prune 0.5 --finetune 2
   assay optimize model.onnx -o pi.onnx --calibrate images/ --target-ms 30 --device raspberry-pi-4-4gb
+  assay optimize model.onnx -o thin.onnx --low-rank 0.5 --dataset fashion-mnist --finetune 2
+  assay optimize model.onnx -o tidy.onnx --tidy
   assay optimize zoo:resnet18 -o out.onnx --target-mb 20 --calibrate random
   assay optimize model.onnx -o int8.onnx --precision int8 --calibrate images/ --sensitivity
-With a target, versions are tried from small changes to large ones: half precision, 8 bits, then
-pruning; the first that meets it is written. FILE.onnx.json beside it tells how it was made. Exit
+With a target, versions are tried from small changes to large ones: half precision, 8 bits, low rank,
+then pruning; the first that meets it is written. FILE.onnx.json beside it tells how it was made. Exit
 code 1: no version meets the target, and the best one found is written.)";
 
 // --- before the search
@@ -81,7 +83,8 @@ void describe_choices(const OptimizeArguments& arguments, const OptimizePlan& pl
   add("round_to", fmt::format("{}", plan.options.pruning.round_to));
   if (plan.options.finetune_epochs > 0) {
     add("finetune_epochs", fmt::format("{}", plan.options.finetune_epochs));
-    add("finetune_rate", fmt::format("{}", plan.options.finetune_rate));
+    const auto& rate = plan.options.finetune_rate;
+    add("finetune_rate", rate ? fmt::format("{}", *rate) : "by trial");
   }
   add("seed", fmt::format("{}", plan.options.seed));
 }
@@ -152,6 +155,9 @@ void note_result(const OptimizePlan& plan, OptimizeReport& report) {
     report.warnings.emplace_back(
         "ONNX Runtime has no bf16 convolutions on processors, and ONNX none before opset 22: "
         "this file is for assay");
+  }
+  if (plan.only_tidies && !report.result.best().recipe.tidy) {
+    report.warnings.emplace_back("the model is tidy already: there is nothing to remove");
   }
   for (const auto& texts : {report.result.warnings, advice_on_target(report, plan)}) {
     report.warnings.insert(report.warnings.end(), texts.begin(), texts.end());

@@ -35,8 +35,8 @@ std::string on_too_much_loss(const OptimizeReport& report, const OptimizePlan& p
                              const OptimizeTrial& trial) {
   const std::int64_t epochs = plan.options.finetune_epochs;
   std::string training;
-  if (has_labels(report) && trial.recipe.prune > 0) {
-    training = epochs == 0 ? "--finetune 2 trains pruned versions; or " : "fine-tune longer, or ";
+  if (has_labels(report) && (trial.recipe.prune > 0 || trial.recipe.low_rank > 0)) {
+    training = epochs == 0 ? "--finetune 2 trains such versions; or " : "fine-tune longer, or ";
   }
   return fmt::format(
       "'{}' would meet the target but loses {:.2f} points: {}allow a larger --max-loss",

@@ -21,6 +21,14 @@ void add_version_options(Command& command, OptimizeArguments& arguments) {
                      "layers, else 1");
   command.add_flag("--measured-widths", arguments.measured_widths,
                    "keep widths that this machine rewards: each group is timed at several");
+  command.add_option("--low-rank", arguments.low_rank,
+                     "write large matrices of linear layers as two thinner ones with this share "
+                     "of the weights, from 0 (none) to below 1, where that is faster");
+  Option* tidy =
+      command.add_flag("--tidy", arguments.tidy,
+                       "only remove what changes no result: unused and repeated nodes, constants, "
+                       "repeated weights; part of every version");
+  command.add_flag("--no-tidy", arguments.no_tidy, "keep these")->excludes(tidy);
   command.add_option("--calibration", arguments.calibration_method,
                      "how ranges follow from the data: minmax (default), percentile, mse or "
                      "entropy");
@@ -32,9 +40,9 @@ void add_version_options(Command& command, OptimizeArguments& arguments) {
   command.add_flag("--equalize", arguments.equalize,
                    "equalise the ranges of neighbouring layers before quantising");
   command.add_option("--finetune", arguments.finetune,
-                     "train a pruned version for N epochs on --dataset");
+                     "train a pruned or low-rank version for N epochs on --dataset");
   command.add_option("--finetune-lr", arguments.finetune_rate,
-                     "learning rate of fine-tuning; default 0.0005");
+                     "learning rate that fine-tuning starts with; default: found by short trials");
 }
 
 void add_goal_options(Command& command, OptimizeArguments& arguments) {

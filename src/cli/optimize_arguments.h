@@ -19,6 +19,9 @@ struct OptimizeArguments {
   DeviceArguments devices;
   std::string output;
   std::string prune;
+  std::string low_rank;
+  bool tidy = false;
+  bool no_tidy = false;
   std::string criterion = "l1";
   std::string ranking = "uniform";
   std::string round_to;

@@ -29,16 +29,20 @@ std::optional<VariantPrecision> asked_precision(const OptimizeArguments& argumen
 
 void check_something_to_do(const OptimizePlan& plan) {
   const OptimizeOptions& options = plan.options;
-  if (options.prune || options.precision || plan.has_target() || plan.max_loss) return;
+  if (options.prune || options.precision || options.low_rank || plan.only_tidies ||
+      plan.has_target() || plan.max_loss)
+    return;
   fail_usage(
-      "nothing to do: give --precision, --weights or --prune, or a goal to search for: "
+      "nothing to do: give --precision, --weights, --prune, --low-rank or --tidy, or a goal to "
+      "search for: "
       "--target-ms, --target-mb or --max-loss");
 }
 
-double parse_level(const std::string& text) {
-  const double level = parse_decimal("--prune", text, 0);
-  if (level >= 1) fail_usage("--prune {}: expected a share from 0 to below 1", text);
-  return level;
+std::optional<double> parse_share(const char* flag, const std::string& text) {
+  if (text.empty()) return {};
+  const double share = parse_decimal(flag, text, 0);
+  if (share >= 1) fail_usage("{} {}: expected a share from 0 to below 1", flag, text);
+  return share;
 }
 
 PruneOptions pruning_of(const OptimizeArguments& arguments) {
@@ -67,7 +71,9 @@ QuantizeOptions quantization_of(const OptimizeArguments& arguments) {
 
 OptimizeOptions options_of(const OptimizeArguments& arguments) {
   OptimizeOptions options;
-  if (!arguments.prune.empty()) options.prune = parse_level(arguments.prune);
+  options.prune = parse_share("--prune", arguments.prune);
+  options.low_rank = parse_share("--low-rank", arguments.low_rank);
+  options.tidies = !arguments.no_tidy;
   options.pruning = pruning_of(arguments);
   options.searches_bfloat16 = arguments.allow_bf16;
   options.measures_widths = arguments.measured_widths;
@@ -93,7 +99,10 @@ void check_calibration(const OptimizePlan& plan, const OptimizeData& data) {
 void check_finetuning(const OptimizePlan& plan, const OptimizeData& data) {
   if (plan.options.finetune_epochs == 0) return;
   if (!data.training) fail_usage("--finetune needs labels: give --dataset NAME");
-  if (plan.options.prune == 0.0) fail_usage("--finetune requires --prune or a target");
+  const bool searches = (plan.has_target() || plan.max_loss) && !plan.options.prune;
+  const bool is_cut =
+      plan.options.prune.value_or(0) > 0 || plan.options.low_rank.value_or(0) > 0 || searches;
+  if (!is_cut) fail_usage("--finetune requires --prune, --low-rank or a target");
 }
 
 void check_activity(const OptimizePlan& plan, const OptimizeData& data) {
@@ -127,6 +136,7 @@ OptimizePlan plan_of(const OptimizeArguments& arguments) {
     plan.comparison.max_seconds = parse_decimal("--max-time", arguments.max_time, 0.1);
   }
   plan.options = options_of(arguments);
+  plan.only_tidies = arguments.tidy;
   // Of the time for the last comparison, by default 0.3 to 3 seconds for each version.
   plan.options.timing.min_seconds = plan.comparison.max_seconds / 200;
   plan.options.timing.max_seconds = plan.comparison.max_seconds / 20;

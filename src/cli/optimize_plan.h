@@ -24,6 +24,7 @@ struct OptimizePlan {
   TargetArgument target_ms;
   TargetArgument target_mb;
   std::optional<double> max_loss;
+  bool only_tidies = false;
   double power_watts = 5;
   ComparisonOptions comparison = {};
   OptimizeOptions options = {};

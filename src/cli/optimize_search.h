@@ -1,6 +1,4 @@
-// The search for a version, and its confirmation: a search times versions within one process; the
-// last word is that of a comparison with the original in fresh processes. Where that misses the
-// target, the search goes on with a stricter one.
+// The search for a version and its confirmation in fresh processes (confirmed_search.h).
 #pragma once
 
 #include "assay/optimize_report.h"

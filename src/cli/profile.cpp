@@ -11,6 +11,7 @@
 #include "assay/stored_machine.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
+#include "base/sha256.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
@@ -124,6 +125,7 @@ ProfileRequest request_of(const ProfileArguments& arguments) {
   ProfileOptions options;
   options.timing = timing_options(arguments);
   apply_engine_options(arguments.engine, options.run);
+  options.run.program.only_where_faster = true;
   RequestedModel model = requested_model(arguments.model);
   model.run.program = options.run.program;
   model.run.seed = options.run.seed;
@@ -331,13 +333,23 @@ Exit run_training(const ProfileArguments& arguments, bool quiet) {
   return run_training_profile(std::move(training), arguments.training, quiet);
 }
 
+// A hash lets 'assay compare' find out whether the file is still the same. Its own processes need
+// none.
+bool is_stored_for_later(const ProfileArguments& arguments) {
+  const bool is_written = arguments.json || !arguments.folder.empty();
+  return is_written && arguments.turns.empty() && !is_zoo(arguments.model.model);
+}
+
 Exit run_profile(const ProfileArguments& arguments, bool quiet) {
   if (arguments.training.train) return run_training(arguments, quiet);
   check_is_unused(arguments.training);
   check_hardware_flags(arguments);
   ProfileReportOptions report = report_options(arguments);
   Files files(arguments);
-  const Profile profile = profiled(arguments, quiet);
+  Profile profile = profiled(arguments, quiet);
+  if (is_stored_for_later(arguments)) {
+    profile.model.sha256 = sha256_of_file(arguments.model.model);
+  }
   if (arguments.hardware) report.hardware = hardware_report(arguments, profile);
   files.write(profile, report);
   if (!arguments.folder.empty()) write_artifacts(arguments, profile);

@@ -118,6 +118,7 @@ StreamRequest requested(const StreamArguments& arguments) {
   StreamRequest request;
   RunOptions engine;
   apply_engine_options(arguments.engine, engine);
+  engine.program.only_where_faster = true;
   request.interval_ms = milliseconds("--interval-ms", arguments.interval_ms);
   request_measurement(arguments, request);
   if (arguments.model.model.empty() && arguments.features.empty()) {

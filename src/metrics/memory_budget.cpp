@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/megabytes.h"
+#include "base/text.h"
 
 namespace assay {
 
@@ -23,12 +24,6 @@ double stored_bytes(const Graph& graph, std::optional<DataType> stored_as) {
   return bytes;
 }
 
-std::string shortest_with_decimal(double number) {
-  std::string text = fmt::format("{}", number);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
 }  // namespace
 
 double model_memory_mb(const Graph& model, std::optional<DataType> stored_as) {
@@ -40,8 +35,7 @@ std::vector<std::pair<std::string, bool>> memory_violations(double memory_mb,
   std::vector<std::pair<std::string, bool>> violations;
   for (const double budget : budgets_mb) {
     if (!std::isfinite(budget)) fail_usage("a memory budget must be a finite number of MB");
-    violations.emplace_back(fmt::format("violates_{}mb", shortest_with_decimal(budget)),
-                            memory_mb > budget);
+    violations.emplace_back(fmt::format("violates_{}mb", with_decimal(budget)), memory_mb > budget);
   }
   return violations;
 }

@@ -33,6 +33,11 @@ void check_level(double level) {
   fail_usage("`prune` {:g}: expected a share of the channels from 0 to below 1", level);
 }
 
+void check_share(double share) {
+  if (share >= 0 && share < 1) return;
+  fail_usage("`low_rank` {:g}: expected a share of the weights from 0 to below 1", share);
+}
+
 void check_positive_target(std::string_view what, const std::optional<double>& target) {
   if (!target || *target > 0) return;
   fail_usage("{} {:g}: expected a number above 0", what, *target);
@@ -55,26 +60,16 @@ void check_data(const OptimizeOptions& options, const OptimizeData& data) {
   }
 }
 
-SearchSpace space_of(const Graph& model, const OptimizeOptions& options, bool has_calibration) {
-  SearchSpace space{
-      .level = options.prune, .largest_level = options.largest_prune, .step = options.prune_step};
-  if (options.precision) {
-    space.precisions = {*options.precision};
-  } else {
-    space.precisions = precision_ladder(
-        model, {.has_calibration = has_calibration, .has_bfloat16 = options.searches_bfloat16});
-  }
-  return space;
-}
-
 // A recipe without anything to search for.
-std::optional<VariantRecipe> fixed_recipe(const OptimizeOptions& options,
-                                          const OptimizeGoal& goal) {
+std::optional<VariantRecipe> fixed_recipe(const OptimizeOptions& options, const OptimizeGoal& goal,
+                                          const VariantRecipe& base) {
   const bool has_goal = goal.has_target() || goal.max_loss;
   const bool is_complete = options.prune && options.precision;
   if (has_goal && !is_complete) return {};
-  return VariantRecipe{options.prune.value_or(0),
-                       options.precision.value_or(VariantPrecision::AsStored)};
+  VariantRecipe recipe = base;
+  recipe.prune = options.prune.value_or(0);
+  recipe.precision = options.precision.value_or(VariantPrecision::AsStored);
+  return recipe;
 }
 
 }  // namespace
@@ -93,10 +88,12 @@ VariantPrecision variant_precision_named(std::string_view name) {
 }
 
 std::string describe(const VariantRecipe& recipe) {
-  const bool is_pruned = recipe.prune > 0;
-  const std::string pruned = is_pruned ? fmt::format("pruned by {:g}", recipe.prune) : "";
-  if (recipe.precision == VariantPrecision::AsStored) return is_pruned ? pruned : "unchanged";
-  return std::string(name(recipe.precision)) + (is_pruned ? ", " + pruned : "");
+  std::vector<std::string> parts;
+  if (recipe.precision != VariantPrecision::AsStored) parts.emplace_back(name(recipe.precision));
+  if (recipe.low_rank > 0) parts.push_back(fmt::format("low rank {:g}", recipe.low_rank));
+  if (recipe.prune > 0) parts.push_back(fmt::format("pruned by {:g}", recipe.prune));
+  if (parts.empty()) return recipe.tidy ? "tidied" : "unchanged";
+  return join(parts, ", ");
 }
 
 struct ModelOptimizer::State {
@@ -107,9 +104,9 @@ struct ModelOptimizer::State {
 
   std::optional<VariantRecipe> found(const OptimizeGoal& goal, Progress* progress) {
     const OptimizeOptions& options = trials.options();
-    const auto fixed = fixed_recipe(options, goal);
-    const SearchSpace space =
-        space_of(trials.model(), options, trials.data().calibration.batches > 0);
+    const VariantRecipe base = trials.base_recipe();
+    const auto fixed = fixed_recipe(options, goal, base);
+    const SearchSpace space = fixed ? SearchSpace{} : trials.space();
     trials.aim_at(goal, fixed ? 1 : most_tries(space), progress);
     if (goal.has_target() && trials.original(progress).meets_target && !fixed) {
       return VariantRecipe{};
@@ -141,6 +138,7 @@ struct ModelOptimizer::State {
     Variant version = chosen ? trials.version(*chosen, progress) : Variant{.graph = trials.model()};
     result.model = std::move(version.graph);
     result.groups = std::move(version.groups);
+    result.low_rank = std::move(version.low_rank);
     add_energy(result);
     if (result.original.quality && !result.original.quality->is_meaningful) {
       result.warnings.emplace_back(
@@ -155,6 +153,7 @@ struct ModelOptimizer::State {
 
 ModelOptimizer::ModelOptimizer(Graph model, OptimizeData data, OptimizeOptions options) {
   if (options.prune) check_level(*options.prune);
+  if (options.low_rank) check_share(*options.low_rank);
   check_data(options, data);
   state_ = std::make_unique<State>(std::move(model), std::move(data), std::move(options));
 }

@@ -9,11 +9,15 @@
 
 namespace assay::optimize {
 
+// {0.05, 0.1, …, largest}
+std::vector<double> levels_up_to(double largest, double step);
+
 struct SearchSpace {
+  VariantRecipe base = {};  // what every version has
   std::vector<VariantPrecision> precisions = {VariantPrecision::AsStored};  // small changes first
-  std::optional<double> level = {};  // fixed; nothing: searched
-  double largest_level = 0.9;
-  double step = 0.05;
+  std::vector<double> shares = {};   // of low rank, large ones first; none: not searched
+  std::optional<double> level = {};  // of pruning, fixed; nothing: one of `levels`
+  std::vector<double> levels = levels_up_to(0.9, 0.05);
 };
 
 // What trying a version tells the search.
@@ -35,8 +39,8 @@ class Tries {
   virtual Attempt judged(const VariantRecipe& recipe) = 0;
 };
 
-// The smallest change that meets the target within the loss: each precision by itself, then levels
-// of pruning with the precisions that came nearest to it. Nothing if there is none.
+// The smallest change that meets the target within the loss: each precision by itself, then with
+// the precisions that came nearest to it low rank, then pruning. Nothing if there is none.
 std::optional<VariantRecipe> smallest_change(const SearchSpace& space, Tries& tries);
 
 // Without a target: the fastest version within the loss. Nothing if none is faster than the first.

@@ -6,6 +6,8 @@
 #include "assay/timing.h"
 #include "base/fail.h"
 #include "base/part_of_progress.h"
+#include "optimize/search_space.h"
+#include "optimize/tidying.h"
 #include "optimize/variant_cost.h"
 
 namespace assay::optimize {
@@ -49,12 +51,24 @@ const OptimizeTrial& Trials::original(Progress* progress) {
   return *original_;
 }
 
+VariantRecipe Trials::base_recipe() {
+  if (!is_untidy_) is_untidy_ = options_.tidies && is_untidy(model_);
+  return {.low_rank = options_.low_rank.value_or(0), .tidy = *is_untidy_};
+}
+
+const SearchSpace& Trials::space() {
+  if (!space_) {
+    space_ = search_space(model_, options_, base_recipe(), data_.calibration.batches > 0);
+  }
+  return *space_;
+}
+
 void Trials::aim_at(const OptimizeGoal& goal, std::size_t most_tries, Progress* progress) {
   goal_ = goal;
   most_tries_ = std::max<std::size_t>(1, most_tries);
   progress_ = progress;
   original(progress);
-  maker_.judge_by([this](const Graph& graph) { return score_of(graph); }, goal.max_loss);
+  maker_.judge_by([this](const Graph& graph) { return score_of(graph); }, goal);
   judge_by_goal(*original_);
   for (OptimizeTrial& trial : trail_) judge_by_goal(trial);
 }
@@ -120,7 +134,7 @@ Variant Trials::version(std::size_t position, Progress* progress) {
 }
 
 bool Trials::needs_finetuning(const VariantRecipe& recipe) const {
-  return options_.finetune_epochs > 0 && recipe.prune > 0;
+  return options_.finetune_epochs > 0 && (recipe.prune > 0 || recipe.low_rank > 0);
 }
 
 // Makes and measures it the first time; fine-tuning is left for later.

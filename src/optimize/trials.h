@@ -23,6 +23,8 @@ class Trials : public Tries {
   const OptimizeData& data() const { return data_; }
   const OptimizeTrial& original(Progress* progress);  // measured on first use
   bool has_original() const { return original_.has_value(); }
+  VariantRecipe base_recipe();  // what every version has
+  const SearchSpace& space();   // found on first use
   // What trials are judged by from now on; `most_tries` only scales the progress.
   void aim_at(const OptimizeGoal& goal, std::size_t most_tries, Progress* progress);
 
@@ -76,6 +78,8 @@ class Trials : public Tries {
   std::optional<OptimizeTrial> original_;
   std::vector<OptimizeTrial> trail_;
   std::optional<Kept> kept_;
+  std::optional<bool> is_untidy_;
+  std::optional<SearchSpace> space_;
 };
 
 }  // namespace assay::optimize

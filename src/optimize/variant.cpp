@@ -2,31 +2,19 @@
 
 #include <algorithm>
 
+#include "assay/low_rank_measured.h"
+#include "assay/memory_budget.h"
 #include "assay/precision.h"
 #include "assay/quantize_weights.h"
-#include "assay/train.h"
+#include "base/as_size.h"
 #include "base/fail.h"
-#include "base/text.h"
-#include "train/bound_model.h"
+#include "optimize/finetune.h"
+#include "optimize/tidying.h"
+#include "optimize/training_batches.h"
 
 namespace assay::optimize {
 
 namespace {
-
-// The steps of all epochs, as a part of a longer task.
-class FinetuneProgress : public TrainProgress {
- public:
-  explicit FinetuneProgress(Progress* whole) : whole_(whole) {}
-  bool cancelled() const override { return whole_ != nullptr && whole_->cancelled(); }
-  void stepped(const TrainMoment& moment) override {
-    const auto steps = static_cast<double>(moment.epochs * moment.steps);
-    const auto done = static_cast<double>((moment.epoch - 1) * moment.steps + moment.step);
-    if (whole_ != nullptr && steps > 0) whole_->report(done / steps, "fine-tuning");
-  }
-
- private:
-  Progress* whole_ = nullptr;
-};
 
 std::vector<InputBatch> batches_of(const CalibrationData& data) {
   if (data.batches == 0) fail_usage("the activity of channels needs data: `calibration` is empty");
@@ -35,20 +23,7 @@ std::vector<InputBatch> batches_of(const CalibrationData& data) {
   return batches;
 }
 
-// A few large ones: statistics of a batch should be near those of all data.
-std::vector<InputBatch> training_batches(const Graph& model, const Dataset& data,
-                                         std::uint64_t seed) {
-  constexpr std::int64_t kSamples = 64;
-  constexpr std::int64_t kBatches = 4;
-  const std::int64_t size = std::min(kSamples, data.size());
-  const Loader loader(data, {.batch_size = size, .seed = seed, .drop_last = true});
-  const auto bound = train::bind_to_data(model, data, size);
-  std::vector<InputBatch> batches;
-  for (std::int64_t i = 0; i < std::min(kBatches, loader.batches()); ++i) {
-    batches.push_back({train::fitted_samples(loader.batch(i).samples, bound)});
-  }
-  return batches;
-}
+constexpr std::int64_t kSamplesToRecalibrate = 64;  // in a batch
 
 void cast_to(Variant& variant, DataType type) {
   CastModel cast = cast_precision(variant.graph, type);
@@ -84,26 +59,82 @@ void note_layers(const MixedResult& mixed, Variant& variant) {
   }
 }
 
-// Whether products with constant matrices hold a good part of the weights.
-bool has_matrices(const Graph& model) {
-  return std::ranges::any_of(model.nodes(), [&](const Node& node) {
-    return (node.is("MatMul") || node.is("Gemm")) && node.has_input(1) &&
-           model.initializer(node.inputs[1]) != nullptr;
-  });
+std::size_t factorised_count(const std::vector<LowRankLayer>& layers) {
+  return as_size(std::ranges::count(layers, true, &LowRankLayer::factorised));
 }
 
-bool has_convolutions(const Graph& model) {
-  return std::ranges::any_of(model.nodes(), [](const Node& node) { return node.is("Conv"); });
+std::string note_on_low_rank(const std::vector<LowRankLayer>& layers) {
+  double most = 0;
+  for (const LowRankLayer& layer : layers) {
+    if (layer.factorised) most = std::max(most, layer.loss);
+  }
+  return fmt::format("large matrices in low rank: {} of {}; |W - AB| / |W| is at most {:.2g}",
+                     factorised_count(layers), layers.size(), most);
 }
 
 }  // namespace
 
 Variant VariantMaker::make(const VariantRecipe& recipe, bool is_finetuned,
                            Progress* progress) const {
-  Variant variant = pruned(recipe.prune, progress);
-  if (is_finetuned) variant.graph = finetuned(variant.graph, progress);
+  Variant variant = before_precision(recipe, is_finetuned, progress);
+  Tidying tidying(recipe.tidy);
+  variant.graph = tidying.before_precision(std::move(variant.graph));
   change_precision(variant, recipe.precision, progress);
+  variant.graph = tidying.after_precision(std::move(variant.graph));
+  if (tidying.saved_anything()) variant.notes.push_back(tidying.note());
   return variant;
+}
+
+Variant VariantMaker::before_precision(const VariantRecipe& recipe, bool is_finetuned,
+                                       Progress* progress) const {
+  for (const MadeBefore& made : made_) {
+    const bool is_it = made.recipe.prune == recipe.prune &&
+                       made.recipe.low_rank == recipe.low_rank && made.is_finetuned == is_finetuned;
+    if (is_it) return made.variant;
+  }
+  Variant variant = pruned(recipe.prune, progress);
+  if (recipe.low_rank > 0) factorize(variant, recipe.low_rank);
+  if (is_finetuned) {
+    if (!data_.training) fail_usage("fine-tuning needs samples with labels");
+    variant.graph = finetuned(variant.graph, *data_.training, options_, progress);
+  }
+  remember(recipe, is_finetuned, variant);
+  return variant;
+}
+
+void VariantMaker::remember(const VariantRecipe& recipe, bool is_finetuned,
+                            const Variant& variant) const {
+  constexpr double kMostMb = 512;
+  double all_mb = model_memory_mb(variant.graph);
+  for (const MadeBefore& made : made_) all_mb += model_memory_mb(made.variant.graph);
+  if (all_mb <= kMostMb) made_.push_back({recipe, is_finetuned, variant});
+}
+
+// Where it is faster; or everywhere, if the size or another device counts.
+void VariantMaker::factorize(Variant& variant, double share) const {
+  const LowRankOptions options{.share = share};
+  const bool is_timed = !goal_.target_mb && !options_.device;
+  if (is_timed) {
+    MeasuredLowRank measured = factorize_where_faster(
+        variant.graph, options, {.bindings = options_.bindings, .program = options_.program});
+    variant.graph = std::move(measured.graph);
+    for (const TimedLowRankLayer& timed : measured.layers) variant.low_rank.push_back(timed.layer);
+  } else {
+    LowRankResult all = factorize_linear_layers(variant.graph, options);
+    variant.graph = std::move(all.graph);
+    variant.low_rank = std::move(all.layers);
+  }
+  if (variant.low_rank.empty()) {
+    fail_bad_input(
+        "no linear layer has a float32 matrix of at least {} rows and columns, so there is nothing "
+        "to write in low rank",
+        options.smallest);
+  }
+  if (factorised_count(variant.low_rank) == 0) {
+    fail_bad_input("none of {} large matrices is faster as two with {:g} of the weights",
+                   variant.low_rank.size(), share);
+  }
+  variant.notes.push_back(note_on_low_rank(variant.low_rank));
 }
 
 PruneOptions VariantMaker::pruning_at(double level, Progress* progress) const {
@@ -139,18 +170,9 @@ Variant VariantMaker::pruned(double level, Progress* progress) const {
 // With samples of the training data, if there are any: batch norms then fit the pruned model.
 Graph VariantMaker::recalibrated(Graph graph, Progress* progress) const {
   if (!data_.training) return graph;
-  const auto batches = training_batches(original_, *data_.training, options_.seed);
+  const auto batches =
+      training_batches(original_, *data_.training, kSamplesToRecalibrate, options_.seed);
   return recalibrate_batch_norms(graph, batches, options_.program, progress).graph;
-}
-
-Graph VariantMaker::finetuned(const Graph& graph, Progress* progress) const {
-  if (!data_.training) fail_usage("fine-tuning needs samples with labels");
-  FinetuneProgress listener(progress);
-  TrainOptions options{.epochs = options_.finetune_epochs,
-                       .learning_rate = options_.finetune_rate,
-                       .seed = options_.seed};
-  options.program.cpu = options_.program.cpu;
-  return train_model(graph, *data_.training, nullptr, options, &listener).model;
 }
 
 void VariantMaker::change_precision(Variant& variant, VariantPrecision precision,
@@ -179,8 +201,8 @@ void VariantMaker::change_precision(Variant& variant, VariantPrecision precision
 // Pruning may have lost a part of what may be lost.
 double VariantMaker::points_left(const Graph& pruned) const {
   constexpr double kAll = 100;
-  if (!max_loss_) return kAll;
-  return std::max(0.0, *max_loss_ - (score_(original_) - score_(pruned)));
+  if (!goal_.max_loss) return kAll;
+  return std::max(0.0, *goal_.max_loss - (score_(original_) - score_(pruned)));
 }
 
 void VariantMaker::quantize(Variant& variant, Progress* progress) const {
@@ -190,20 +212,6 @@ void VariantMaker::quantize(Variant& variant, Progress* progress) const {
   MixedResult mixed = quantize_mixed(variant.graph, data_.calibration, score_, options, progress);
   note_layers(mixed, variant);
   variant.graph = std::move(mixed.quantized.graph);
-}
-
-std::vector<VariantPrecision> precision_ladder(const Graph& model, const LadderOptions& options) {
-  std::vector<VariantPrecision> ladder = {VariantPrecision::AsStored};
-  if (is_quantized(model)) return ladder;
-  ladder.push_back(VariantPrecision::Float16);
-  if (options.has_bfloat16) ladder.push_back(VariantPrecision::BFloat16);
-  const bool is_all_matrices = has_matrices(model) && !has_convolutions(model);
-  if (is_all_matrices) ladder.push_back(VariantPrecision::WeightsInt8);
-  if (options.has_calibration) ladder.push_back(VariantPrecision::Int8);
-  if (is_all_matrices) {
-    ladder.insert(ladder.end(), {VariantPrecision::Dynamic, VariantPrecision::WeightsInt4});
-  }
-  return ladder;
 }
 
 }  // namespace assay::optimize

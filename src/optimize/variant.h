@@ -1,4 +1,5 @@
-// Makes a version of a model as its recipe says: pruned, fine-tuned, in another precision.
+// Makes a version of a model as its recipe says: pruned, in low rank, fine-tuned, in
+// another precision.
 #pragma once
 
 #include <optional>
@@ -13,6 +14,7 @@ struct Variant {
   Graph graph = {};
   std::optional<Graph> before_precision = {};  // pruned and fine-tuned, in the model's own numbers
   std::vector<PrunedGroup> groups = {};        // of a pruned version
+  std::vector<LowRankLayer> low_rank = {};     // of a factorised version
   std::vector<std::string> notes = {};         // what was left as it was, and why
 };
 
@@ -21,20 +23,30 @@ class VariantMaker {
   VariantMaker(const Graph& original, const OptimizeData& data, const OptimizeOptions& options)
       : original_(original), data_(data), options_(options) {}
 
-  // Layers whose quantisation loses more than `max_loss` points of the score stay in float.
-  void judge_by(ModelScore score, std::optional<double> max_loss) {
+  // Layers whose quantisation loses more points of the score than the goal allows stay in float.
+  void judge_by(ModelScore score, const OptimizeGoal& goal) {
     score_ = std::move(score);
-    max_loss_ = max_loss;
+    goal_ = goal;
   }
 
   // Fine-tuning takes long and hardly changes the latency, so it is asked for separately.
   Variant make(const VariantRecipe& recipe, bool is_finetuned, Progress* progress) const;
 
  private:
+  // What a version is before its precision changes; several precisions share it.
+  struct MadeBefore {
+    VariantRecipe recipe;
+    bool is_finetuned = false;
+    Variant variant;
+  };
+
+  Variant before_precision(const VariantRecipe& recipe, bool is_finetuned,
+                           Progress* progress) const;
+  void remember(const VariantRecipe& recipe, bool is_finetuned, const Variant& variant) const;
   Variant pruned(double level, Progress* progress) const;
   PruneOptions pruning_at(double level, Progress* progress) const;
   Graph recalibrated(Graph graph, Progress* progress) const;
-  Graph finetuned(const Graph& graph, Progress* progress) const;
+  void factorize(Variant& variant, double share) const;
   void change_precision(Variant& variant, VariantPrecision precision, Progress* progress) const;
   void quantize(Variant& variant, Progress* progress) const;
   double points_left(const Graph& pruned) const;
@@ -43,15 +55,9 @@ class VariantMaker {
   const OptimizeData& data_;
   const OptimizeOptions& options_;
   ModelScore score_;
-  std::optional<double> max_loss_;
+  OptimizeGoal goal_;
   mutable std::optional<ChannelActivity> activity_;  // measured once
+  mutable std::vector<MadeBefore> made_;
 };
-
-// The precisions that make sense for the model, small changes first.
-struct LadderOptions {
-  bool has_calibration = false;
-  bool has_bfloat16 = false;
-};
-std::vector<VariantPrecision> precision_ladder(const Graph& model, const LadderOptions& options);
 
 }  // namespace assay::optimize

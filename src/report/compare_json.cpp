@@ -30,13 +30,46 @@ Json side_json(const ComparedSide& side, double median_ms) {
           {"turn_ends", each_json(side.processes, &ProcessSamples::turn_ends)}};
 }
 
-}  // namespace
+Json range_json(const std::optional<ValueRange>& range) {
+  return range ? Json{range->low, range->high} : Json(nullptr);
+}
 
-std::string compare_json(const ModelComparison& comparison) {
+Json metric_json(const ComparedMetric& metric) {
+  return {{"name", metric.name},
+          {"unit", metric_kind(metric.name).unit},
+          {"a", optional_json(metric.a)},
+          {"b", optional_json(metric.b)},
+          {"ratio", optional_json(metric.ratio())},
+          {"difference", optional_json(metric.difference())},
+          {"exact", metric.is_exact},
+          {"b_ci95", range_json(metric.b_ci95)},
+          {"ratio_estimate",
+           metric.ratio_estimate ? Json(metric.ratio_estimate->value) : Json(nullptr)},
+          {"ratio_estimate_ci95",
+           metric.ratio_estimate ? range_json(metric.ratio_estimate->ci95) : Json(nullptr)},
+          {"difference_ci95", range_json(metric.difference_ci95)}};
+}
+
+Json metrics_json(const ComparedRow& row) {
+  Json list = Json::array();
+  for (const ComparedMetric& metric : row.metrics) list.push_back(metric_json(metric));
+  return list;
+}
+
+Json gates_json(const std::vector<GateResult>& gates) {
+  Json list = Json::array();
+  for (const GateResult& result : gates) {
+    list.push_back({{"gate", result.gate.text},
+                    {"metric", result.gate.metric},
+                    {"row", result.row.empty() ? Json(nullptr) : Json(result.row)},
+                    {"verdict", name(result.verdict)},
+                    {"reason", result.reason}});
+  }
+  return list;
+}
+
+void put_models(const ModelComparison& comparison, JsonWriter& json) {
   const Comparison& result = comparison.result;
-  JsonWriter json;
-  json.field("schema", "assay.compare/1");
-  json.field("provenance", "measured");
   json.field("interrupted", comparison.interrupted);
   json.field("verdict", name(result.verdict));
   json.field("meaning", verdict_words(result));
@@ -46,11 +79,42 @@ std::string compare_json(const ModelComparison& comparison) {
   json.field("threshold", comparison.threshold);
   json.field("pairs", result.pairs);
   json.field("interleaved", comparison.interleaved);
+  json.field("measured_again", comparison.measured_again);
   json.field("a", side_json(comparison.a, result.median_a));
   json.field("b", side_json(comparison.b, result.median_b));
   const auto impact = impact_of(comparison);
   json.field("impact", impact ? impact_json(*impact) : Json(nullptr));
-  json.field("warnings", comparison.warnings);
+}
+
+void put_rows(const CompareReport& report, JsonWriter& json) {
+  json.field("interleaved", false);
+  json.field("a", Json{{"folder", report.a.name}});
+  json.field("b", Json{{"folder", report.b.name}});
+  json.begin_list("rows");
+  for (const ComparedRow& row : report.rows) {
+    json.item({{"name", row.name},
+               {"error", row.error.empty() ? Json(nullptr) : Json(row.error)},
+               {"metrics", metrics_json(row)}});
+  }
+  json.end_list();
+}
+
+}  // namespace
+
+std::string compare_json(const CompareReport& report) {
+  JsonWriter json;
+  json.field("schema", "assay.compare/1");
+  json.field("provenance", "measured");
+  if (report.models) {
+    put_models(*report.models, json);
+    json.field("metrics", metrics_json(report.rows.front()));
+  } else {
+    put_rows(report, json);
+  }
+  json.field("gates", gates_json(report.gates));
+  json.field("gates_verdict",
+             report.gates.empty() ? Json(nullptr) : Json(name(worst_verdict(report.gates))));
+  json.field("warnings", report.warnings);
   return json.finish();
 }
 

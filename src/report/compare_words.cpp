@@ -21,4 +21,13 @@ std::string verdict_words(const Comparison& result, const ComparedNames& names) 
   return "too close or too noisy to call: " + b + " takes " + sure;
 }
 
+std::string gate_title(const GateResult& result) {
+  return result.row.empty() ? result.gate.text
+                            : fmt::format("{} ({})", result.gate.text, result.row);
+}
+
+std::string gate_sentence(const GateResult& result) {
+  return fmt::format("{}   {}: {}", name(result.verdict), gate_title(result), result.reason);
+}
+
 }  // namespace assay::report

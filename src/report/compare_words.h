@@ -1,4 +1,4 @@
-// What a verdict means, in words.
+// What a verdict and the result of a gate mean, in words.
 #pragma once
 
 #include <string>
@@ -12,5 +12,10 @@ struct ComparedNames {
   std::string b = "B";
 };
 std::string verdict_words(const Comparison& result, const ComparedNames& names = {});
+
+// "FAILED latency>5%: latency changed by …"
+std::string gate_sentence(const GateResult& result);
+// "latency>5%", of a sweep "latency>5% (pruning 0.25, int8)"
+std::string gate_title(const GateResult& result);
 
 }  // namespace assay::report

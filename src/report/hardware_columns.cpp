@@ -1,5 +1,7 @@
 #include "report/hardware_columns.h"
 
+#include <cmath>
+
 #include "report/csv.h"
 
 namespace assay::report {
@@ -21,7 +23,8 @@ NamedFigures summary_figures(const HardwareSummary& summary) {
 }
 
 std::string csv_cell(const Json& value) {
-  if (value.is_null()) return "";
+  const bool is_number = !value.is_number_float() || std::isfinite(value.get<double>());
+  if (value.is_null() || !is_number) return "";
   return value.is_string() ? value.get<std::string>() : text_of(value);
 }
 

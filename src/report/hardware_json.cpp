@@ -7,8 +7,26 @@ using namespace assay::report;
 
 namespace {
 
-// The figures, and the assumptions behind them.
-Json summary_json(const HardwareSummary& summary) {
+Json device_json(const DeviceComparisonRow& row) {
+  Json json = {{"device", row.device.name}};
+  json.update(hardware_summary_object(row.summary));
+  json["roofline_latency_ms"] = row.roofline_latency_ms;
+  json["note"] = row.device.note;
+  return json;
+}
+
+Json read_summary_json(const HardwareSummary& summary, const UtilizationReading& reading) {
+  Json json = {{"provenance", "estimated"}};
+  json.update(hardware_summary_object(summary));
+  json["reading"] = reading.sentence;
+  json["advice"] = reading.advice;
+  json["limits"] = hardware_summary_limits();
+  return json;
+}
+
+}  // namespace
+
+Json report::hardware_summary_object(const HardwareSummary& summary) {
   Json json = object_of(summary_figures(summary));
   if (!summary.configured_peak_compute_gmacs) {
     for (const char* key :
@@ -23,25 +41,6 @@ Json summary_json(const HardwareSummary& summary) {
   json["utilization_class"] = name(utilization_class(summary.bandwidth_utilization));
   return json;
 }
-
-Json device_json(const DeviceComparisonRow& row) {
-  Json json = {{"device", row.device.name}};
-  json.update(summary_json(row.summary));
-  json["roofline_latency_ms"] = row.roofline_latency_ms;
-  json["note"] = row.device.note;
-  return json;
-}
-
-Json read_summary_json(const HardwareSummary& summary, const UtilizationReading& reading) {
-  Json json = {{"provenance", "estimated"}};
-  json.update(summary_json(summary));
-  json["reading"] = reading.sentence;
-  json["advice"] = reading.advice;
-  json["limits"] = hardware_summary_limits();
-  return json;
-}
-
-}  // namespace
 
 Json report::hardware_json(const HardwareReport& report) {
   Json json = read_summary_json(report.summary, report.reading);

@@ -91,6 +91,10 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string indented_text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
 void JsonWriter::key(std::string_view name) {
   if (!is_first_field_) text_ += ",";
   is_first_field_ = false;

@@ -26,6 +26,7 @@ Json optional_json(const std::optional<T>& value) {
 
 // Names in a file may be arbitrary bytes; those that are not UTF-8 are replaced.
 std::string text_of(const Json& json);
+std::string indented_text_of(const Json& json);  // for files that people open
 
 // {"key":…,"rows":[row,…],"key":…}: `rows` one by one, a line each. A tree of 100,000 of them would
 // cost more than counting them.

@@ -6,32 +6,14 @@
 
 #include "base/text.h"
 #include "report/figures.h"
-#include "report/hardware_columns.h"
 #include "report/headline.h"
+#include "report/metrics_columns.h"
 
 namespace assay {
 
 using namespace assay::report;
 
 namespace {
-
-NamedFigures metric_figures(const PerfMetrics& metrics) {
-  return {{"accuracy", metrics.accuracy},
-          {"accuracy_ci95_low", metrics.accuracy_ci95_low},
-          {"accuracy_ci95_high", metrics.accuracy_ci95_high},
-          {"latency_ms", metrics.latency_ms},
-          {"latency_median_ms", metrics.latency_median_ms},
-          {"latency_std_ms", metrics.latency_std_ms},
-          {"latency_p95_ms", metrics.latency_p95_ms},
-          {"latency_ci95_low_ms", metrics.latency_ci95_low_ms},
-          {"latency_ci95_high_ms", metrics.latency_ci95_high_ms},
-          {"throughput_sps", metrics.throughput_sps},
-          {"memory_mb", metrics.memory_mb},
-          {"runtime_memory_mb", metrics.runtime_memory_mb},
-          {"energy_proxy_j", metrics.energy_proxy_j},
-          {"energy_measured_j", optional_json(metrics.energy_measured_j)},
-          {"energy_note", metrics.energy_note}};
-}
 
 NamedFigures with_violations(const MetricsReport& report) {
   NamedFigures figures = metric_figures(report.metrics);

@@ -119,6 +119,18 @@ Json groups_json(const std::vector<PrunedGroup>& groups) {
   return all;
 }
 
+Json low_rank_json(const std::vector<LowRankLayer>& layers) {
+  Json all = Json::array();
+  for (const LowRankLayer& layer : layers) {
+    all.push_back({{"layer", layer.name},
+                   {"rows", layer.rows},
+                   {"columns", layer.columns},
+                   {"rank", layer.factorised ? Json(layer.rank) : Json(nullptr)},
+                   {"loss", layer.loss}});
+  }
+  return all;
+}
+
 Json choices_json(const OptimizeReport& report) {
   Json choices = Json::object();
   for (const auto& [key, value] : report.choices) choices[key] = value;
@@ -162,6 +174,7 @@ std::string optimize_record_json(const OptimizeReport& report) {
   json.field("schema", "assay.optimized_model/1");
   write_fields(report, json);
   json.field("pruning", groups_json(report.result.groups));
+  json.field("low_rank", low_rank_json(report.result.low_rank));
   json.field("quantization", scales_json(report.scales));
   return json.finish();
 }

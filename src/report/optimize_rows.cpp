@@ -56,6 +56,8 @@ NamedFigures trial_figures(const OptimizeTrial& trial) {
   return {{"version", describe(trial.recipe)},
           {"prune", trial.recipe.prune},
           {"precision", name(trial.recipe.precision)},
+          {"low_rank", trial.recipe.low_rank},
+          {"tidy", trial.recipe.tidy},
           {"latency_ms", latency_json(cost, &LatencySummary::median_ms)},
           {"latency_ci95_low_ms", latency_json(cost, &LatencySummary::ci95_low_ms)},
           {"latency_ci95_high_ms", latency_json(cost, &LatencySummary::ci95_high_ms)},

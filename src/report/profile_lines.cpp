@@ -28,13 +28,36 @@ std::string sample_text(const Measurement& measured) {
 
 }  // namespace
 
-std::string setting_text(const Profile& profile) {
+namespace {
+
+bool has_numbers_of(const ProfileStep& step, std::string_view precision) {
+  return step.info.precision == precision || step.info.storage == precision;
+}
+
+// What was asked for, and whether activations have it.
+std::string precision_text(const Profile& profile) {
   const auto& precision = profile.program.precision;
-  return fmt::format(
-      "batch {}, {} {}{}, {} engine for {}{}", profile.batch, profile.program.cpu.threads,
-      profile.program.cpu.threads == 1 ? "thread" : "threads",
-      profile.program.cpu.pin_threads ? "" : " not pinned", profile.program.engine,
-      name(profile.program.optimize_for), precision ? fmt::format(", {}", name(*precision)) : "");
+  if (!precision) return "";
+  std::string text = fmt::format(", {}", name(*precision));
+  const bool is_bf16 = *precision == DataType::BFloat16;
+  if ((!is_bf16 && *precision != DataType::Float16) || !profile.program.only_where_faster)
+    return text;
+  const auto is_used = [&](const ProfileStep& step) {
+    return has_numbers_of(step, is_bf16 ? "bf16" : "fp16");
+  };
+  if (std::ranges::none_of(profile.steps, is_used))
+    text += " (activations in float32: faster here)";
+  return text;
+}
+
+}  // namespace
+
+std::string setting_text(const Profile& profile) {
+  return fmt::format("batch {}, {} {}{}, {} engine for {}{}", profile.batch,
+                     profile.program.cpu.threads,
+                     profile.program.cpu.threads == 1 ? "thread" : "threads",
+                     profile.program.cpu.pin_threads ? "" : " not pinned", profile.program.engine,
+                     name(profile.program.optimize_for), precision_text(profile));
 }
 
 std::string latency_text(const Measurement& measured) {

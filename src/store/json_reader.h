@@ -39,6 +39,7 @@ class JsonReader {
   void each(const char* path, Read read) const {
     for (const report::Json& item : list(path)) read(JsonReader(item, file_));
   }
+  const std::string& file() const { return file_; }
   [[noreturn]] void refuse(const char* path, const char* wanted) const;
 
  private:

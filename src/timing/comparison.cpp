@@ -90,6 +90,27 @@ stats::Shift shift_of_few(std::span<const ProcessSamples> a, std::span<const Pro
   return {mean, {mean - half_width, mean + half_width}};
 }
 
+// Of the processes' typical median: from their spread, or for few processes from the assumed
+// deviation and the samples.
+ValueRange range_of_medians(std::span<const ProcessSamples> processes,
+                            std::span<const double> medians, const ComparisonOptions& options) {
+  std::vector<double> logs;
+  for (const double middle : medians) logs.push_back(std::log(middle));
+  const auto count = static_cast<double>(logs.size());
+  if (count >= stats::kFewestForInterval) {
+    const stats::Interval range = stats::paired_shift(logs).ci95;
+    return {std::exp(range.low), std::exp(range.high)};
+  }
+  double variance = options.assumed_process_deviation * options.assumed_process_deviation;
+  for (const auto& process : processes) {
+    const double deviation = stats::estimate_median(process.values).relative_half_width / kScore;
+    variance += deviation * deviation / count;
+  }
+  const double half_width = kScore * std::sqrt(variance / count);
+  const double middle = stats::median(medians);
+  return {middle * std::exp(-half_width), middle * std::exp(half_width)};
+}
+
 ComparisonVerdict judge(const Comparison& comparison, double threshold) {
   const double low = comparison.ci95_low - 1;
   const double high = comparison.ci95_high - 1;
@@ -173,18 +194,36 @@ Comparison compare_samples(std::span<const ProcessSamples> a_processes,
   comparison.pairs = logs.size();
   comparison.median_a = stats::median(a_medians);
   comparison.median_b = stats::median(b_medians);
+  comparison.median_b_ci95 = range_of_medians(b_processes, b_medians, options);
   comparison.verdict = judge(comparison, options.threshold);
   comparison.explanation = explain(comparison, options.threshold);
   return comparison;
 }
 
+std::optional<RatioEstimate> paired_ratio(std::span<const double> a, std::span<const double> b) {
+  if (a.size() != b.size() || static_cast<double>(a.size()) < stats::kFewestForInterval) return {};
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!(a[i] > 0) || !(b[i] > 0)) return {};
+    logs.push_back(std::log(b[i] / a[i]));
+  }
+  const stats::Shift shift = stats::paired_shift(logs);
+  return RatioEstimate{std::exp(shift.estimate),
+                       {std::exp(shift.ci95.low), std::exp(shift.ci95.high)}};
+}
+
 bool needs_another_pair(const Comparison& so_far, const PairTimes& times,
                         const ComparisonOptions& options) {
-  if (so_far.pairs == 0) return true;
-  const bool fits = so_far.pairs < options.max_pairs &&
+  return needs_another_pair(so_far.pairs, so_far.verdict != ComparisonVerdict::Undecided, times,
+                            options);
+}
+
+bool needs_another_pair(std::size_t pairs, bool is_decided, const PairTimes& times,
+                        const ComparisonOptions& options) {
+  if (pairs == 0) return true;
+  const bool fits = pairs < options.max_pairs &&
                     times.elapsed_seconds + times.last_pair_seconds <= options.max_seconds;
-  const bool too_few = so_far.pairs < options.min_pairs;
-  return fits && (too_few || so_far.verdict == ComparisonVerdict::Undecided);
+  return fits && (pairs < options.min_pairs || !is_decided);
 }
 
 }  // namespace assay

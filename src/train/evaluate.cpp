@@ -46,6 +46,7 @@ class Judge {
     const std::int64_t predicted = predicted_class(scores);
     sum_of_losses_ += loss_of(loss_, kind_, scores, label);
     correct_ += predicted == label ? 1 : 0;
+    sums_.is_correct.push_back(predicted == label);
     ++total_;
     if (sums_.confusion.empty()) return;
     ++sums_.confusion[static_cast<std::size_t>(label)][static_cast<std::size_t>(predicted)];
@@ -88,6 +89,23 @@ Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOpti
     judge.add(program->results().front(), batch.labels);
   }
   return std::move(judge).finish();
+}
+
+AccuracyDifference compare_accuracy(const Evaluation& first, const Evaluation& second) {
+  const std::size_t total = first.is_correct.size();
+  if (total != second.is_correct.size()) {
+    fail_usage("accuracies over {} and {} samples: both models need the same", total,
+               second.is_correct.size());
+  }
+  std::int64_t gained = 0;
+  std::int64_t lost = 0;
+  for (std::size_t i = 0; i < total; ++i) {
+    gained += !first.is_correct[i] && second.is_correct[i] ? 1 : 0;
+    lost += first.is_correct[i] && !second.is_correct[i] ? 1 : 0;
+  }
+  const auto count = static_cast<std::int64_t>(total);
+  const stats::Interval interval = stats::paired_difference_interval(gained, lost, count);
+  return {second.accuracy.value - first.accuracy.value, interval.low, interval.high};
 }
 
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device,

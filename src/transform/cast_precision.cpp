@@ -154,6 +154,8 @@ constexpr std::int64_t kFewNumbers = 16;
 
 class Caster {
  public:
+  using Stored = PrecisionPlan::Stored;
+
   Caster(Rewritten source, const PrecisionPlan& plan)
       : source_(std::move(source)),
         plan_(plan),
@@ -305,14 +307,17 @@ class Caster {
     });
   }
 
-  bool stores_weights_alone(const Node& node) const {
-    const auto is_alone = [&](ValueId id) {
-      if (!may_be_half(id)) return false;
-      return (half_type(id) == DataType::Float16 ? plan_.in_float16 : plan_.in_bfloat16) ==
-             PrecisionPlan::Stored::Weights;
+  // The least of any of its values.
+  Stored stored_by(const Node& node) const {
+    Stored least = Stored::Everything;
+    const auto look_at = [&](ValueId id) {
+      if (!may_be_half(id)) return;
+      const bool is_float16 = half_type(id) == DataType::Float16;
+      least = std::min(least, is_float16 ? plan_.in_float16 : plan_.in_bfloat16);
     };
-    return std::ranges::any_of(node.inputs, is_alone) ||
-           std::ranges::any_of(node.outputs, is_alone);
+    std::ranges::for_each(node.inputs, look_at);
+    std::ranges::for_each(node.outputs, look_at);
+    return least;
   }
 
   bool all_may_be_half(const Node& node) const {
@@ -326,8 +331,9 @@ class Caster {
     if (!all_may_be_half(node) || node.outputs.size() > 1) {
       if (node.op != "Split" || !all_may_be_half(node)) return Width::Float;
     }
-    if (stores_weights_alone(node)) {
-      const bool picks_weights = node.is("Gather") && constant(node.inputs[0]) != nullptr;
+    if (const Stored stored = stored_by(node); stored != Stored::Everything) {
+      const bool picks_weights =
+          stored == Stored::Weights && node.is("Gather") && constant(node.inputs[0]) != nullptr;
       return picks_weights ? Width::Half : Width::Float;
     }
     if (half_ops().contains(node.op) || node.op == "FusedMatMul") return Width::Half;
@@ -339,6 +345,7 @@ class Caster {
     const Node& given = old().node(id);
     Node node = given;
     const Width width = width_of(given);
+    const Stored stored = stored_by(given);
     const auto wanted = [&](ValueId value) {
       if (width == Width::Declared) return types_[value.number];
       return width == Width::Half ? half_type(value) : DataType::Float32;
@@ -346,9 +353,10 @@ class Caster {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       ValueId& input = node.inputs[i];
       if (!input.is_valid()) continue;
-      const bool is_weight = (stores_weights_alone(given) && is_weight_of(node, i)) ||
+      const bool is_weight = (stored == Stored::Weights && is_weight_of(node, i)) ||
                              (plan_.widens_constants && is_matrix_of_recurrent(node, i));
-      const bool reads_half_weight = is_weight && may_be_half(input) && constant(input) != nullptr;
+      const bool reads_half_weight = is_weight && stored != Stored::Nothing && may_be_half(input) &&
+                                     constant(input) != nullptr;
       if (is_float(input)) {
         input = as(input, reads_half_weight ? half_type(input) : wanted(input), id);
       } else {

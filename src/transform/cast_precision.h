@@ -10,8 +10,8 @@ struct PrecisionPlan {
   // Of all floating values, wherever an op may run in it. Undefined: as the model stores them.
   DataType type = DataType::Undefined;
   // What is stored in 16 bits: weights alone, which some ops read as they are and others widened,
-  // or activations too.
-  enum class Stored { Weights, Everything };
+  // or activations too; or nothing, though weights have been rounded.
+  enum class Stored { Nothing, Weights, Everything };
   Stored in_bfloat16 = Stored::Everything;
   Stored in_float16 = Stored::Everything;
   // Constants that float32 ops read are widened at once; else by a Cast.

@@ -81,11 +81,11 @@ std::int64_t merge_common_subexpressions(GraphEdit& edit) {
   return merged;
 }
 
-std::int64_t share_equal_weights(GraphEdit& edit) {
+std::int64_t share_equal_weights(GraphEdit& edit, std::int64_t smallest) {
   std::int64_t shared = 0;
   std::unordered_multimap<std::size_t, const Initializer*> seen;
   for (const Initializer& stored : edit.graph().initializers()) {
-    if (!can_share(edit, stored)) continue;
+    if (stored.tensor.elements() < smallest || !can_share(edit, stored)) continue;
     const std::size_t key = key_of(stored.tensor);
     const auto [begin, end] = seen.equal_range(key);
     const auto found = std::find_if(

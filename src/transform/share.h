@@ -10,7 +10,7 @@ namespace assay::transform {
 std::int64_t merge_common_subexpressions(GraphEdit& edit);
 
 // Stored tensors of equal type, dimensions and content: the first one is read instead. Returns how
-// many are no longer read.
-std::int64_t share_equal_weights(GraphEdit& edit);
+// many are no longer read. Tensors of fewer elements stay.
+std::int64_t share_equal_weights(GraphEdit& edit, std::int64_t smallest = 0);
 
 }  // namespace assay::transform

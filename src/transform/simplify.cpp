@@ -12,6 +12,7 @@ Rewritten simplify(Inferred model, const SimplifyOptions& options) {
   fold_batch_norms(edit);
   recognise_layer_norms(edit);
   recognise_gelus(edit);
+  fold_product_scales(edit);
   drop_unread_nodes(edit);
   return std::move(edit).finish();
 }

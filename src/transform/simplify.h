@@ -1,7 +1,8 @@
 // What every engine wants done to a graph before it runs: fused operators written in standard ones,
 // constants folded, nodes that do nothing removed, batch norms folded into convolutions, quantised
-// layers recognised, and well-known groups of small ops (GELU, layer norm) recognised as the one op
-// they are. Each is a pass of its own; results differ from the original's by rounding only.
+// layers recognised, well-known groups of small ops (GELU, layer norm) recognised as the one op
+// they are, and scales of products of activations folded into them. Each is a pass of its own;
+// results differ from the original's by rounding only.
 #pragma once
 
 #include "transform/edit.h"
@@ -26,6 +27,7 @@ void recognise_weight_only_products(GraphEdit& edit);
 void absorb_weight_transposes(GraphEdit& edit);
 void recognise_layer_norms(GraphEdit& edit);
 void recognise_gelus(GraphEdit& edit);
+void fold_product_scales(GraphEdit& edit);
 void drop_unread_nodes(GraphEdit& edit);
 
 }  // namespace assay::transform

@@ -39,7 +39,7 @@ Graph with_folded_values(const Inferred& model) {
   return graph;
 }
 
-TidyResult tidied(const Graph& model, bool folds) {
+TidyResult tidied(const Graph& model, const TidyOptions& options) {
   GraphEdit edit(infer_shapes(model));
   TidyResult result;
   const std::int64_t all = nodes_left(edit);
@@ -47,9 +47,9 @@ TidyResult tidied(const Graph& model, bool folds) {
   drop_idle_nodes(edit);
   result.idle_nodes = all - nodes_left(edit);
   const std::int64_t before_folding = nodes_left(edit);
-  if (folds) fold_constants(edit);
+  if (options.folds) fold_constants(edit);
   result.folded_nodes = before_folding - nodes_left(edit);
-  result.shared_tensors = share_equal_weights(edit);
+  if (options.shares) result.shared_tensors = share_equal_weights(edit, options.smallest_shared);
   result.merged_nodes = merge_common_subexpressions(edit);
   const std::int64_t before_dropping = nodes_left(edit);
   drop_unread_nodes(edit);
@@ -62,10 +62,12 @@ TidyResult tidied(const Graph& model, bool folds) {
 
 }  // namespace
 
-TidyResult tidy_model(const Graph& model) {
-  TidyResult result = tidied(model, true);
-  if (result.stored_bytes_after <= result.stored_bytes_before) return result;
-  TidyResult unfolded = tidied(model, false);
+TidyResult tidy_model(const Graph& model, const TidyOptions& options) {
+  TidyResult result = tidied(model, options);
+  if (!options.folds || result.stored_bytes_after <= result.stored_bytes_before) return result;
+  TidyOptions unfolding = options;
+  unfolding.folds = false;
+  TidyResult unfolded = tidied(model, unfolding);
   // Folded lengths take a few bytes and save a node each.
   constexpr std::int64_t kWorthANode = 1024;
   const bool is_worth_it =

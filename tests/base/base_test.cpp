@@ -54,6 +54,8 @@ TEST(Text, NumbersReadAsPeopleWriteThem) {
   EXPECT_EQ(with_si_unit(1814073344.0, "FLOPs"), "1.81 GFLOPs");
   EXPECT_EQ(with_si_unit(96, "FLOPs"), "96 FLOPs");
   EXPECT_EQ(with_binary_unit(102228128.0), "97.5 MiB");
+  EXPECT_EQ(with_decimal(2), "2.0");
+  EXPECT_EQ(with_decimal(0.25), "0.25");
   EXPECT_EQ(parse_integer("12x"), std::nullopt);
   EXPECT_EQ(parse_integer("-3"), -3);
 }

@@ -74,15 +74,22 @@ class Case(unittest.TestCase):
         return json.loads(result.stdout)["totals"]
 
     def interrupted(self, is_late_enough, *words, **options):
-        """Ctrl-C after a second, or after longer on a machine that needs longer to get going."""
-        for seconds in (1, 2, 4, 8, 16, 32, 64):
+        """Ctrl-C at a moment when the work is under way: later after a try that came too early, earlier after one that
+        found the work finished, so that fast and slow machines are both interrupted in time."""
+        too_early, too_late = 0, None
+        for _ in range(16):
+            seconds = max(1, 2 * too_early) if too_late is None else (too_early + too_late) / 2
             process = subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True, **options)
             time.sleep(seconds)
             process.send_signal(signal.SIGINT)
             output, complaints = process.communicate(timeout=120)
-            if is_late_enough(process.returncode, output):
+            if process.returncode not in (130, -signal.SIGINT):
+                too_late = seconds
+            elif is_late_enough(process.returncode, output, complaints):
                 break
+            else:
+                too_early = seconds
         return process.returncode, output, complaints
 
 
@@ -513,7 +520,7 @@ class Profiling(Case):
 
     def test_ctrl_c_reports_what_was_measured(self):
         code, output, complaints = self.interrupted(
-            lambda code, output: output != "", "profile", "zoo:mlp", "--json", "--min-time", "100", "--max-time", "100",
+            lambda code, output, _: output != "", "profile", "zoo:mlp", "--json", "--min-time", "100", "--max-time", "100",
             "--no-ceilings")
         self.assertEqual(code, 130, complaints)
         document = json.loads(output)
@@ -523,7 +530,7 @@ class Profiling(Case):
 
     def test_ctrl_c_ends_a_comparison_and_its_child(self):
         code, output, complaints = self.interrupted(
-            lambda code, output: code != -signal.SIGINT, "compare", "zoo:mlp", "zoo:mlp", "--max-time", "1000")
+            lambda code, output, _: code != -signal.SIGINT, "compare", "zoo:mlp", "zoo:mlp", "--max-time", "1000")
         self.assertEqual(code, 130, complaints)
         self.assertIn("interrupted", complaints)
 
@@ -562,7 +569,7 @@ class RunOnce(Case):
 
     def test_a_folder_that_cannot_be_made(self):
         (self.folder / "file").touch()
-        self.expect(4, "cannot be made", "run", "zoo:mlp", "-o", self.folder / "file" / "out")
+        self.expect(3, "cannot be made", "run", "zoo:mlp", "-o", self.folder / "file" / "out")
 
     def test_recorded_test_data(self):
         folder = pathlib.Path("/usr/share/libonnx-testdata/data/node/test_relu")
@@ -581,50 +588,6 @@ class RunOnce(Case):
         result = assay("run", path, "-o", self.folder / "out")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(os.listdir(self.folder / "out"), ["_.npy"])
-
-
-class Comparing(Case):
-    def stored(self, name, *words):
-        path = self.folder / name
-        path.write_text(assay("profile", *words, "--json", *QUICK).stdout)
-        return path
-
-    def test_two_stored_profiles(self):
-        small = self.stored("small.json", "zoo:mlp", "--threads", "1")
-        large = self.stored("large.json", "zoo:mobilenet_v2", "--threads", "1")
-        result = assay("compare", small, large)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("SLOWER", result.stdout)
-        self.assertIn("not run in turn", result.stderr)
-        self.assertRegex(result.stdout, r"bandwidth reached .*%")
-        document = json.loads(assay("compare", large, small, "--json").stdout)
-        self.assertEqual(document["verdict"], "FASTER")
-        self.assertLess(document["ci95_high"], 1)
-        for figure in ("estimated_total_bytes", "estimated_total_macs", "latency_ms", "achieved_bandwidth_gbps"):
-            self.assertEqual(set(document["impact"][figure]), {"before", "after", "change_percent"})
-        self.assertLess(document["impact"]["estimated_total_macs"]["change_percent"], -90)
-        self.assertFalse(document["interleaved"])
-
-    def test_two_models(self):
-        result = assay("compare", "zoo:mlp", "zoo:mobilenet_v2", "--threads", "1", "--max-time",
-                       "3", "--json")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        document = json.loads(result.stdout)
-        self.assertEqual(document["verdict"], "SLOWER")
-        self.assertTrue(document["interleaved"])
-        self.assertEqual(len(document["a"]["processes_ms"]), document["pairs"])
-        self.assertEqual(len(document["b"]["processes_ms"]), document["pairs"])
-
-    def test_bad_input(self):
-        text = self.folder / "text.json"
-        text.write_text("not a profile")
-        self.expect(3, "not the JSON", "compare", text, text)
-        self.expect(3, "No such file", "compare", self.folder / "a.json", self.folder / "b.json")
-        self.expect(3, "resnet50", "compare", "zoo:mlp", "zoo:resnet51", "--max-time", "1")
-        self.expect(3, "No such file", "compare", self.folder / "none.onnx", "zoo:mlp")
-        self.expect(2, "two models or two stored profiles", "compare", "zoo:mlp", text)
-        self.expect(2, "--threads", "compare", "zoo:mlp", "zoo:mlp", "--threads", "0")
-        self.expect(2, "--threshold", "compare", "zoo:mlp", "zoo:mlp", "--threshold", "0")
 
 
 class MachineCeilings(Case):
@@ -801,7 +764,7 @@ class Fitting(CacheCase):
         self.addCleanup(file.write_text, text)
         file.write_text(json.dumps({**json.loads(text), "ceilings_of": "2025-01-01T00:00:00Z"}))
         code, output, complaints = self.interrupted(
-            lambda code, output: code != -signal.SIGINT, "fit", "--validate", env=self.environment)
+            lambda code, output, _: code != -signal.SIGINT, "fit", "--validate", env=self.environment)
         self.assertEqual((code, output), (130, ""), complaints)
 
     def test_exit_code_1_where_nothing_fits(self):
@@ -1021,7 +984,7 @@ class Streaming(CacheCase):
 
     def test_ctrl_c_reports_what_was_measured(self):
         code, output, complaints = self.interrupted(
-            lambda code, output: output != "", "stream", "zoo:mlp", "--interval-ms", "20",
+            lambda code, output, _: output != "", "stream", "zoo:mlp", "--interval-ms", "20",
             "--measured", "--duration", "300", "--json", env=self.environment)
         self.assertEqual(code, 130, complaints)
         self.assertIn("interrupted", complaints)

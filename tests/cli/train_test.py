@@ -196,7 +196,7 @@ class Interrupted(TrainCase):
 
     def test_ctrl_c_stops_after_the_step(self):
         code, output, complaints = self.interrupted(
-            lambda code, output: code == 130, *self.words("stopped", 1_000_000))
+            lambda code, output, _: code == 130, *self.words("stopped", 1_000_000))
         self.assertEqual(code, 130, complaints)
         self.assertEqual(output, "")
         self.assertRegex(complaints, "error: (stopped|compiling was interrupted)")

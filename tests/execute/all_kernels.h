@@ -17,4 +17,13 @@ inline std::vector<const SimdKernels*> all_kernels() {
   return all;
 }
 
+inline std::vector<const HalfRowKernels*> all_half_rows() {
+  std::vector<const HalfRowKernels*> all;
+  for (const SimdKernels* kernels : all_kernels()) all.push_back(&kernels->half_rows);
+#if defined(__x86_64__)
+  if (may_use(InstructionSet::Avx512Bf16)) all.push_back(&half_rows_avx512_bf16());
+#endif
+  return all;
+}
+
 }  // namespace assay::cpu

@@ -118,5 +118,16 @@ TEST(FusedAddition, ByTilesIsRoundedAsTheAdditionAlone) {
   }
 }
 
+// By whatever this processor has: masked ones run this test, too.
+TEST(FusedAddition, IsRoundedAsTheAdditionAlone) {
+  const TwoConvolutions two;
+  for (const bool a_is_first : {true, false}) {
+    std::size_t steps = 0;
+    EXPECT_EQ(sum_of(two.graph(a_is_first, false), two.image(), steps),
+              sum_of(two.graph(a_is_first, true), two.image(), steps))
+        << "a first: " << a_is_first;
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -165,11 +165,78 @@ TEST(ModelOptimizer, StoppedItGivesTheBestSoFar) {
   EXPECT_EQ(result.best().recipe.precision, VariantPrecision::Float16);
 }
 
+// 784·256 weights with the rank ⌊0.5·784·256 / 1040⌋ = 96, the other layers as they were.
+TEST(ModelOptimizer, LargeMatricesAreWrittenInLowRank) {
+  const Graph model = zoo_model("mlp");
+  OptimizeOptions options = quick();
+  options.low_rank = 0.5;
+  ModelOptimizer optimizer(model, eight_inputs(model), options);
+  // For a size, all large matrices are factorised, whatever they take.
+  const OptimizeResult result = optimizer.search({.target_mb = 0.55});
+  EXPECT_TRUE(result.met);
+  EXPECT_EQ(result.best().recipe, (VariantRecipe{.low_rank = 0.5}));
+  ASSERT_EQ(result.low_rank.size(), 1u);
+  EXPECT_EQ(result.low_rank[0].rank, 96);
+  EXPECT_EQ(result.best().cost->parameters,
+            96 * (784 + 256) + 256 + 256 * 128 + 128 + 128 * 10 + 10);
+}
+
+TEST(ModelOptimizer, AModelWithoutLargeMatricesHasNoLowRank) {
+  const Graph model = zoo_model("small_cnn");
+  OptimizeOptions options = quick();
+  options.low_rank = 0.5;
+  ModelOptimizer optimizer(model, eight_inputs(model), options);
+  EXPECT_NE(error_message([&] { optimizer.search({}); }).find("256 rows and columns"),
+            std::string::npos);
+}
+
+// The same product twice, with matrices that are equal, and a node that does nothing.
+Graph untidy_model() {
+  GraphBuilder builder("untidy");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 128});
+  const ValueId a = builder.node("MatMul", "a", {x, builder.filled("w1", {128, 128}, 0.1f)});
+  const ValueId b = builder.node("MatMul", "b", {x, builder.filled("w2", {128, 128}, 0.1f)});
+  builder.output(builder.node("Add", "sum", {builder.node("Identity", "idle", {a}), b}), "y");
+  return builder.finish();
+}
+
+TEST(ModelOptimizer, AnUntidyModelIsTidiedFirst) {
+  const Graph model = untidy_model();  // 2·128·128·4 bytes: 0.125 MB
+  ModelOptimizer optimizer(model, eight_inputs(model), quick());
+  const OptimizeResult result = optimizer.search({.target_mb = 0.07});
+  EXPECT_TRUE(result.met);
+  EXPECT_EQ(result.best().recipe, (VariantRecipe{.tidy = true}));
+  EXPECT_EQ(result.best().quality->snr_db, std::nullopt);  // equal to the last bit
+  EXPECT_EQ(result.model.node_count(), 2u);                // MatMul and Add
+  EXPECT_EQ(result.best().notes,
+            (std::vector<std::string>{"removed without changing a result: 1 idle node, 1 repeated "
+                                      "node, 1 repeated weight"}));
+  // Other versions are tidied too.
+  const OptimizeResult half = optimizer.search({.target_mb = 0.04});
+  EXPECT_EQ(half.best().recipe,
+            (VariantRecipe{.precision = VariantPrecision::Float16, .tidy = true}));
+  EXPECT_EQ(std::ranges::count(half.model.nodes(), "MatMul", &Node::op), 1);
+}
+
+TEST(ModelOptimizer, AnUntidyModelStaysSoOnRequest) {
+  const Graph model = untidy_model();
+  OptimizeOptions options = quick();
+  options.tidies = false;
+  options.precision = VariantPrecision::Float16;
+  ModelOptimizer optimizer(model, eight_inputs(model), options);
+  const OptimizeResult result = optimizer.search({});
+  EXPECT_EQ(std::ranges::count(result.model.nodes(), "MatMul", &Node::op), 2);
+}
+
 TEST(ModelOptimizer, MistakesAreNamedBeforeAnyWork) {
   const Graph model = zoo_model("small_cnn");
   OptimizeOptions level = quick();
   level.prune = 1;
   EXPECT_NE(error_message([&] { ModelOptimizer(model, {}, level); }).find("`prune` 1"),
+            std::string::npos);
+  OptimizeOptions share = quick();
+  share.low_rank = 1;
+  EXPECT_NE(error_message([&] { ModelOptimizer(model, {}, share); }).find("`low_rank` 1"),
             std::string::npos);
   OptimizeOptions int8 = quick();
   int8.precision = VariantPrecision::Int8;
@@ -189,9 +256,12 @@ TEST(ModelOptimizer, PrecisionsHaveNames) {
        {"fp32", "fp16", "bf16", "weights-int8", "weights-int4", "dynamic", "int8"}) {
     EXPECT_EQ(name(variant_precision_named(word)), word);
   }
-  EXPECT_EQ(describe({}), "unchanged");
+  EXPECT_EQ(describe(VariantRecipe{}), "unchanged");
   EXPECT_EQ(describe({0.25, VariantPrecision::Int8}), "int8, pruned by 0.25");
   EXPECT_EQ(describe({0.5}), "pruned by 0.5");
+  EXPECT_EQ(describe({0.5, VariantPrecision::Int8, 0.25, true}),
+            "int8, low rank 0.25, pruned by 0.5");
+  EXPECT_EQ(describe({.tidy = true}), "tidied");
 }
 
 CalibrationData batches(const Graph& model, std::int64_t count) {

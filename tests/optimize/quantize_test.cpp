@@ -104,12 +104,13 @@ TEST(Quantize, NumbersThatAreNotFiniteAreRefusedByName) {
 TEST(Quantize, AWeightThatIsNotFiniteIsRefusedByName) {
   GraphBuilder builder("bad");
   const ValueId x = builder.input("x", DataType::Float32, Shape({1, 1}));
-  const ValueId w = builder.constant("w", Tensor::of_float({1, 1}, {std::nanf("")}));
-  builder.output(builder.node("Gemm", "layer", {x, w}), "y");
+  const ValueId w = builder.constant("w", Tensor::of_float({1, 1}, {HUGE_VALF}));
+  const ValueId product = builder.node("Gemm", "layer", {x, w});
+  builder.output(builder.node("Relu", "after", {product}), "y");
   const Graph model = builder.finish();
-  const auto data = calibration_data({{Tensor::of_float({1, 1}, {0})}});
+  const auto data = calibration_data({{Tensor::of_float({1, 1}, {1})}});
   EXPECT_THAT(error_message(ErrorKind::BadInput, [&] { quantize_model(model, data); }),
-              testing::HasSubstr("'layer'"));
+              testing::HasSubstr("Gemm 'layer': its weight 'w' has a number that is not finite"));
 }
 
 TEST(Quantize, ConstantActivationsAreReported) {

@@ -49,11 +49,15 @@ class Picture {
   }
   int width() const { return cairo_image_surface_get_width(surface_.get()); }
   int height() const { return cairo_image_surface_get_height(surface_.get()); }
-  bool is_white(int x, int y) const {
+  // 0x00RRGGBB
+  std::uint32_t colour(int x, int y) const {
     const unsigned char* row = cairo_image_surface_get_data(surface_.get()) +
                                y * cairo_image_surface_get_stride(surface_.get());
-    return row[4 * x] == 255 && row[4 * x + 1] == 255 && row[4 * x + 2] == 255;
+    std::uint32_t word = 0;
+    std::memcpy(&word, row + 4 * x, sizeof word);
+    return word & 0xffffffu;
   }
+  bool is_white(int x, int y) const { return colour(x, y) == 0xffffffu; }
   // Nothing within `pixels` of any edge.
   bool has_white_frame(int pixels) const {
     for (int y = 0; y < height(); ++y) {

@@ -4,10 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "assay/compare_report.h"
 #include "assay/error.h"
 #include "assay/run_report.h"
-#include "assay/stored_profile.h"
 #include "fixed_profile.h"
 #include "golden.h"
 #include "report/figures.h"
@@ -157,52 +155,6 @@ TEST(RunReport, TableIsAsPinned) {
 }
 TEST(RunReport, JsonIsAsPinned) {
   expect_golden("run.json", run_json(fixed_run()));
-}
-
-ModelComparison fixed_comparison() {
-  ModelComparison comparison;
-  comparison.a.profile = parse_profile_json(profile_json(fixed_profile()), "a.json");
-  comparison.b.profile = comparison.a.profile;
-  comparison.b.profile.model = "tiny-pruned.onnx";
-  comparison.b.profile.parameters = 10'000;
-  comparison.b.profile.estimated_total_bytes = *comparison.a.profile.estimated_total_bytes / 2;
-  comparison.a.processes = {{{2.0, 2.1}, {1, 2}}, {{2.0, 2.0}, {1}}};
-  comparison.b.processes = {{{1.5, 1.6}, {1, 2}}, {{1.5, 1.4}, {2}}};
-  comparison.result = {.ratio = 0.75,
-                       .ci95_low = 0.7,
-                       .ci95_high = 0.8,
-                       .verdict = ComparisonVerdict::Faster,
-                       .pairs = 2,
-                       .median_a = 2.0,
-                       .median_b = 1.5,
-                       .explanation = ""};
-  return comparison;
-}
-
-TEST(CompareReport, TableIsAsPinned) {
-  expect_golden("compare.txt", compare_table(fixed_comparison()));
-}
-TEST(CompareReport, HasNoImpactWhereAStoredProfileDoesNotTellItsBytes) {
-  ModelComparison comparison = fixed_comparison();
-  comparison.a.profile.estimated_total_bytes.reset();
-  EXPECT_EQ(compare_table(comparison).find("bandwidth reached"), std::string::npos);
-  EXPECT_NE(compare_json(comparison).find("\"impact\":null"), std::string::npos);
-}
-TEST(CompareReport, JsonIsAsPinned) {
-  expect_golden("compare.json", compare_json(fixed_comparison()));
-}
-
-TEST(CompareReport, SaysInWordsWhichIsWhich) {
-  ModelComparison comparison = fixed_comparison();
-  EXPECT_NE(compare_table(comparison).find("B is faster than A"), std::string::npos);
-  comparison.result.verdict = ComparisonVerdict::Slower;
-  EXPECT_NE(compare_table(comparison).find("B is slower than A"), std::string::npos);
-  comparison.result.verdict = ComparisonVerdict::Same;
-  EXPECT_NE(compare_table(comparison).find("B is as fast as A"), std::string::npos);
-  comparison.result.verdict = ComparisonVerdict::Undecided;
-  EXPECT_NE(compare_table(comparison).find("UNDECIDED"), std::string::npos);
-  comparison.interleaved = false;
-  EXPECT_NE(compare_table(comparison).find("not run in turn"), std::string::npos);
 }
 
 TEST(Figures, DurationsHaveTheUnitThatSuitsThem) {

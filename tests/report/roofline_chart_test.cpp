@@ -83,7 +83,7 @@ TEST(Roofline, HasEveryPointWithinItsAxes) {
 
 TEST(LogRange, HasItsTicksAtPowersOfTen) {
   std::string texts;
-  for (const Tick& tick : ticks_of({0.05, 2000}, 10)) {
+  for (const Tick& tick : ticks_of(LogRange{0.05, 2000}, 10)) {
     if (!tick.text.empty()) texts += tick.text + " ";
   }
   EXPECT_EQ(texts, "0.1 1 10 100 1000 ");
@@ -174,6 +174,24 @@ TEST(LabelPlaces, TellsRotatedRectanglesApart) {
   places.occupy(flat);
   EXPECT_FALSE(places.is_free(flat));
   EXPECT_FALSE(places.is_free(standing_on({18, 0}, {10, 4})));  // beyond the frame
+}
+
+TEST(LabelPlaces, ALabelGoesToTheNearestFreeSide) {
+  LabelPlaces places({-50, -50}, {100, 100});
+  const auto right = free_spot(places, {0, 0}, 5, {20, 8});
+  ASSERT_TRUE(right.has_value());
+  EXPECT_TRUE(right->is_close);
+  EXPECT_GT(right->foot.x, 5 + 10);
+  places.occupy(right->quad);
+  const auto left = free_spot(places, {0, 0}, 5, {20, 8});
+  ASSERT_TRUE(left.has_value());
+  EXPECT_LT(left->foot.x, -5 - 10);
+  places.occupy(around({0, 0}, 20));
+  const auto far = free_spot(places, {0, 0}, 5, {20, 8});
+  ASSERT_TRUE(far.has_value());
+  EXPECT_FALSE(far->is_close);
+  places.occupy(around({0, 0}, 50));
+  EXPECT_FALSE(free_spot(places, {0, 0}, 5, {20, 8}).has_value());
 }
 
 }  // namespace

@@ -29,5 +29,18 @@ TEST(WilsonInterval, OfNothingIsEverything) {
   EXPECT_DOUBLE_EQ(wilson_interval(0, 0).high, 1);
 }
 
+TEST(PairedDifferenceInterval, AddsHalfASampleToEachCell) {
+  // gained 6, lost 16, of 100: (6.5 - 16.5) / 102 ± 1.96 * sqrt(23 - 100 / 102) / 102.
+  const Interval interval = paired_difference_interval(6, 16, 100);
+  EXPECT_NEAR(interval.low, -0.09804 - 0.09018, 1e-4);
+  EXPECT_NEAR(interval.high, -0.09804 + 0.09018, 1e-4);
+}
+
+TEST(PairedDifferenceInterval, OfEqualPredictionsIsNarrow) {
+  const Interval interval = paired_difference_interval(0, 0, 3000);
+  EXPECT_NEAR(interval.high, 1.96 / 3002, 1e-6);
+  EXPECT_DOUBLE_EQ(interval.low, -interval.high);
+}
+
 }  // namespace
 }  // namespace assay

@@ -23,6 +23,24 @@ TEST(StoredProfile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(stored.peak_memory_bytes, 131072);
   EXPECT_EQ(*stored.peak_rss_growth_bytes, 2'097'152);
   EXPECT_EQ(stored.verdict, "NOISY");
+  EXPECT_EQ(stored.engine, "cpu");
+  EXPECT_TRUE(stored.pinned);
+  ASSERT_EQ(stored.inputs.size(), 1U);
+  EXPECT_EQ(stored.inputs[0].name, "x");
+  EXPECT_EQ(stored.inputs[0].dims, (std::vector<std::int64_t>{2, 3, 8, 8}));
+  EXPECT_FALSE(stored.sha256);
+}
+
+TEST(StoredProfile, ReadsTheHashOfItsModelAndItsEnergy) {
+  Profile profile = fixed_profile();
+  profile.model.sha256 = "0123";
+  profile.energy = {.proxy_j = 0.5};
+  StoredProfile stored = parse_profile_json(profile_json(profile), "a.json");
+  EXPECT_EQ(*stored.sha256, "0123");
+  EXPECT_DOUBLE_EQ(*stored.energy_j, 0.5);
+  profile.energy.gross_j_per_run = 0.25;  // measured, which is better
+  stored = parse_profile_json(profile_json(profile), "a.json");
+  EXPECT_DOUBLE_EQ(*stored.energy_j, 0.25);
 }
 
 void expect_refused(const std::string& text, const std::string& what) {
@@ -49,9 +67,9 @@ TEST(StoredProfile, RefusesWhatIsNoProfile) {
 
 TEST(StoredProfile, RefusesEveryFieldOfAnotherKind) {
   const auto whole = nlohmann::ordered_json::parse(profile_json(fixed_profile()));
-  for (const char* path :
-       {"/model/name", "/latency/samples_ms", "/latency/median_ms", "/options/batch",
-        "/options/threads", "/parameters", "/flops", "/memory/peak_bytes", "/latency/verdict"}) {
+  for (const char* path : {"/model/name", "/latency/samples_ms", "/latency/median_ms",
+                           "/options/batch", "/options/threads", "/options/engine", "/totals/macs",
+                           "/parameters", "/flops", "/memory/peak_bytes", "/latency/verdict"}) {
     for (const auto& wrong : {nlohmann::ordered_json(true), nlohmann::ordered_json::object(),
                               nlohmann::ordered_json(-1.5), nlohmann::ordered_json::array()}) {
       auto broken = whole;

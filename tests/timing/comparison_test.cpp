@@ -191,6 +191,29 @@ TEST(Comparison, OfSinglePairsAssumesThatProcessesDiffer) {
   EXPECT_EQ(verdict(9.5), ComparisonVerdict::Faster);
 }
 
+TEST(Comparison, IntervalOfTheMedianIncludesTheDifferenceBetweenProcesses) {
+  // One process: 1.96 * 0.8 % either way. Six: the whole range of their medians.
+  const auto one = compare_samples(processes({{10, 10}}), processes({{10, 10}}));
+  EXPECT_NEAR(one.median_b_ci95.high, 10 * std::exp(1.96 * 0.008), 1e-9);
+  const auto six = processes({{10.0}, {10.1}, {10.2}, {10.3}, {10.4}, {10.5}});
+  const auto many = compare_samples(six, six);
+  EXPECT_NEAR(many.median_b_ci95.low, 10.0, 1e-9);
+  EXPECT_NEAR(many.median_b_ci95.high, 10.5, 1e-9);
+}
+
+TEST(Comparison, PairsAnyValueOfProcesses) {
+  const std::vector<double> a = {1, 2, 4, 8, 16, 32};
+  std::vector<double> b;
+  for (const double value : a) b.push_back(1.1 * value);
+  const auto ratio = paired_ratio(a, b);
+  ASSERT_TRUE(ratio);
+  EXPECT_NEAR(ratio->value, 1.1, 1e-12);
+  EXPECT_NEAR(ratio->ci95.low, 1.1, 1e-12);
+  EXPECT_FALSE(paired_ratio(std::span(a).first(5), std::span(b).first(5))) << "fewer than six";
+  b[0] = 0;
+  EXPECT_FALSE(paired_ratio(a, b));
+}
+
 TEST(Comparison, RunsAnotherPairOnlyWhileUndecidedAndThereIsTime) {
   Comparison so_far;
   EXPECT_TRUE(needs_another_pair(so_far, {}));

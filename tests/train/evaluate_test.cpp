@@ -41,6 +41,30 @@ TEST(Accuracy, CountsEverySampleOfALastBatchThatIsNotFull) {
   EXPECT_DOUBLE_EQ(evaluate_accuracy(echo(3), loader), 0.8);
 }
 
+TEST(Accuracy, DifferenceIsPairedSampleBySample) {
+  Evaluation first;
+  first.is_correct = {true, true, true, false, false, true};
+  first.accuracy = accuracy_of(4, 6);
+  Evaluation second = first;
+  second.is_correct[0] = false;  // lost
+  second.is_correct[3] = true;   // gained
+  second.is_correct[4] = true;   // gained
+  second.accuracy = accuracy_of(5, 6);
+  const AccuracyDifference difference = compare_accuracy(first, second);
+  EXPECT_DOUBLE_EQ(difference.value, 1.0 / 6);
+  // (2.5 - 1.5) / 8 ± 1.96 * sqrt(4 - 1 / 8) / 8
+  EXPECT_NEAR(difference.ci95_low, 0.125 - 1.96 * std::sqrt(3.875) / 8, 1e-4);
+  EXPECT_NEAR(difference.ci95_high, 0.125 + 1.96 * std::sqrt(3.875) / 8, 1e-4);
+  second.is_correct.pop_back();
+  EXPECT_THROW(compare_accuracy(first, second), Error);
+}
+
+TEST(Accuracy, TellsWhichSamplesAreCorrect) {
+  const Loader loader(five_samples(), {.batch_size = 2, .shuffle = false});
+  const Evaluation seen = evaluate(echo(3), loader, {.program = reference()});
+  EXPECT_EQ(seen.is_correct, (std::vector<bool>{true, true, false, true, true}));
+}
+
 TEST(Accuracy, LossIsTheMeanCrossEntropy) {
   const Loader loader(five_samples(), {.batch_size = 5});
   const double sum = std::exp(9) + 2;

@@ -163,5 +163,73 @@ TEST(Simplify, AccountsForEveryLayerOfANetworkThatRuns) {
   EXPECT_TRUE(std::ranges::adjacent_find(all) == all.end());
 }
 
+// queries · scale, in heads, times keys; by how the scale is written.
+Rewritten scaled_attention(bool on_both, bool of_result, bool is_read_twice) {
+  GraphBuilder builder("net");
+  const auto input = [&](const std::string& name) {
+    const ValueId given = builder.input(name, DataType::Float32, Shape{1, 5, 8});
+    return builder.node("Relu", name + ".relu", {given});
+  };
+  ValueId queries = input("q"), keys = input("k");
+  const auto scaled = [&](const std::string& name, ValueId value) {
+    return builder.node("Mul", name, {value, builder.scalar(name + ".factor", 0.5f)});
+  };
+  if (!of_result) queries = scaled("scale_q", queries);
+  if (on_both) keys = scaled("scale_k", keys);
+  if (is_read_twice) builder.output(builder.node("Neg", "other", {queries}), "z");
+  const ValueId shape = builder.ints("shape", {0, 0, 2, 4});
+  queries = builder.node("Transpose", "tq", {builder.node("Reshape", "rq", {queries, shape})},
+                         {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+  keys = builder.node("Transpose", "tk", {builder.node("Reshape", "rk", {keys, shape})},
+                      {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
+  ValueId scores = builder.node("MatMul", "scores", {queries, keys});
+  if (of_result) scores = builder.node("Div", "by", {scores, builder.scalar("two", 2.0f)});
+  builder.output(scores, "y");
+  return simplified(builder);
+}
+
+float alpha_of_scores(const Rewritten& model) {
+  for (const Node& node : model.model.graph.nodes()) {
+    if (node.op == "FusedMatMul") return node.float_or("alpha", 1.0f);
+  }
+  return 0;
+}
+
+TEST(Simplify, FoldsTheScaleOfQueriesIntoTheProduct) {
+  const Rewritten model = scaled_attention(false, false, false);
+  EXPECT_EQ(alpha_of_scores(model), 0.5f);
+  EXPECT_EQ(std::ranges::count(ops_of(model.model.graph), "Mul"), 0);
+  // Relu, Relu, Reshape, Transpose, Reshape, Transpose, then the product, which does the Mul's
+  // work.
+  EXPECT_EQ(model.origins.back().size(), 2u);
+}
+
+TEST(Simplify, FoldsScalesOfQueriesAndKeysIntoTheProduct) {
+  const Rewritten model = scaled_attention(true, false, false);
+  EXPECT_EQ(alpha_of_scores(model), 0.25f);
+  EXPECT_EQ(std::ranges::count(ops_of(model.model.graph), "Mul"), 0);
+}
+
+TEST(Simplify, FoldsTheScaleOfAProductIntoIt) {
+  const Rewritten model = scaled_attention(false, true, false);
+  EXPECT_EQ(alpha_of_scores(model), 0.5f);
+  EXPECT_EQ(std::ranges::count(ops_of(model.model.graph), "Div"), 0);
+}
+
+TEST(Simplify, KeepsAScaleThatSomebodyElseReads) {
+  const Rewritten model = scaled_attention(false, false, true);
+  EXPECT_EQ(alpha_of_scores(model), 0.0f);
+  EXPECT_EQ(std::ranges::count(ops_of(model.model.graph), "Mul"), 1);
+}
+
+TEST(Simplify, KeepsTheScaleOfAMatrixThatIsMultipliedByItself) {
+  GraphBuilder builder("net");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{4, 4});
+  const ValueId scaled = builder.node("Mul", "scale", {x, builder.scalar("half", 0.5f)});
+  builder.output(builder.node("MatMul", "square", {scaled, scaled}), "y");
+  const Rewritten model = simplified(builder);
+  EXPECT_EQ(ops_of(model.model.graph), (std::vector<std::string>{"Mul", "MatMul"}));
+}
+
 }  // namespace
 }  // namespace assay

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-std::int64_t count_of(const Graph& graph, const std::string& op) {
+std::int64_t count_of_op(const Graph& graph, const std::string& op) {
   return std::ranges::count(graph.nodes(), op, &Node::op);
 }
 
@@ -38,13 +38,24 @@ TEST(Tidy, WhatIsThereTwiceIsThereOnce) {
   EXPECT_EQ(result.folded_nodes, 1);    // 2 · 3
   EXPECT_EQ(result.shared_tensors, 1);  // w2 is w1
   EXPECT_EQ(result.merged_nodes, 2);    // MatMul and Relu
-  EXPECT_EQ(count_of(result.graph, "MatMul"), 1);
-  EXPECT_EQ(count_of(result.graph, "Relu"), 1);
+  EXPECT_EQ(count_of_op(result.graph, "MatMul"), 1);
+  EXPECT_EQ(count_of_op(result.graph, "Relu"), 1);
   EXPECT_EQ(result.graph.node_count(), 4u);  // MatMul, Relu, Add, Mul
   EXPECT_EQ(result.stored_bytes_before, (12 + 12 + 1 + 1) * 4);
   EXPECT_EQ(result.stored_bytes_after, (12 + 1) * 4);
   const Inferred model = infer_shapes(result.graph);
   EXPECT_FALSE(model.graph.value(model.graph.inputs()[0]).type.shape->is_known());
+}
+
+TEST(Tidy, LeavesWhatItIsToldToLeave) {
+  const TidyResult separate = tidy_model(untidy(), {.shares = false});
+  EXPECT_EQ(separate.shared_tensors, 0);
+  EXPECT_EQ(count_of_op(separate.graph, "MatMul"), 2);
+  const TidyResult small = tidy_model(untidy(), {.smallest_shared = 13});
+  EXPECT_EQ(small.shared_tensors, 0);  // both have 12 elements
+  const TidyResult unfolded = tidy_model(untidy(), {.folds = false});
+  EXPECT_EQ(unfolded.folded_nodes, 0);
+  EXPECT_EQ(count_of_op(unfolded.graph, "Mul"), 2);
 }
 
 TEST(Tidy, RandomNodesAreNeverMerged) {

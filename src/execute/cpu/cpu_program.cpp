@@ -9,6 +9,7 @@
 #include "execute/cpu/executable.h"
 #include "execute/cpu/names.h"
 #include "execute/cpu/onednn/instruction_sets.h"
+#include "execute/cpu/precision_choice.h"
 #include "execute/cpu/tensor_floats.h"
 #include "execute/program_base.h"
 #include "execute/threads.h"
@@ -53,7 +54,7 @@ class CpuProgram final : public execute::ProgramBase {
         team_(threads(), options.cpu.pin_threads),
         options_{.program = options, .threads = threads()} {
     if (model.graph.carried().empty()) model_ = model;
-    usual_ = std::make_unique<Executable>(std::move(model), options_, progress);
+    usual_ = compiled_in_best_precision(std::move(model), options_, progress);
     use(*usual_);
   }
 

@@ -3,13 +3,17 @@
 
 #include "execute/cpu/cpu_program.h"
 #include "execute/cpu/names.h"
+#include "execute/cpu/onednn/instruction_sets.h"
 
 namespace assay::cpu {
 
 execute::Engine engine() {
-  return {
-      .info = {.name = kEngine, .aliases = {"onednn"}, .device = kDevice, .tunes_algorithms = true},
-      .compile = compile_cpu};
+  return {.info = {.name = kEngine,
+                   .aliases = {"onednn"},
+                   .device = kDevice,
+                   .tunes_algorithms = true,
+                   .library = library_version()},
+          .compile = compile_cpu};
 }
 
 }  // namespace assay::cpu

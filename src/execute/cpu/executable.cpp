@@ -98,13 +98,16 @@ bool converts_float16() {
 // Activations are of 16 bits where oneDNN computes on bfloat16, the processor on float16, or it
 // converts float16 (F16C) and memory counts; else weights alone, which is what a layer that reads
 // many of them gains from.
-PrecisionPlan precision_plan(const ProgramOptions& options) {
+PrecisionPlan precision_plan(const LoweringOptions& lowering) {
+  const ProgramOptions& options = lowering.program;
   PrecisionPlan plan{.widens_constants = true};
   if (options.precision) plan.type = *options.precision;
   // To convert activations takes longer than to read wide ones from the caches.
   const bool converts = converts_float16() && options.optimize_for == OptimizeFor::Memory;
   if (fp16() == nullptr && !converts) plan.in_float16 = PrecisionPlan::Stored::Weights;
   if (!has_bfloat16()) plan.in_bfloat16 = PrecisionPlan::Stored::Weights;
+  plan.in_float16 = std::min(plan.in_float16, lowering.stored);
+  plan.in_bfloat16 = std::min(plan.in_bfloat16, lowering.stored);
   return plan;
 }
 
@@ -119,7 +122,7 @@ Executable::Executable(Inferred model, const LoweringOptions& options, Progress*
                    std::string_view("running this model"));
   rewritten_ =
       with_precision(simplify(std::move(model), {.has_8_bit_products = has_exact_8_bit_products()}),
-                     precision_plan(options.program));
+                     precision_plan(options));
   lower(options, progress);
 }
 

@@ -17,6 +17,7 @@
 #include "execute/cpu/value_facts.h"
 #include "execute/cpu/weights.h"
 #include "execute/reference/runtime_value.h"
+#include "transform/cast_precision.h"
 #include "transform/edit.h"
 
 namespace assay::cpu {
@@ -28,6 +29,8 @@ struct LoweringOptions {
   int threads = 1;
   // Keeps to algorithms in which NaN and infinity flow as in the plain kernels.
   bool ieee_strict = false;
+  // At most so much is stored in 16 bits, where the model has numbers of 16 bits.
+  transform::PrecisionPlan::Stored stored = transform::PrecisionPlan::Stored::Everything;
 };
 
 // An output where callers see it, complete when so many steps have run.

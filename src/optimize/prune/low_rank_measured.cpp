@@ -26,7 +26,8 @@ MeasuredLowRank factorize_where_faster(const Graph& model, const LowRankOptions&
     if (timed.layer.factorised) chosen.layers->insert(layer.name);
     result.layers.push_back(std::move(timed));
   }
-  result.graph = factorize_linear_layers(model, chosen).graph;
+  const bool takes_all = chosen.layers->size() == all.layers.size();
+  result.graph = takes_all ? all.graph : factorize_linear_layers(model, chosen).graph;
   return result;
 }
 

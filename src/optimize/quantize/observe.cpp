@@ -1,6 +1,7 @@
 #include "optimize/quantize/observe.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "assay/memory.h"
 #include "base/fail.h"
@@ -34,6 +35,23 @@ bool can_be_joined(const std::vector<Tensor>& one, const std::vector<Tensor>& ot
     return a.type() == b.type() && a.dims().size() == b.dims().size() &&
            std::equal(a.dims().begin() + 1, a.dims().end(), b.dims().begin() + 1);
   });
+}
+
+// What an activation that is not finite comes from, if not from the data.
+void refuse_broken_weights(const Graph& graph) {
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+    for (const ValueId input : graph.node(NodeId{i}).inputs) {
+      const Tensor* stored = input.is_valid() ? graph.initializer(input) : nullptr;
+      if (stored == nullptr || !is_floating(stored->type())) continue;
+      const std::vector<double> numbers = stored->to_double();
+      if (std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); }))
+        continue;
+      fail_bad_input(
+          "{} '{}': its weight '{}' has a number that is not finite; train or export the model "
+          "again",
+          graph.node(NodeId{i}).op, graph.display_name(NodeId{i}), graph.value(input).name);
+    }
+  }
 }
 
 // Samples that wait until there are enough of them for a run.
@@ -199,6 +217,7 @@ class Observer {
 
   void check_finite(const Watch& watch) const {
     if (watch.is_finite) return;
+    refuse_broken_weights(graph_);
     const NodeId maker = graph_.producer(watch.value);
     fail_bad_input(
         "{} '{}': its result '{}' has a number that is not finite on the calibration data, so it "

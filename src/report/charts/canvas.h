@@ -28,6 +28,11 @@ struct Colour {
   double opacity = 1;
 };
 
+inline Colour see_through(Colour colour, double opacity) {
+  colour.opacity = opacity;
+  return colour;
+}
+
 struct Stroke {
   Colour colour;
   double width = 1;
@@ -42,6 +47,11 @@ struct TextStyle {
   Anchor anchor = Anchor::Start;
   double rotation = 0;  // degrees counterclockwise around its anchor point
 };
+
+inline TextStyle anchored(TextStyle style, Anchor anchor) {
+  style.anchor = anchor;
+  return style;
+}
 
 class Canvas {
  public:

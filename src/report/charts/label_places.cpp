@@ -33,6 +33,27 @@ bool is_parted_by_an_edge_of(const Quad& one, const Quad& other) {
   return false;
 }
 
+// -1, 0 or 1: which side of the point a label in this direction is on.
+double side_of(double direction) {
+  return std::abs(direction) < 1e-6 ? 0 : std::copysign(1, direction);
+}
+
+// The label's nearest edge or corner is in that direction, `gap` away from the circle.
+LabelSpot spot_at(Point centre, double radius, Size size, double gap, double degrees) {
+  const double angle = degrees * std::numbers::pi / 180;
+  const Point aside{std::cos(angle), -std::sin(angle)};
+  const auto along_it = [&](double distance) -> Point {
+    return {centre.x + distance * aside.x, centre.y + distance * aside.y};
+  };
+  const Point nearest = along_it(radius + gap);
+  const Point foot{nearest.x + side_of(aside.x) * size.width / 2,
+                   nearest.y + (side_of(aside.y) + 1) * size.height / 2};
+  return {.quad = standing_on(foot, size),
+          .foot = foot,
+          .line_from = along_it(radius),
+          .line_to = along_it(radius + gap - 1)};
+}
+
 }  // namespace
 
 Quad standing_on(Point foot, Size size, double rotation) {
@@ -61,16 +82,44 @@ bool overlap(const Quad& one, const Quad& other) {
   return !is_parted_by_an_edge_of(one, other) && !is_parted_by_an_edge_of(other, one);
 }
 
-bool LabelPlaces::is_inside(const Quad& quad) const {
-  return std::ranges::all_of(quad, [&](const Point& p) {
-    return p.x >= corner_.x && p.x <= corner_.x + size_.width && p.y >= corner_.y &&
-           p.y <= corner_.y + size_.height;
-  });
+LabelPlaces::Bounds LabelPlaces::bounds_of(const Quad& quad) {
+  const auto [left, right] = reach(quad, {1, 0});
+  const auto [top, bottom] = reach(quad, {0, 1});
+  return {left, right, top, bottom};
+}
+
+void LabelPlaces::occupy(const Quad& quad) {
+  taken_.emplace_back(bounds_of(quad), quad);
+}
+
+bool LabelPlaces::is_inside(const Bounds& bounds) const {
+  return bounds.left >= corner_.x && bounds.right <= corner_.x + size_.width &&
+         bounds.top >= corner_.y && bounds.bottom <= corner_.y + size_.height;
 }
 
 bool LabelPlaces::is_free(const Quad& quad) const {
-  return is_inside(quad) &&
-         std::ranges::none_of(taken_, [&](const Quad& other) { return overlap(quad, other); });
+  const Bounds bounds = bounds_of(quad);
+  if (!is_inside(bounds)) return false;
+  return std::ranges::none_of(taken_, [&](const auto& taken) {
+    const auto& [other, other_quad] = taken;
+    const bool is_apart = bounds.right <= other.left || other.right <= bounds.left ||
+                          bounds.bottom <= other.top || other.bottom <= bounds.top;
+    return !is_apart && overlap(quad, other_quad);
+  });
+}
+
+std::optional<LabelSpot> free_spot(const LabelPlaces& places, Point centre, double radius,
+                                   Size size) {
+  constexpr double kClose = 2.6;
+  for (const double gap : {kClose, 10.6, 20.6, 32.6}) {
+    for (const double degrees : {0, 180, 90, 270, 45, 135, 225, 315}) {
+      LabelSpot spot = spot_at(centre, radius, size, gap, degrees);
+      if (!places.is_free(spot.quad)) continue;
+      spot.is_close = gap == kClose;
+      return spot;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay::report

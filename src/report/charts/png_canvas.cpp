@@ -3,7 +3,7 @@
 
 #include "report/charts/cairo_parts.h"
 #include "report/charts/lettering.h"
-#include "report/charts/png_density.h"
+#include "report/charts/png_file.h"
 
 namespace assay::report {
 
@@ -14,11 +14,6 @@ constexpr double kPixelsPerPoint = kDotsPerInch / kPointsPerInch;
 
 int pixels(double points) {
   return static_cast<int>(std::ceil(points * kPixelsPerPoint));
-}
-
-cairo_status_t append(void* target, const unsigned char* bytes, unsigned int count) {
-  static_cast<std::string*>(target)->append(reinterpret_cast<const char*>(bytes), count);
-  return CAIRO_STATUS_SUCCESS;
 }
 
 double start_of(Anchor anchor, double width) {
@@ -72,9 +67,15 @@ class PngCanvas : public Canvas {
 
   std::string finish() override {
     require_success(cairo_status(context_.get()));
-    std::string bytes;
-    require_success(cairo_surface_write_to_png_stream(surface_.get(), append, &bytes));
-    return with_density(std::move(bytes), kDotsPerInch);
+    cairo_surface_t* surface = surface_.get();
+    cairo_surface_flush(surface);
+    const auto width = static_cast<std::uint32_t>(cairo_image_surface_get_width(surface));
+    const auto height = static_cast<std::uint32_t>(cairo_image_surface_get_height(surface));
+    const std::size_t words_per_row =
+        static_cast<std::size_t>(cairo_image_surface_get_stride(surface)) / sizeof(std::uint32_t);
+    const auto* words =
+        reinterpret_cast<const std::uint32_t*>(cairo_image_surface_get_data(surface));
+    return png_file({{words, words_per_row * height}, width, height, words_per_row}, kDotsPerInch);
   }
 
  private:

@@ -1,5 +1,5 @@
 // What every form of a roofline shares: the points and ceilings that can be drawn, the ranges of
-// its logarithmic axes, their ticks, and the order in which points get letters.
+// its logarithmic axes, and the order in which points get letters.
 #pragma once
 
 #include <optional>
@@ -7,25 +7,9 @@
 #include <vector>
 
 #include "assay/roofline_chart.h"
+#include "report/charts/axis.h"
 
 namespace assay::report {
-
-// A range of positive numbers on a logarithmic scale.
-struct LogRange {
-  double low = 1;
-  double high = 10;
-  double place(double number) const;  // 0 at the low end, 1 at the high end
-  double number(double place) const;
-};
-
-struct Tick {
-  double number = 1;
-  std::string text;  // empty for minor ticks
-};
-
-// At most `most` labelled ones, at powers of ten; between them, unless decades are skipped, small
-// ones at 2 to 9, labelled at 2 and 5 where the range is short.
-std::vector<Tick> ticks_of(const LogRange& range, std::size_t most);
 
 // A ceiling as a line: rising with the intensity, or horizontal if `gbps` is not given.
 struct Roof {

@@ -51,11 +51,6 @@ Colour bound_colour(const std::string& bound, const std::vector<std::string>& bo
   return at < kColouredBounds ? kColours[at] : palette::kFrame;
 }
 
-Colour see_through(Colour colour, double opacity) {
-  colour.opacity = opacity;
-  return colour;
-}
-
 double radius_of(const RooflinePoint& point) {
   return std::max(kSmallestRadius, kLargestRadius * std::sqrt(point.time_share));
 }
@@ -64,11 +59,6 @@ std::string hint_of(const RooflinePoint& point) {
   return fmt::format("{}: {} of the time, {} GFLOP/s at {} FLOP/byte{}{}", point.name,
                      share_text(point.time_share), any_rate_text(point.gflops),
                      any_rate_text(point.intensity), point.bound.empty() ? "" : ", ", point.bound);
-}
-
-TextStyle anchored(TextStyle style, Anchor anchor) {
-  style.anchor = anchor;
-  return style;
 }
 
 class RooflinePicture {
@@ -186,26 +176,12 @@ void RooflinePicture::draw_points() {
 bool RooflinePicture::label_point(const RooflinePoint& point, const std::string& text,
                                   const LabelPlaces& places) {
   const Size size{text_width(text, kLetterText) + 1, kLetterText.size * 0.8};
-  const Point centre = at(point);
-  const double radius = radius_of(point);
-  for (const double distance : {radius + 6, radius + 14, radius + 24, radius + 36}) {
-    for (const double degrees : {0, 180, 90, 270, 45, 135, 225, 315}) {
-      const double angle = degrees * std::numbers::pi / 180;
-      const Point aside{std::cos(angle), -std::sin(angle)};
-      const Point middle{centre.x + distance * aside.x, centre.y + distance * aside.y};
-      const Point foot{middle.x, middle.y + size.height / 2};
-      const Quad quad = standing_on(foot, size);
-      if (!places.is_free(quad)) continue;
-      take(quad);
-      canvas_.text(foot, text, kLetterText);
-      if (distance > radius + 6) {
-        canvas_.line({centre.x + radius * aside.x, centre.y + radius * aside.y},
-                     {middle.x - 6 * aside.x, middle.y - 6 * aside.y}, {palette::kInk, 0.5});
-      }
-      return true;
-    }
-  }
-  return false;
+  const auto spot = free_spot(places, at(point), radius_of(point), size);
+  if (!spot) return false;
+  take(spot->quad);
+  canvas_.text(spot->foot, text, kLetterText);
+  if (!spot->is_close) canvas_.line(spot->line_from, spot->line_to, {palette::kInk, 0.5});
+  return true;
 }
 
 void RooflinePicture::take(const Quad& quad) {

@@ -9,12 +9,20 @@ namespace assay::cpu {
 
 namespace {
 
-// Softmax or LogSoftmax; the former also of 16-bit numbers.
+// Softmax or LogSoftmax.
 struct SoftmaxRow {
   bool is_log = false;
 
   void operator()(const float* in, float* out, std::size_t n) const {
     (is_log ? simd().log_softmax : simd().softmax)(in, out, n);
+  }
+};
+
+struct LayerNormRow {
+  LayerNormArguments norm;
+
+  void operator()(const float* in, float* out, std::size_t n) const {
+    simd().layer_norm(norm, in, out, n);
   }
 };
 
@@ -32,18 +40,30 @@ float* row_workspace(std::size_t floats) {
   return memory.data();
 }
 
-// Whether there is a kernel that reads and writes rows as they are stored; it has been run.
-template <typename OneRow>
-bool ran_in_halves(const OneRow&, const RowSpan&) {
-  return false;
+// Rows of 16-bit numbers by a kernel that reads and writes them as they are stored; there is none
+// of LogSoftmax.
+bool has_kernel_of_halves(const SoftmaxRow& row) {
+  return !row.is_log;
+}
+bool has_kernel_of_halves(const LayerNormRow&) {
+  return true;
 }
 
-bool ran_in_halves(const SoftmaxRow& row, const RowSpan& rows) {
-  const auto& [from, to, width, count] = rows;
-  if (row.is_log || !from.half || from.half != to.half) return false;
-  float* workspace = row_workspace(kHalfRowsAtOnce * width);
-  simd().softmax_of_halves(*from.half, from.halves(), reinterpret_cast<std::uint16_t*>(to.first),
-                           workspace, width, count);
+void run_in_halves(const SoftmaxRow&, const RowSpan& rows, std::uint16_t* to, float* workspace) {
+  half_rows().softmax(*rows.from.half, rows.from.halves(), to, workspace, rows.width, rows.count);
+}
+void run_in_halves(const LayerNormRow& row, const RowSpan& rows, std::uint16_t* to,
+                   float* workspace) {
+  half_rows().layer_norm(row.norm, *rows.from.half, rows.from.halves(), to, workspace, rows.width,
+                         rows.count);
+}
+
+// Whether all rows have been computed so.
+template <typename OneRow>
+bool ran_in_halves(const OneRow& row, const RowSpan& rows) {
+  if (!rows.from.half || rows.from.half != rows.to.half || !has_kernel_of_halves(row)) return false;
+  float* workspace = row_workspace(kHalfRowsAtOnce * rows.width);
+  run_in_halves(row, rows, reinterpret_cast<std::uint16_t*>(rows.to.first), workspace);
   return true;
 }
 
@@ -131,8 +151,7 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
   add_row_step(lowering, id, rows, 7, vectors, [=](const Addresses& at) {
     const LayerNormArguments norm{at.floats(vectors[0]),
                                   vectors.size() > 1 ? at.floats(vectors[1]) : nullptr, epsilon};
-    return
-        [norm](const float* in, float* out, std::size_t n) { simd().layer_norm(norm, in, out, n); };
+    return LayerNormRow{norm};
   });
   return true;
 }

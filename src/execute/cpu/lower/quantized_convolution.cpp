@@ -316,7 +316,6 @@ void add_own_choices(const Lowering& lowering, const QuantizedLayer& layer,
   const bool saves_memory = lowering.options().program.optimize_for == OptimizeFor::Memory;
   auto tiled = tile_choice(lowering, what, shape.groups, source, result);
   if (tiled && (!saves_memory || hardly_enlarges(*tiled, layer.weights))) {
-    if (epilogue.addend) choices.clear();  // others round sums in another order
     choices.insert(choices.begin(), std::move(*tiled));
   }
   auto winograd = winograd16_choice(lowering, what, shape.groups, source, result);
@@ -334,6 +333,8 @@ std::vector<Choice> choices_for(const Lowering& lowering, const QuantizedLayer& 
   if (!std::ranges::all_of(choices, is_slow_convolution))
     std::erase_if(choices, is_slow_convolution);
   if (lowering.options().program.optimize_for == OptimizeFor::Memory) keep_small_weights(choices);
+  // oneDNN rounds sums in another order.
+  if (epilogue.addend) choices.clear();
   add_own_choices(lowering, layer, epilogue, choices);
   return choices;
 }

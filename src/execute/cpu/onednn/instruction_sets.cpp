@@ -1,5 +1,7 @@
 #include "execute/cpu/onednn/instruction_sets.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -85,6 +87,11 @@ cpu_isa effective_isa() {
 }
 
 }  // namespace
+
+std::string library_version() {
+  const dnnl::version_t* version = dnnl::version();
+  return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
+}
 
 void forbid_unsafe_instructions() {
   static std::once_flag once;

@@ -11,6 +11,8 @@ namespace assay::cpu {
 // first use, even before it is asked for its level; later calls do nothing.
 void forbid_unsafe_instructions();
 
+std::string library_version();  // "oneDNN 2.6.3"
+
 // Whether oneDNN multiplies 8-bit numbers without overflow in between. Older instructions add pairs
 // of products in 16 bits, which may not hold them.
 bool has_exact_8_bit_products();

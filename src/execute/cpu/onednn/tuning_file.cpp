@@ -4,10 +4,10 @@
 
 #include <fstream>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include "base/atomic_file.h"
 #include "base/fail.h"
+#include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/simd/simd.h"
 
 namespace assay::cpu {
@@ -26,9 +26,7 @@ std::string processor_name() {
 }
 
 std::string this_machine_and_library() {
-  const dnnl::version_t* version = dnnl::version();
-  return fmt::format("{}, {}, oneDNN {}.{}.{}", processor_name(), simd().name, version->major,
-                     version->minor, version->patch);
+  return fmt::format("{}, {}, {}", processor_name(), simd().name, library_version());
 }
 
 // Lines of machine, question and answer, with tabs between.

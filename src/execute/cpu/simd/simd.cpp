@@ -23,6 +23,14 @@ const SimdKernels& simd() {
   return chosen;
 }
 
+const HalfRowKernels& half_rows() {
+#if defined(__x86_64__)
+  static const bool rounds_to_bf16 = may_use(InstructionSet::Avx512Bf16);
+  if (rounds_to_bf16) return half_rows_avx512_bf16();
+#endif
+  return simd().half_rows;
+}
+
 const VnniKernels* vnni() {
 #if defined(__x86_64__)
   static const bool is_there = may_use(InstructionSet::Avx512Vnni);

@@ -315,8 +315,17 @@ struct CodedPanel {
   const std::byte* bytes = nullptr;
 };
 
-// Rows of 16-bit numbers that softmax_of_halves computes side by side.
+// Rows of 16-bit numbers that are computed side by side.
 constexpr std::size_t kHalfRowsAtOnce = 4;
+
+// Rows of n 16-bit numbers, computed in float32; `workspace` has kHalfRowsAtOnce · n floats; `out`
+// may be `in`.
+struct HalfRowKernels {
+  void (*softmax)(HalfFormat format, const std::uint16_t* in, std::uint16_t* out, float* workspace,
+                  std::size_t n, std::size_t rows);
+  void (*layer_norm)(const LayerNormArguments& norm, HalfFormat format, const std::uint16_t* in,
+                     std::uint16_t* out, float* workspace, std::size_t n, std::size_t rows);
+};
 
 struct SimdKernels {
   const char* name = "";
@@ -336,10 +345,8 @@ struct SimdKernels {
   float (*reduce)(ReduceOp op, const float* in, std::size_t n);
   void (*softmax)(const float* in, float* out, std::size_t n);
   void (*log_softmax)(const float* in, float* out, std::size_t n);
-  // Rows of n numbers; `workspace` has kHalfRowsAtOnce · n floats; `out` may be `in`.
-  void (*softmax_of_halves)(HalfFormat format, const std::uint16_t* in, std::uint16_t* out,
-                            float* workspace, std::size_t n, std::size_t rows);
   void (*layer_norm)(const LayerNormArguments& norm, const float* in, float* out, std::size_t n);
+  HalfRowKernels half_rows;
   // out[j] += Σ_k x[k]·matrix[k·stride + j] for j < n
   void (*add_vector_matrix)(const float* x, std::size_t k, const float* matrix, std::size_t stride,
                             float* out, std::size_t n);
@@ -447,6 +454,7 @@ struct SimdKernels {
 };
 
 const SimdKernels& simd();
+const HalfRowKernels& half_rows();  // the fastest that this processor has
 // The widest whose vectors a row of `floats` fills.
 const SimdKernels& simd_for(std::size_t floats);
 
@@ -454,5 +462,6 @@ const SimdKernels& simd_for(std::size_t floats);
 const SimdKernels& simd_baseline();
 const SimdKernels& simd_avx2();
 const SimdKernels& simd_avx512();
+const HalfRowKernels& half_rows_avx512_bf16();
 
 }  // namespace assay::cpu

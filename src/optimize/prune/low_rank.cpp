@@ -2,106 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <unordered_set>
 
 #include "base/as_size.h"
 #include "base/fail.h"
+#include "optimize/prune/matrix_factors.h"
 #include "transform/reads.h"
 
 namespace assay {
 
+using optimize::DenseMatrix;
+using optimize::MatrixFactors;
+
 namespace {
-
-struct DenseMatrix {
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::vector<float> values;  // row by row
-
-  float* row(std::size_t i) { return values.data() + i * columns; }
-  const float* row(std::size_t i) const { return values.data() + i * columns; }
-};
-
-DenseMatrix zeros(std::size_t rows, std::size_t columns) {
-  return {rows, columns, std::vector<float>(rows * columns, 0.0f)};
-}
-
-DenseMatrix transposed_matrix(const DenseMatrix& matrix) {
-  DenseMatrix result = zeros(matrix.columns, matrix.rows);
-  for (std::size_t i = 0; i < matrix.rows; ++i) {
-    for (std::size_t j = 0; j < matrix.columns; ++j) result.row(j)[i] = matrix.row(i)[j];
-  }
-  return result;
-}
-
-DenseMatrix product_of_matrices(const DenseMatrix& a, const DenseMatrix& b) {
-  DenseMatrix result = zeros(a.rows, b.columns);
-  for (std::size_t i = 0; i < a.rows; ++i) {
-    float* to = result.row(i);
-    for (std::size_t k = 0; k < a.columns; ++k) {
-      const float factor = a.row(i)[k];
-      const float* from = b.row(k);
-      for (std::size_t j = 0; j < b.columns; ++j) to[j] += factor * from[j];
-    }
-  }
-  return result;
-}
-
-double dot(const float* a, const float* b, std::size_t count) {
-  double sum = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
-}
-
-// Makes rows orthogonal and of length 1, twice over for the sake of rounding; a row that depends on
-// those before becomes zero.
-void orthonormalise_rows(DenseMatrix& matrix) {
-  for (std::size_t i = 0; i < matrix.rows; ++i) {
-    float* own = matrix.row(i);
-    const double before = std::sqrt(dot(own, own, matrix.columns));
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::size_t k = 0; k < i; ++k) {
-        const auto share = static_cast<float>(dot(own, matrix.row(k), matrix.columns));
-        for (std::size_t j = 0; j < matrix.columns; ++j) own[j] -= share * matrix.row(k)[j];
-      }
-    }
-    const double length = std::sqrt(dot(own, own, matrix.columns));
-    const double scale = length > 1e-6 * before && length > 0 ? 1 / length : 0;
-    for (std::size_t j = 0; j < matrix.columns; ++j) own[j] *= static_cast<float>(scale);
-  }
-}
-
-struct MatrixFactors {
-  DenseMatrix left;   // [k, r], its columns of length 1
-  DenseMatrix right;  // [r, n]
-  double loss = 0;
-};
-
-// Subspace iteration from random rows (Halko, Martinsson and Tropp, 2011): a few rounds suffice.
-MatrixFactors factors_of(const DenseMatrix& matrix, std::size_t rank) {
-  constexpr int kRounds = 3;
-  std::mt19937 random(0);
-  std::normal_distribution<float> normal;
-  const DenseMatrix transposed_weights = transposed_matrix(matrix);  // [n, k]
-  DenseMatrix basis = zeros(rank, matrix.columns);
-  for (float& number : basis.values) number = normal(random);
-  basis = product_of_matrices(basis, transposed_weights);  // [r, k]
-  orthonormalise_rows(basis);
-  for (int round = 0; round < kRounds; ++round) {
-    DenseMatrix seen = product_of_matrices(basis, matrix);  // [r, n]
-    orthonormalise_rows(seen);
-    basis = product_of_matrices(seen, transposed_weights);
-    orthonormalise_rows(basis);
-  }
-  MatrixFactors result{transposed_matrix(basis), product_of_matrices(basis, matrix), 0};
-  // |W - A·AᵀW|² = |W|² - |AᵀW|², as the columns of A are orthonormal.
-  const double all = dot(matrix.values.data(), matrix.values.data(), matrix.values.size());
-  const double kept =
-      dot(result.right.values.data(), result.right.values.data(), result.right.values.size());
-  result.loss = all > 0 ? std::sqrt(std::max(0.0, all - kept) / all) : 0;
-  return result;
-}
 
 class Factorisation {
  public:
@@ -138,12 +51,12 @@ class Factorisation {
     DenseMatrix matrix{as_size(stored->dims()[0]), as_size(stored->dims()[1]),
                        stored->to_vector<float>()};
     const bool is_transposed = node.is("Gemm") && node.int_or("transB", 0) != 0;
-    if (is_transposed) matrix = transposed_matrix(matrix);
+    if (is_transposed) matrix = optimize::transposed_matrix(matrix);
     const auto [k, n] =
         std::pair(static_cast<double>(matrix.rows), static_cast<double>(matrix.columns));
     const auto rank = as_size(
         std::max<std::int64_t>(1, static_cast<std::int64_t>(options_.share * k * n / (k + n))));
-    const MatrixFactors factors = factors_of(matrix, rank);
+    const MatrixFactors factors = optimize::factors_of(matrix, rank);
     if (!std::isfinite(factors.loss))
       fail_bad_input("'{}' has a number that is not finite: it cannot be factorised",
                      old_.value(node.inputs[1]).name);
