@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "execute/all_kernels.h"
@@ -191,6 +193,49 @@ TEST(Simd, SoftmaxOfHalvesGivesNothingToWhatIsMasked) {
   }
 }
 
+// With FMA; in the order of layer_norm.inc.
+std::vector<float> layer_norm_in_eight_sums(const std::vector<float>& in,
+                                            const LayerNormArguments& norm) {
+  const std::size_t n = in.size();
+  const double sum = std::accumulate(in.begin(), in.end(), 0.0);
+  const auto mean = static_cast<float>(sum / static_cast<double>(n));
+  std::array<float, 8> sums{};
+  for (std::size_t i = 0; i < n; ++i)
+    sums[i % 8] = std::fma(in[i] - mean, in[i] - mean, sums[i % 8]);
+  const float squares =
+      ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  const float scale = 1.0f / std::sqrt(squares / static_cast<float>(n) + norm.epsilon);
+  std::vector<float> out(n);
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = std::fma((in[i] - mean) * scale, norm.gamma[i], norm.beta[i]);
+  return out;
+}
+
+TEST(Simd, LayerNormIsRoundedAlikeByAllInstructionSetsWithFma) {
+  constexpr std::size_t kMost = 768;
+  std::vector<float> row(kMost), gamma(kMost), beta(kMost);
+  for (std::size_t i = 0; i < kMost; ++i) {
+    row[i] = static_cast<float>(static_cast<int>(i * 37 % 251) - 131) * 0.0234f;
+    gamma[i] = static_cast<float>(i % 97 + 1) * 0.0078f;
+    beta[i] = static_cast<float>(i % 41) * 0.01f;
+  }
+  const LayerNormArguments norm{gamma.data(), beta.data(), 1e-6f};
+  for (const std::size_t n : {8u, 16u, 24u, 200u, 768u}) {
+    const std::vector<float> in(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(n));
+    const std::vector<float> expected = layer_norm_in_eight_sums(in, norm);
+    constexpr std::size_t kRows = 5;  // more than a group, which is summed together
+    std::vector<float> rows;
+    for (std::size_t r = 0; r < kRows; ++r) rows.insert(rows.end(), in.begin(), in.end());
+    for (const SimdKernels* kernels : all_kernels()) {
+      std::vector<float> out(rows.size());
+      kernels->layer_norm(norm, rows.data(), out.data(), n, kRows);
+      const float tolerance = kernels == &simd_baseline() ? 1e-5f : 0;  // without FMA
+      for (std::size_t i = 0; i < out.size(); ++i)
+        EXPECT_NEAR(out[i], expected[i % n], tolerance) << kernels->name << " " << n << " " << i;
+    }
+  }
+}
+
 TEST(Simd, LayerNormOfHalvesIsThatOfFloatsRounded) {
   std::vector<float> gamma(200), beta(200);
   for (std::size_t i = 0; i < gamma.size(); ++i) {
@@ -203,7 +248,7 @@ TEST(Simd, LayerNormOfHalvesIsThatOfFloatsRounded) {
         const LayerNormArguments norm{gamma.data(), n == 33 ? nullptr : beta.data(), 1e-5f};
         HalfRows rows(format, n);
         for (std::size_t row = 0; row < HalfRows::kRows; ++row)
-          simd().layer_norm(norm, &rows.floats[row * n], &rows.floats[row * n], n);
+          simd().layer_norm(norm, &rows.floats[row * n], &rows.floats[row * n], n, 1);
         kernels->layer_norm(norm, format, rows.halves.data(), rows.halves.data(),
                             rows.workspace.data(), n, HalfRows::kRows);
         expect_rounded(format, rows);

@@ -10,19 +10,20 @@ namespace assay::cpu {
 namespace {
 
 // Softmax or LogSoftmax.
-struct SoftmaxRow {
+struct SoftmaxRows {
   bool is_log = false;
 
-  void operator()(const float* in, float* out, std::size_t n) const {
-    (is_log ? simd().log_softmax : simd().softmax)(in, out, n);
+  void operator()(const float* in, float* out, std::size_t n, std::size_t rows) const {
+    const auto one_row = is_log ? simd().log_softmax : simd().softmax;
+    for (std::size_t row = 0; row < rows; ++row) one_row(in + row * n, out + row * n, n);
   }
 };
 
-struct LayerNormRow {
+struct LayerNormRows {
   LayerNormArguments norm;
 
-  void operator()(const float* in, float* out, std::size_t n) const {
-    simd().layer_norm(norm, in, out, n);
+  void operator()(const float* in, float* out, std::size_t n, std::size_t rows) const {
+    simd().layer_norm(norm, in, out, n, rows);
   }
 };
 
@@ -42,25 +43,25 @@ float* row_workspace(std::size_t floats) {
 
 // Rows of 16-bit numbers by a kernel that reads and writes them as they are stored; there is none
 // of LogSoftmax.
-bool has_kernel_of_halves(const SoftmaxRow& row) {
+bool has_kernel_of_halves(const SoftmaxRows& row) {
   return !row.is_log;
 }
-bool has_kernel_of_halves(const LayerNormRow&) {
+bool has_kernel_of_halves(const LayerNormRows&) {
   return true;
 }
 
-void run_in_halves(const SoftmaxRow&, const RowSpan& rows, std::uint16_t* to, float* workspace) {
+void run_in_halves(const SoftmaxRows&, const RowSpan& rows, std::uint16_t* to, float* workspace) {
   half_rows().softmax(*rows.from.half, rows.from.halves(), to, workspace, rows.width, rows.count);
 }
-void run_in_halves(const LayerNormRow& row, const RowSpan& rows, std::uint16_t* to,
+void run_in_halves(const LayerNormRows& row, const RowSpan& rows, std::uint16_t* to,
                    float* workspace) {
   half_rows().layer_norm(row.norm, *rows.from.half, rows.from.halves(), to, workspace, rows.width,
                          rows.count);
 }
 
 // Whether all rows have been computed so.
-template <typename OneRow>
-bool ran_in_halves(const OneRow& row, const RowSpan& rows) {
+template <typename RowKernel>
+bool ran_in_halves(const RowKernel& row, const RowSpan& rows) {
   if (!rows.from.half || rows.from.half != rows.to.half || !has_kernel_of_halves(row)) return false;
   float* workspace = row_workspace(kHalfRowsAtOnce * rows.width);
   run_in_halves(row, rows, reinterpret_cast<std::uint16_t*>(rows.to.first), workspace);
@@ -68,8 +69,8 @@ bool ran_in_halves(const OneRow& row, const RowSpan& rows) {
 }
 
 // A row of 16-bit numbers is widened first and rounded afterwards.
-template <typename OneRow>
-void run_row(const OneRow& one_row, const ChainElements& from, const ChainElements& to,
+template <typename RowKernel>
+void run_row(const RowKernel& kernel, const ChainElements& from, const ChainElements& to,
              std::size_t width) {
   float* widened = from.half || to.half ? row_workspace(width) : nullptr;
   const float* in = from.floats();
@@ -78,16 +79,19 @@ void run_row(const OneRow& one_row, const ChainElements& from, const ChainElemen
     in = widened;
   }
   float* out = to.half ? widened : reinterpret_cast<float*>(to.first);
-  one_row(in, out, width);
+  kernel(in, out, width, 1);
   if (to.half) simd().narrow(*to.half, out, reinterpret_cast<std::uint16_t*>(to.first), width);
 }
 
-template <typename OneRow>
-void run_rows(const OneRow& one_row, const RowSpan& rows) {
-  if (ran_in_halves(one_row, rows)) return;
+template <typename RowKernel>
+void run_rows(const RowKernel& kernel, const RowSpan& rows) {
+  if (ran_in_halves(kernel, rows)) return;
+  if (!rows.from.half && !rows.to.half)
+    return kernel(rows.from.floats(), reinterpret_cast<float*>(rows.to.first), rows.width,
+                  rows.count);
   for (std::size_t row = 0; row < rows.count; ++row) {
     const auto first = static_cast<std::int64_t>(row * rows.width);
-    run_row(one_row, rows.from.from(first), rows.to.from(first), rows.width);
+    run_row(kernel, rows.from.from(first), rows.to.from(first), rows.width);
   }
 }
 
@@ -114,13 +118,13 @@ void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, std::int64_t 
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     const ChainElements from = elements_at(at, source);
     const ChainElements to = elements_at(at, result);
-    const auto one_row = function(at);
+    const auto kernel = function(at);
     return [=] {
       execute::in_parallel(threads, rows.count, [&](std::int64_t first, std::int64_t last) {
-        run_rows(one_row, {.from = from.from(first * rows.width),
-                           .to = to.from(first * rows.width),
-                           .width = static_cast<std::size_t>(rows.width),
-                           .count = static_cast<std::size_t>(last - first)});
+        run_rows(kernel, {.from = from.from(first * rows.width),
+                          .to = to.from(first * rows.width),
+                          .width = static_cast<std::size_t>(rows.width),
+                          .count = static_cast<std::size_t>(last - first)});
       });
     };
   });
@@ -151,7 +155,7 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
   add_row_step(lowering, id, rows, 7, vectors, [=](const Addresses& at) {
     const LayerNormArguments norm{at.floats(vectors[0]),
                                   vectors.size() > 1 ? at.floats(vectors[1]) : nullptr, epsilon};
-    return LayerNormRow{norm};
+    return LayerNormRows{norm};
   });
   return true;
 }
@@ -165,7 +169,7 @@ bool lower_softmax(Lowering& lowering, NodeId id) {
   if (!axis || (!flattens && !is_innermost(dims, *axis))) return false;
   const bool is_log = node.op == "LogSoftmax";
   add_row_step(lowering, id, rows_from(dims, *axis), 4, {},
-               [is_log](const Addresses&) { return SoftmaxRow{is_log}; });
+               [is_log](const Addresses&) { return SoftmaxRows{is_log}; });
   return true;
 }
 

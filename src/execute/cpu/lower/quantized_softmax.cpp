@@ -34,7 +34,7 @@ struct SoftmaxTables {
     constexpr double kReserve = 5;
     const float most = std::numeric_limits<float>::max() / static_cast<float>(width);
     const auto scale = static_cast<double>(from.scale);
-    const double shift = std::max(0.0, std::log(static_cast<double>(most)) - kReserve) / scale;
+    const double shift = std::max(0.0, static_cast<double>(std::log(most)) - kReserve) / scale;
     const float whole = kernels::whole_reciprocal(result.scale);
     for (std::size_t i = 0; i < kNumbers; ++i) {
       const double exponent = (static_cast<double>(i) - 255 + shift) * scale;

@@ -345,7 +345,9 @@ struct SimdKernels {
   float (*reduce)(ReduceOp op, const float* in, std::size_t n);
   void (*softmax)(const float* in, float* out, std::size_t n);
   void (*log_softmax)(const float* in, float* out, std::size_t n);
-  void (*layer_norm)(const LayerNormArguments& norm, const float* in, float* out, std::size_t n);
+  // Rows of `n` numbers one after the other.
+  void (*layer_norm)(const LayerNormArguments& norm, const float* in, float* out, std::size_t n,
+                     std::size_t rows);
   HalfRowKernels half_rows;
   // out[j] += Σ_k x[k]·matrix[k·stride + j] for j < n
   void (*add_vector_matrix)(const float* x, std::size_t k, const float* matrix, std::size_t stride,
