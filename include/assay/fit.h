@@ -47,7 +47,8 @@ struct Calibration {
   std::string ceilings_of = "";  // when the ceilings it uses were measured
   int threads = 1;
   double step_overhead_ms = 0;
-  std::vector<std::string> disturbed = {};  // networks measured while other programs ran
+  int network_count = 0;                    // that were run
+  std::vector<std::string> disturbed = {};  // of these, while other programs ran
   std::vector<EfficiencySample> samples = {};
   std::vector<HeldOut> held_out = {};
 

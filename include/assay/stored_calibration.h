@@ -1,6 +1,7 @@
 // Calibrations that were stored as JSON, and the cache of the one measured on this machine.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,11 @@ namespace assay {
 
 // Reads what calibration_json wrote. Throws an Error that names `described_as` and the wrong field.
 Calibration parse_calibration_json(std::string_view text, const std::string& described_as);
+
+// Nothing if this machine was not calibrated since its ceilings were measured. Adds to `warnings` if
+// other programs disturbed it.
+std::optional<Calibration> cached_calibration(const Machine& machine,
+                                              std::vector<std::string>& warnings);
 
 struct CalibrationCacheOptions {
   bool recalibrate = false;  // measure again even if one is cached

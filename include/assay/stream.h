@@ -1,15 +1,18 @@
 // What a model that is fed at a fixed interval needs from a machine, estimated before it runs.
 //
-// An operator's latency is the least time that the measured ceilings allow for its work and its
-// bytes, in the cache level where they live, plus what starting a step takes: a lower bound with
-// overhead. `assay/stream_timing.h` measures real streams.
+// With a calibration, an operator's latency is what `assay/fit.h` estimates for this machine.
+// Without one it is the least time that the measured ceilings allow for its work and its bytes, in
+// the cache level where they live: a lower bound. Both include what starting a step takes.
+// `assay/stream_timing.h` measures real streams.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "assay/fit.h"
 #include "assay/roofline.h"
 #include "assay/run.h"
 
@@ -20,7 +23,7 @@ namespace assay {
 // for an operator whose cost is not known.
 struct OperatorProfile {
   std::string operator_name;              // "operator" in reports
-  std::optional<double> latency_ms = {};  // least time + overhead
+  std::optional<double> latency_ms = {};  // estimate or least time, + overhead
   std::optional<double> memory_kb = {};
   std::optional<Bound> bound = {};      // what limits the latency
   std::string bound_level = "";         // of memory: "L2"
@@ -49,6 +52,21 @@ struct EdgeConstraints {
   std::string bottleneck = "";
 };
 
+// What the estimate says about the interval. Keeps up: even if it takes as long as nine in ten
+// networks stay below. Tight: only if it takes no longer than estimated. Unknown: a lower bound, or
+// an operator's cost, cannot tell.
+enum class StreamOutlook { KeepsUp, Tight, TooSlow, Unknown };
+std::string_view name(StreamOutlook outlook);  // "KEEPS UP", "TIGHT", "TOO SLOW", "UNKNOWN"
+
+struct StreamForecast {
+  bool is_calibrated = false;  // false: latencies are lower bounds
+  StreamOutlook outlook = StreamOutlook::Unknown;
+  std::string reason = "";
+  // Of a whole item, if calibrated; an interval of the longer one would keep up.
+  std::optional<double> latency_low_ms = {};
+  std::optional<double> latency_high_ms = {};
+};
+
 struct HardwareProfile {
   ModelSummary model = {};
   std::int64_t batch = 1;  // samples that arrive together
@@ -57,6 +75,7 @@ struct HardwareProfile {
   StreamTotals totals = {};
   PrecisionTradeoffs precision_tradeoffs = {};
   EdgeConstraints edge_constraints = {};
+  StreamForecast forecast = {};
   std::int64_t stored_bytes = 0;      // that a run reads
   std::int64_t activation_bytes = 0;  // the planned arena
   Roofline roofline = {};             // measured
@@ -68,6 +87,7 @@ struct HardwareProfileOptions {
   std::optional<std::int64_t> width = {};  // of the streaming model's projection; else as features
   // Whose ceilings count; without it some are measured within this process, which takes seconds.
   std::optional<Machine> machine = {};
+  std::optional<Calibration> calibration = {};  // of this machine
 };
 
 // The streaming model: input_normalization → linear_projection → activation → decision_head.
@@ -80,8 +100,10 @@ HardwareProfile build_hardware_profile_table(std::int64_t feature_count, std::in
                                              const HardwareProfileOptions& options = {},
                                              Progress* progress = nullptr);
 
-// Any model: an operator for each layer. Element-wise layers and batch norms are computed with the
-// layer that makes their operand, if no other layer reads it: the value between moves no bytes.
+// Any model: the operators that an engine runs. Element-wise layers and batch norms are computed
+// with the layer that makes their operand, if no other layer reads it: the value between moves no
+// bytes. Layers that only move bytes are listed if this machine's engine copied such bytes when it
+// was calibrated.
 HardwareProfile build_hardware_profile_table(Graph model, std::string name,
                                              double stream_interval_ms,
                                              const HardwareProfileOptions& options = {},

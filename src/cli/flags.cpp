@@ -12,7 +12,7 @@ struct Translation {
   std::string_view on_command_line;
 };
 
-constexpr std::array<Translation, 24> kTranslations = {{
+constexpr std::array<Translation, 25> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
     {"`calibration`", "--calibrate"},
@@ -34,6 +34,7 @@ constexpr std::array<Translation, 24> kTranslations = {{
     {"`threads`", "--threads"},
     {"`training`", "--dataset"},
     {"`tuning_file`", "--tuning"},
+    {"measure it, or call `calibrate` once", "use --measured, or run 'assay fit --validate' once"},
     {"call `measure_machine` again", "run 'assay machine --refresh'"},
     {"set `recalibrate`", "run 'assay fit --recalibrate'"},
     {"`built_in_devices` lists them", "'assay devices' lists them"},

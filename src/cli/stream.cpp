@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "assay/stored_calibration.h"
 #include "assay/stored_machine.h"
 #include "assay/stream_report.h"
 #include "assay/zoo.h"
@@ -42,10 +43,11 @@ constexpr const char* kStreamExamples = R"(Examples:
   assay stream zoo:mobilenet_v2 --interval-ms 33            any model, estimated
   assay stream model.onnx --interval-ms 33 --measured       fed 30 times a second
   assay stream model.onnx --interval-ms 33 --measured --duration 60 --deadline-ms 20
-  assay stream model.onnx --interval-ms 33 --find-interval  how fast can it be fed
+  assay stream model.onnx --find-interval                   how fast can it be fed
   assay stream model.onnx --interval-ms 33 --batch 32 --deployment   batch, or one by one
   assay stream model.onnx --interval-ms 33 --json | jq .totals
-Ctrl-C stops early and reports what was measured.)";
+Estimates stand on the calibration of 'assay fit' ('assay fit --validate' makes one, once); without
+one they are lower bounds. Ctrl-C stops early and reports what was measured.)";
 
 constexpr double kLongestDuration = 86'400;
 
@@ -55,7 +57,7 @@ struct StreamRequest {
   std::int64_t batch = 1;
   std::string name;
   Graph graph;
-  double interval_ms = 0;
+  std::optional<double> interval_ms = {};  // none: the shortest that is found
   HardwareProfileOptions profile = {};
   std::optional<StreamOptions> stream = {};
   std::optional<IntervalSearchOptions> search = {};
@@ -105,7 +107,7 @@ void request_measurement(const StreamArguments& arguments, StreamRequest& reques
     fail_usage("--deadline-ms requires --measured or --find-interval");
   }
   if (arguments.measured) {
-    request.stream = {.interval_ms = request.interval_ms, .deadline_ms = deadline_ms};
+    request.stream = {.interval_ms = *request.interval_ms, .deadline_ms = deadline_ms};
     if (!arguments.duration.empty()) {
       request.stream->duration_seconds =
           parse_decimal("--duration", arguments.duration, 0.001, kLongestDuration);
@@ -114,12 +116,18 @@ void request_measurement(const StreamArguments& arguments, StreamRequest& reques
   if (arguments.find_interval) request.search = {.deadline_ms = deadline_ms};
 }
 
+std::optional<double> requested_interval(const StreamArguments& arguments) {
+  if (!arguments.interval_ms.empty()) return milliseconds("--interval-ms", arguments.interval_ms);
+  if (arguments.find_interval && !arguments.measured) return {};
+  fail_usage("--interval-ms is required{}", arguments.measured ? " with --measured" : "; --find-interval finds the shortest");
+}
+
 StreamRequest requested(const StreamArguments& arguments) {
   StreamRequest request;
   RunOptions engine;
   apply_engine_options(arguments.engine, engine);
   engine.program.only_where_faster = true;
-  request.interval_ms = milliseconds("--interval-ms", arguments.interval_ms);
+  request.interval_ms = requested_interval(arguments);
   request_measurement(arguments, request);
   if (arguments.model.model.empty() && arguments.features.empty()) {
     fail_usage("no model: give a MODEL, or --features N for the streaming model");
@@ -134,13 +142,13 @@ StreamRequest requested(const StreamArguments& arguments) {
   return request;
 }
 
-HardwareProfile estimated(const StreamRequest& request, Progress& progress) {
+HardwareProfile estimated(const StreamRequest& request, double interval_ms, Progress& progress) {
   if (request.features) {
-    return build_hardware_profile_table(*request.features, request.batch, request.interval_ms,
+    return build_hardware_profile_table(*request.features, request.batch, interval_ms,
                                         request.profile, &progress);
   }
-  return build_hardware_profile_table(request.graph, request.name, request.interval_ms,
-                                      request.profile, &progress);
+  return build_hardware_profile_table(request.graph, request.name, interval_ms, request.profile,
+                                      &progress);
 }
 
 // If this is interrupted, earlier measurements are still reported.
@@ -154,18 +162,33 @@ void add_deployment(const StreamRequest& request, StreamReport& report, Progress
   }
 }
 
+StreamedModel measured(const StreamRequest& request, Progress& progress) {
+  if (!request.stream && !request.search) return {};
+  return stream_model(request.graph, request.profile.run, request.stream, request.search,
+                      &progress);
+}
+
+double estimated_interval(const StreamRequest& request, const StreamedModel& streamed) {
+  if (request.interval_ms) return *request.interval_ms;
+  if (streamed.search->interval_ms) return *streamed.search->interval_ms;
+  if (streamed.was_interrupted()) {
+    throw Error(ErrorKind::Cancelled, "interrupted before an interval was found");
+  }
+  fail_running("no sustainable interval was found in {:.0f} s; close other programs and try again",
+               streamed.search->elapsed_seconds);
+}
+
 StreamReport streamed(const StreamArguments& arguments, StreamRequest request, bool quiet) {
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> warnings;
   request.profile.machine = chosen_machine(progress, quiet, kStoredMachine, warnings);
-  StreamReport report{.profile = estimated(request, progress)};
+  request.profile.calibration = cached_calibration(*request.profile.machine, warnings);
+  StreamReport report{.streamed = measured(request, progress)};
+  report.profile = estimated(request, estimated_interval(request, report.streamed), progress);
+  report.profile.forecast.reason = with_flags(std::move(report.profile.forecast.reason));
   report.profile.warnings.insert(report.profile.warnings.end(), warnings.begin(), warnings.end());
   use_flags(report.profile.warnings);
-  if (request.stream || request.search) {
-    report.streamed =
-        stream_model(request.graph, request.profile.run, request.stream, request.search, &progress);
-  }
   if (arguments.deployment && !report.was_interrupted()) {
     add_deployment(request, report, progress);
   }
@@ -228,7 +251,7 @@ void add_stream(CommandLine& program) {
       ->add_option("--width", arguments->width,
                    "width of its projection; default: the number of features")
       ->needs(features);
-  stream->add_option("--interval-ms", arguments->interval_ms, "time between arrivals")->required();
+  stream->add_option("--interval-ms", arguments->interval_ms, "time between arrivals; not needed with --find-interval");
   add_shape_options(*stream, arguments->model);
   add_engine_options(*stream, arguments->engine);
   add_precision_option(*stream, arguments->engine);

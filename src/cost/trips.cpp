@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "infer/loop_rounds.h"
+
 namespace assay::cost {
 
 namespace {
@@ -30,19 +32,34 @@ std::optional<bool> next_condition(const GraphScope& body) {
   return std::nullopt;
 }
 
+// The body runs only as far as its condition needs.
+std::optional<std::int64_t> counted_rounds(const OpView& loop, const GraphScope& body,
+                                           const std::optional<std::int64_t>& most) {
+  infer::LoopStart start{.body = body.graph, .most = most};
+  for (std::size_t i = 2; i < loop.node().inputs.size(); ++i) {
+    start.carried.push_back(loop.known_input(i));
+  }
+  start.known = [&](ValueId value) { return body.known(value); };
+  std::int64_t budget = std::int64_t{1} << 24;
+  return infer::loop_rounds(start, budget);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> loop_trips(const OpView& loop, const GraphScope& scope) {
-  const auto* body = loop.node().get<GraphPtr>("body");
-  if (body == nullptr) return std::nullopt;
+  const auto* attribute = loop.node().get<GraphPtr>("body");
+  if (attribute == nullptr) return std::nullopt;
   const auto enters = loop.has_input(1) ? truth(loop.known_input(1)) : std::optional(true);
   if (enters == false) return 0;
   const Tensor* count = loop.known_input(0);
-  if (!enters || count == nullptr || count->elements() != 1) return std::nullopt;
-  const std::int64_t trips = std::max<std::int64_t>(0, count->to_int64().front());
-  const auto goes_on = next_condition({.graph = **body, .around = &scope});
-  if (!goes_on) return std::nullopt;
-  return *goes_on ? trips : std::min<std::int64_t>(1, trips);
+  const bool is_limit_known = !loop.has_input(0) || (count != nullptr && count->elements() == 1);
+  if (!enters || !is_limit_known) return std::nullopt;
+  std::optional<std::int64_t> most;
+  if (count != nullptr) most = std::max<std::int64_t>(0, count->to_int64().front());
+  const GraphScope body{.graph = **attribute, .around = &scope};
+  const auto goes_on = next_condition(body);
+  if (!goes_on) return counted_rounds(loop, body, most);
+  return *goes_on ? most : std::min<std::int64_t>(1, most.value_or(1));
 }
 
 std::optional<std::int64_t> scan_trips(const OpView& op) {

@@ -1,6 +1,7 @@
 // If with an unknown condition, Loop and Scan: inference of their subgraphs.
 #include "infer/dims.h"
 #include "infer/inference.h"
+#include "infer/loop_rounds.h"
 
 namespace assay::infer {
 
@@ -211,6 +212,20 @@ LoopResult settled_loop(Inference& inference, const InferContext& context, const
   }
 }
 
+// How often the body runs, if the condition holds on entry.
+std::optional<std::int64_t> rounds_of(Inference& inference, const InferContext& context,
+                                      const LoopShape& loop, const LoopResult& result) {
+  const auto most = context.has(0) ? context.integer(0) : std::nullopt;
+  if (context.has(0) && !most) return {};
+  if (result.goes_on) {
+    return most ? std::optional(std::max<std::int64_t>(*most, 0)) : std::nullopt;
+  }
+  LoopStart start{.body = result.body->graph(), .most = most};
+  for (std::size_t i = 0; i < loop.carried; ++i) start.carried.push_back(context.known(2 + i));
+  start.known = [&](ValueId value) { return result.body->known_value(value); };
+  return loop_rounds(start, inference.limits().fold_budget);
+}
+
 }  // namespace
 
 void infer_loop(Inference& inference, Node& node, InferContext& context) {
@@ -219,8 +234,8 @@ void infer_loop(Inference& inference, Node& node, InferContext& context) {
   const bool starts = !context.has(1) || is_true(context.known(1));
   LoopResult result = settled_loop(inference, context, loop, carried, starts);
   std::optional<Inference>& body = result.body;
-  const auto trips = context.integer(0);
-  const Dim scan_length = result.goes_on && trips ? Dim(std::max<std::int64_t>(*trips, 0)) : Dim();
+  const auto rounds = starts ? rounds_of(inference, context, loop, result) : std::nullopt;
+  const Dim scan_length = rounds ? Dim(*rounds) : Dim();
   for (std::size_t i = 0; i < loop.carried; ++i) {
     const ValueType returned = output_type(*body, 1 + i);
     context.set(i, returned.kind == carried[i].kind ? carried[i] : returned);

@@ -43,6 +43,8 @@ bool contradict(const Shape& a, const Shape& b) {
   return false;
 }
 
+}  // namespace
+
 // Shape and Size need no content.
 std::optional<Tensor> folded_shape(const Node& node, const Shape& shape) {
   const auto rank = static_cast<std::int64_t>(shape.rank());
@@ -57,8 +59,6 @@ std::optional<Tensor> folded_shape(const Node& node, const Shape& shape) {
   return Tensor::of_int64(
       {range.count}, Dims(dims.begin() + range.first, dims.begin() + range.first + range.count));
 }
-
-}  // namespace
 
 bool is_worth_knowing(DataType type, std::int64_t elements) {
   const bool is_exact = type == DataType::Bool || (is_integer(type) && bits(type) >= 8);

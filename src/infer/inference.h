@@ -100,6 +100,9 @@ class Inference {
 // Whether content of this type and size is tracked: shape arithmetic is, weights are not.
 bool is_worth_knowing(DataType type, std::int64_t elements);
 
+// What a Shape or Size node returns for an input of this shape; nothing if it is not all known.
+std::optional<Tensor> folded_shape(const Node& node, const Shape& shape);
+
 // The graph again, with the outer ends of its captures replaced: `mapped[old.number]` is the new.
 Graph with_captures_moved(const Graph& graph, const std::vector<ValueId>& mapped);
 

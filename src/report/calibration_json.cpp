@@ -7,11 +7,12 @@ using namespace assay::report;
 
 std::string calibration_json(const Calibration& calibration) {
   JsonWriter json;
-  json.field("schema", "assay.calibration/1");
+  json.field("schema", "assay.calibration/2");
   json.field("measured_at", calibration.measured_at);
   json.field("ceilings_of", calibration.ceilings_of);
   json.field("threads", calibration.threads);
   json.field("step_overhead_ms", calibration.step_overhead_ms);
+  json.field("networks", calibration.network_count);
   json.field("disturbed", calibration.disturbed);
   json.begin_list("samples");
   for (const EfficiencySample& sample : calibration.samples) {

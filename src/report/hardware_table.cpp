@@ -74,16 +74,16 @@ std::string short_class(const HardwareSummary& summary) {
 
 std::string device_notes(const std::vector<DeviceComparisonRow>& rows) {
   std::string text;
-  if (std::ranges::any_of(rows, [](const auto& row) { return row.device.is_catalogued; })) {
-    text +=
-        marked_lines("- ", "The others are from the catalogue: 'assay devices ID' lists sources.");
-  }
   for (const auto& row : rows) {
     const bool has_note = !row.device.note.empty() && !row.device.is_catalogued;
     if (has_note) text += marked_lines("- ", row.device.name + ": " + row.device.note);
     if (row.summary.is_bandwidth_clamped) {
       text += marked_lines("! ", row.device.name + ": its bandwidth was raised to 1e-9 GB/s.");
     }
+  }
+  if (std::ranges::any_of(rows, [](const auto& row) { return row.device.is_catalogued; })) {
+    text +=
+        marked_lines("- ", "The others are from the catalogue: 'assay devices ID' lists sources.");
   }
   return text;
 }

@@ -30,6 +30,14 @@ Json precision_json(const PrecisionTradeoffs& tradeoffs) {
           {"note", tradeoffs.note}};
 }
 
+Json forecast_json(const StreamForecast& forecast) {
+  return {{"basis", forecast.is_calibrated ? "calibration" : "lower bound"},
+          {"verdict", name(forecast.outlook)},
+          {"reason", forecast.reason},
+          {"latency_low_ms", optional_json(forecast.latency_low_ms)},
+          {"latency_high_ms", optional_json(forecast.latency_high_ms)}};
+}
+
 void put_tail(const char* key, const std::optional<double>& tail, Json& json) {
   if (tail) json[key] = *tail;
 }
@@ -110,6 +118,7 @@ std::string stream_json(const StreamReport& report) {
   json.field("precision_tradeoffs", precision_json(profile.precision_tradeoffs));
   json.field("edge_constraints", {{"cache_sensitivity", profile.edge_constraints.cache_sensitivity},
                                   {"bottleneck", profile.edge_constraints.bottleneck}});
+  json.field("forecast", forecast_json(profile.forecast));
   json.field("stored_bytes", profile.stored_bytes);
   json.field("activation_bytes", profile.activation_bytes);
   json.field("step_overhead_ms", profile.roofline.step_overhead_ms);

@@ -33,21 +33,29 @@ std::string setting_text(const HardwareProfile& profile) {
       profile.roofline.threads == 1 ? "thread" : "threads");
 }
 
-std::string latency_text(const StreamTotals& totals) {
-  return fmt::format("{} estimated, {} of it to start steps", duration_text(totals.latency_ms),
-                     duration_text(totals.overhead_ms));
+std::string latency_text(const HardwareProfile& profile) {
+  const StreamForecast& forecast = profile.forecast;
+  const std::string starting =
+      duration_text(profile.totals.overhead_ms) + " of it to start operators";
+  const std::string latency = duration_text(profile.totals.latency_ms);
+  if (!forecast.is_calibrated) return fmt::format("at least {}, {}", latency, starting);
+  return fmt::format("about {} (likely {} to {}), {}", latency,
+                     duration_text(*forecast.latency_low_ms),
+                     duration_text(*forecast.latency_high_ms), starting);
 }
 
-std::string utilization_text(const StreamTotals& totals) {
+std::string utilization_text(const HardwareProfile& profile) {
+  const StreamTotals& totals = profile.totals;
+  const std::string at_least = profile.forecast.is_calibrated ? "" : "at least ";
   if (totals.stream_utilization_uncapped <= 1) {
-    return share_text(totals.stream_utilization) + " of the interval at least";
+    return at_least + share_text(totals.stream_utilization) + " of the interval";
   }
-  return fmt::format("100.0 % of the interval; {:.3g} times as long is needed at least",
+  return fmt::format("all of the interval, of which {}{:.3g} would be needed", at_least,
                      totals.stream_utilization_uncapped);
 }
 
 std::string memory_text(const StreamTotals& totals) {
-  return fmt::format("{} moved, {} MB/s", kib_text(totals.memory_kb),
+  return fmt::format("{} moved, {} MiB/s", kib_text(totals.memory_kb),
                      rate_text(totals.estimated_bandwidth_mb_s));
 }
 
@@ -58,8 +66,10 @@ std::string precision_text(const PrecisionTradeoffs& tradeoffs) {
 
 std::string summary(const HardwareProfile& profile) {
   return labelled("setting", setting_text(profile)) +
-         labelled("latency", latency_text(profile.totals)) +
-         labelled("busy", utilization_text(profile.totals)) +
+         labelled("latency", latency_text(profile)) +
+         labelled("verdict", fmt::format("{}   {}", name(profile.forecast.outlook),
+                                         profile.forecast.reason)) +
+         labelled("busy", utilization_text(profile)) +
          labelled("memory", memory_text(profile.totals)) +
          labelled("precision", precision_text(profile.precision_tradeoffs)) +
          labelled("", profile.precision_tradeoffs.note) +
@@ -147,14 +157,25 @@ std::string operators_table(const HardwareProfile& profile) {
   return table.finish();
 }
 
+std::string basis(const HardwareProfile& profile) {
+  const std::string starting = duration_text(profile.roofline.step_overhead_ms);
+  if (profile.forecast.is_calibrated) {
+    return fmt::format(
+        "An estimate: each operator as efficient as those like it were when this machine was "
+        "calibrated, and {} to start it.",
+        starting);
+  }
+  return fmt::format(
+      "A lower bound: the least time that this machine's measured ceilings allow, and {} to start "
+      "each operator.",
+      starting);
+}
+
 std::string convention(const HardwareProfile& profile) {
   const bool has_fused = std::ranges::any_of(
       profile.operator_profile, [](const OperatorProfile& row) { return !row.fused.empty(); });
-  return wrapped(fmt::format(
-      "An estimate: the least time that this machine's measured ceilings allow, and {} to start "
-      "each operator. Memory is bytes read (including weights) and written.{}",
-      duration_text(profile.roofline.step_overhead_ms),
-      has_fused ? " +1 is a layer computed along with the operator." : ""));
+  return wrapped(basis(profile) + " Memory is bytes read (including weights) and written." +
+                 (has_fused ? " +1 is a layer computed along with the operator." : ""));
 }
 
 // --- what was measured
@@ -201,19 +222,20 @@ std::string delays_table(const StreamMeasurement& measured) {
   return table.render(kTableWidth);
 }
 
-std::string busy_text(const StreamMeasurement& measured, const StreamTotals& estimated) {
+std::string busy_text(const StreamMeasurement& measured, const HardwareProfile& estimate) {
   std::string text = share_text(measured.utilization) + " of the time";
-  if (estimated.latency_ms <= 0) return text;
-  return fmt::format("{}; an item typically takes {:.2g} times the estimate", text,
-                     measured.service.median_ms / estimated.latency_ms);
+  if (estimate.totals.latency_ms <= 0) return text;
+  return fmt::format("{}; an item typically takes {:.2g} times the {}", text,
+                     measured.service.median_ms / estimate.totals.latency_ms,
+                     estimate.forecast.is_calibrated ? "estimate" : "lower bound");
 }
 
 std::string measured_text(const std::optional<StreamMeasurement>& measured,
-                          const StreamTotals& estimated) {
+                          const HardwareProfile& estimate) {
   if (!measured) return "";
   return "\n" + labelled("measured", items_text(*measured)) +
          labelled("verdict", fmt::format("{}   {}", name(measured->verdict), measured->reason)) +
-         labelled("busy", busy_text(*measured, estimated)) +
+         labelled("busy", busy_text(*measured, estimate)) +
          labelled("deadlines", deadlines_text(*measured)) + "\n" + delays_table(*measured);
 }
 
@@ -253,7 +275,7 @@ std::string deployment_text(const std::optional<Deployment>& deployment) {
 std::string stream_table(const StreamReport& report) {
   const HardwareProfile& profile = report.profile;
   return headline(profile.model) + "\n" + summary(profile) + "\n" + operators_table(profile) +
-         "\n" + convention(profile) + measured_text(report.streamed.measured, profile.totals) +
+         "\n" + convention(profile) + measured_text(report.streamed.measured, profile) +
          search_text(report.streamed.search) + deployment_text(report.deployment);
 }
 

@@ -10,8 +10,8 @@ namespace assay {
 namespace {
 
 // Nothing if none was cached, if the ceilings were measured again since, or if the file is damaged.
-std::optional<Calibration> cached_calibration(const std::optional<std::string>& path,
-                                              const Machine& machine) {
+std::optional<Calibration> read_calibration(const std::optional<std::string>& path,
+                                            const Machine& machine) {
   const auto text = read_cache(path);
   if (!text) return {};
   try {
@@ -26,9 +26,9 @@ std::optional<Calibration> cached_calibration(const std::optional<std::string>& 
 void warn_if_disturbed(const Calibration& calibration, std::vector<std::string>& warnings) {
   if (calibration.is_trustworthy()) return;
   warnings.push_back(fmt::format(
-      "when this machine was calibrated ({}), other programs disturbed {} of the networks that "
-      "were run: estimates are uncertain; set `recalibrate` when nothing else runs",
-      calibration.measured_at, calibration.disturbed.size()));
+      "when this machine was calibrated ({}), other programs ran beside {} of {} networks: estimates "
+      "are uncertain; set `recalibrate` when nothing else runs",
+      calibration.measured_at, calibration.disturbed.size(), calibration.network_count));
 }
 
 // A disturbed calibration does not replace an undisturbed one.
@@ -42,12 +42,20 @@ void cache_calibration(const Calibration& calibration, const std::optional<Calib
 
 }  // namespace
 
+std::optional<Calibration> cached_calibration(const Machine& machine,
+                                              std::vector<std::string>& warnings) {
+  const auto path = cache_path("calibration", fingerprint(machine.topology));
+  auto cached = read_calibration(path, machine);
+  if (cached) warn_if_disturbed(*cached, warnings);
+  return cached;
+}
+
 Calibration cached_or_measured_calibration(const Machine& machine,
                                            std::vector<std::string>& warnings,
                                            const CalibrationCacheOptions& options,
                                            Progress* progress) {
   const auto path = cache_path("calibration", fingerprint(machine.topology));
-  auto cached = cached_calibration(path, machine);
+  auto cached = read_calibration(path, machine);
   if (cached && !options.recalibrate) {
     warn_if_disturbed(*cached, warnings);
     return std::move(*cached);

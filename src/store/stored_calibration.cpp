@@ -9,7 +9,7 @@ using namespace assay::store;
 namespace {
 
 constexpr ResultKind kCalibration = {
-    .name = "calibration", .schema = "assay.calibration/1", .command = "assay fit"};
+    .name = "calibration", .schema = "assay.calibration/2", .command = "assay fit"};
 
 }  // namespace
 
@@ -20,6 +20,7 @@ Calibration parse_calibration_json(std::string_view text, const std::string& des
                           .ceilings_of = reader.text("ceilings_of"),
                           .threads = reader.small_count("threads"),
                           .step_overhead_ms = reader.at_least_zero("step_overhead_ms"),
+                          .network_count = reader.small_count("networks"),
                           .disturbed = reader.texts("disturbed")};
   reader.each("samples", [&](const JsonReader& sample) {
     calibration.samples.push_back({.family = sample.text("family"),

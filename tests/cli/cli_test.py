@@ -736,9 +736,9 @@ class Fitting(CacheCase):
                   "activation_bytes": 1e4, "roof_ms": 0.5, "time_ms": 1}
         held_out = {"model": "a", "measured_ms": 10, "estimated_ms": 11, "bound_ms": 5}
         ceilings = cls.machine["measured_at"]
-        calibration = {"schema": "assay.calibration/1", "measured_at": "2026-01-01T00:00:00Z", "threads": 1,
+        calibration = {"schema": "assay.calibration/2", "measured_at": "2026-01-01T00:00:00Z", "threads": 1,
                        "ceilings_of": ceilings,
-                       "step_overhead_ms": 0.001, "disturbed": [], "samples": [sample], "held_out": [held_out]}
+                       "step_overhead_ms": 0.001, "networks": 1, "disturbed": [], "samples": [sample], "held_out": [held_out]}
         (cls.cache / kept_under(cls.fingerprint, "calibration")).write_text(json.dumps(calibration))
 
     def fit(self, *words, code=0):

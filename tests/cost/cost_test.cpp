@@ -521,7 +521,7 @@ Tensor truth(bool value) {
   return Tensor::of<std::uint8_t>(DataType::Bool, {}, std::span(&byte, 1));
 }
 
-enum class Condition { GivenAgain, Constant, FromData };
+enum class Condition { GivenAgain, Constant, FromData, Counting };
 
 // for i in 0..10: x = Relu(x), x of four elements
 CostSheet cost_of_loop(bool enters, Condition condition, bool goes_on = true) {
@@ -540,13 +540,30 @@ CostSheet cost_of_loop(bool enters, Condition condition, bool goes_on = true) {
     body.add_initializer(again, truth(goes_on));
   }
   if (condition == Condition::FromData) {
+    const ValueId largest = body.add_value("largest");
+    body.add_node(Node{.name = "largest",
+                       .op = "ReduceMax",
+                       .domain = "",
+                       .inputs = {state},
+                       .outputs = {largest},
+                       .attributes = {{"keepdims", std::int64_t{0}}}});
     again = body.add_value("again");
     body.add_node(Node{.name = "cast",
                        .op = "Cast",
                        .domain = "",
-                       .inputs = {round},
+                       .inputs = {largest},
                        .outputs = {again},
                        .attributes = {{"to", static_cast<std::int64_t>(DataType::Bool)}}});
+  }
+  if (condition == Condition::Counting) {
+    const ValueId limit = body.add_value("limit");
+    body.add_initializer(limit, Tensor::of_int64({}, {6}));
+    again = body.add_value("again");
+    body.add_node(Node{.name = "less",
+                       .op = "Less",
+                       .domain = "",
+                       .inputs = {round, limit},
+                       .outputs = {again}});
   }
   body.add_output(again);
   body.add_output(next);
@@ -565,6 +582,11 @@ TEST(Cost, ALoopCountsEveryRoundThatIsSureToRun) {
   EXPECT_EQ(cost_of_loop(true, Condition::Constant, true).totals.flops, 10 * 4);
   EXPECT_EQ(cost_of_loop(true, Condition::Constant, false).totals.flops, 1 * 4);
   EXPECT_EQ(cost_of_loop(false, Condition::GivenAgain).totals.flops, 0);
+}
+
+TEST(Cost, ALoopThatEndsItselfCountsTheRoundsUntilItDoes) {
+  // It goes on after rounds 0 to 5: seven rounds of a Relu of 4 elements and a comparison.
+  EXPECT_EQ(cost_of_loop(true, Condition::Counting).totals.flops, 7 * (4 + 1));
 }
 
 TEST(Cost, ALoopThatDataMayEndIsNotCounted) {

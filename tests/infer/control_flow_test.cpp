@@ -199,6 +199,41 @@ TEST(Loop, KnownTripCountIsTheLengthOfWhatItCollects) {
   EXPECT_EQ(output_type(inferred, 1).to_string(), "float32[5x2x3]");
 }
 
+// As exporters write `while (counter < limit)`: the counter is carried, the limit is a shape's.
+Inferred infer_while_loop(bool is_limit_known) {
+  Graph body;
+  const ValueId round = body.add_value("round"), given = body.add_value("given"),
+                counter = body.add_value("counter"), limit = body.add_value("limit"),
+                one = body.add_value("one"), next = body.add_value("next"),
+                again = body.add_value("again"), scanned = body.add_value("scanned");
+  for (const ValueId id : {round, given, counter}) body.add_input(id);
+  body.add_initializer(one, Tensor::of_int64({}, {1}));
+  body.add_node(Node{
+      .name = "next", .op = "Add", .domain = "", .inputs = {counter, one}, .outputs = {next}});
+  body.add_node(Node{
+      .name = "again", .op = "Less", .domain = "", .inputs = {next, limit}, .outputs = {again}});
+  body.add_node(Node{
+      .name = "scan", .op = "Identity", .domain = "", .inputs = {counter}, .outputs = {scanned}});
+  for (const ValueId id : {again, next, scanned}) body.add_output(id);
+  GraphBuilder builder("while");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{7});
+  const ValueId length = is_limit_known ? builder.node("Size", "length", {x})
+                                        : builder.input("length", DataType::Int64, Shape{});
+  body.add_capture({length, limit});
+  const ValueId most = builder.constant("most", Tensor::of_int64({}, {INT32_MAX}));
+  const ValueId start = builder.constant("start", Tensor::of_int64({}, {2}));
+  const auto outputs = builder.node_with_outputs(
+      "Loop", "loop", {most, builder.constant("c", truth(true)), start}, 2,
+      {{"body", std::make_shared<const Graph>(std::move(body))}});
+  builder.output(outputs[1], "all");
+  return infer_shapes(builder.finish());
+}
+
+TEST(Loop, RunsUntilItsOwnCounterReachesAKnownLimit) {
+  EXPECT_EQ(output_type(infer_while_loop(true), 0).to_string(), "int64[5]");  // 2, 3, 4, 5, 6
+  EXPECT_EQ(output_type(infer_while_loop(false), 0).to_string(), "int64[?]");
+}
+
 TEST(Loop, OpenTripCountLeavesTheLengthOpen) {
   EXPECT_EQ(output_type(infer_loop_of("Add", std::nullopt), 1).to_string(), "float32[?x2x3]");
 }

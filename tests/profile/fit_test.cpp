@@ -45,7 +45,7 @@ TEST(ClassifiedOperators, CountTheFewestMultiplicationsOfAWinogradTile) {
 
 TEST(ClassifiedOperators, OfLowerPrecisionMoveFewerBytes) {
   const auto whole = classified_operators(infer_shapes(zoo_model("mlp")));
-  const auto quarter = classified_operators(infer_shapes(zoo_model("mlp")), 0.25);
+  const auto quarter = classified_operators(infer_shapes(zoo_model("mlp")), {.width_factor = 0.25});
   ASSERT_EQ(whole.size(), quarter.size());
   EXPECT_DOUBLE_EQ(quarter[0].work.weight_bytes, whole[0].work.weight_bytes / 4);
   EXPECT_DOUBLE_EQ(quarter[0].work.flops, whole[0].work.flops);
@@ -139,6 +139,19 @@ TEST(Fit, PredictsTimeAndEnergyFromTheDevicesRoofline) {
   EXPECT_GT(*fit.estimate_high_ms, *fit.estimate_ms);
   EXPECT_NEAR(*fit.energy_proxy_j, 5 * 8.0 / 1000, 1e-3);
   EXPECT_EQ(fit.verdict, FitVerdict::Fits);
+}
+
+TEST(Fit, WritingTakesTimeOnAMeasuredDeviceToo) {
+  Device on = device(1e9);
+  FitOptions options;
+  GraphBuilder builder("wide");
+  const ValueId x = builder.input("x", DataType::Float32, Shape{1, 1'000'000});
+  builder.output(builder.node("Concat", "twice", {x, x}, {{"axis", std::int64_t{1}}}), "y");
+  Calibration perfect = calibration(1);
+  perfect.samples[0].op_class = "Concat";
+  const FitReport report = fit_model(builder.finish(), "wide", {on}, perfect, options);
+  // 4 MB read and 8 MB written, at 1 GB/s.
+  EXPECT_NEAR(*report.devices[0].estimate_ms, 12.0, 0.01);
 }
 
 TEST(Fit, ADatasheetsBandwidthCountsForLess) {

@@ -39,6 +39,11 @@ HardwareProfile fixed_estimate() {
                     .overhead_ms = 0.6};
   profile.precision_tradeoffs = {400, 200, 100, "A note on precision."};
   profile.edge_constraints = {"A sentence on caches.", "A sentence on the bottleneck."};
+  profile.forecast = {.is_calibrated = true,
+                      .outlook = StreamOutlook::KeepsUp,
+                      .reason = "a reason",
+                      .latency_low_ms = 1.6,
+                      .latency_high_ms = 2.5};
   profile.stored_bytes = 4096;
   profile.activation_bytes = 512;
   profile.roofline = {.threads = 2, .step_overhead_ms = 0.3};
@@ -83,7 +88,9 @@ StreamReport fixed_stream() {
 
 TEST(StreamReport, IsATable) {
   expect_golden("stream.txt", stream_table(fixed_stream()));
-  expect_golden("stream_estimate.txt", stream_table({.profile = fixed_estimate()}));
+  HardwareProfile at_least = fixed_estimate();
+  at_least.forecast = {.outlook = StreamOutlook::Unknown, .reason = "a lower bound"};
+  expect_golden("stream_estimate.txt", stream_table({.profile = at_least}));
 }
 
 TEST(StreamReport, IsJson) {

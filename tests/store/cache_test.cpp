@@ -83,6 +83,7 @@ Calibration some_calibration() {
           .ceilings_of = some_machine().measured_at,
           .threads = 3,
           .step_overhead_ms = 0.002,
+          .network_count = 3,
           .disturbed = {"mlp"},
           .samples = {{"mlp", "matrix", 1e6, 4e6, 8e3, 0.01, 0.02}},
           .held_out = {{"mlp", 0.02, 0.03, 0.01}, {"lenet5", 1, 1, 0.5}, {"lstm", 2, 2, 1}}};

@@ -81,12 +81,19 @@ MeasuredNetwork measured_network(const CalibrationNetwork& one, int threads, Pro
 }
 
 MeasuredNetwork mean_of(MeasuredNetwork one, const MeasuredNetwork& other) {
-  one.was_disturbed = one.was_disturbed || other.was_disturbed;
   one.measured_ms = std::midpoint(one.measured_ms, other.measured_ms);
   for (std::size_t i = 0; i < one.times_ms.size(); ++i) {
     one.times_ms[i] = std::midpoint(one.times_ms[i], other.times_ms[i]);
   }
   return one;
+}
+
+// Other programs only make a run slower: of two disturbed rounds the faster one is nearer to the
+// truth, and of one disturbed round nothing is kept.
+MeasuredNetwork better_of(MeasuredNetwork one, MeasuredNetwork other) {
+  if (!one.was_disturbed && !other.was_disturbed) return mean_of(std::move(one), other);
+  if (one.was_disturbed != other.was_disturbed) return one.was_disturbed ? other : one;
+  return one.measured_ms <= other.measured_ms ? one : other;
 }
 
 // Everything is measured once, then again: some machines are slower for minutes, and a prediction
@@ -103,7 +110,7 @@ std::vector<MeasuredNetwork> measured_networks(const std::vector<CalibrationNetw
   std::vector<MeasuredNetwork> results;
   for (const CalibrationNetwork& network : networks) results.push_back(measured(network));
   for (std::size_t i = 0; i < networks.size(); ++i) {
-    results[i] = mean_of(std::move(results[i]), measured(networks[i]));
+    results[i] = better_of(std::move(results[i]), measured(networks[i]));
   }
   return results;
 }
@@ -142,18 +149,20 @@ double Calibration::wide_error() const {
 }
 
 bool Calibration::is_trustworthy() const {
-  return 3 * disturbed.size() <= held_out.size();
+  return 3 * static_cast<int>(disturbed.size()) <= network_count;
 }
 
 Calibration calibrate(const Machine& machine, int threads,
                       const std::vector<CalibrationNetwork>& networks, Progress* progress) {
   auto roofline = roofline_of(machine, threads);
   if (!roofline) fail_running("this machine has no measured ceilings to calibrate against");
+  roofline = with_one_bandwidth(*roofline);
   roofline->step_overhead_ms = step_overhead_ms({.cpu = pinned(threads)});
   Calibration calibration{.measured_at = utc_now(),
                           .ceilings_of = machine.measured_at,
                           .threads = threads,
-                          .step_overhead_ms = roofline->step_overhead_ms};
+                          .step_overhead_ms = roofline->step_overhead_ms,
+                          .network_count = static_cast<int>(networks.size())};
   const auto measured = measured_networks(networks, threads, progress);
   for (const MeasuredNetwork& network : measured) {
     add_samples(network, *roofline, calibration.samples);

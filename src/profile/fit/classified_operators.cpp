@@ -1,5 +1,6 @@
 #include "profile/fit/classified_operators.h"
 
+#include <algorithm>
 #include <map>
 
 #include "assay/memory.h"
@@ -72,6 +73,7 @@ bool is_movement(const LayerCost& cost) {
   return cost.answer == Answer::Free && cost.bytes_written > 0;
 }
 
+// In execution order, like the others.
 std::vector<FusedOperator> with_movement(std::vector<FusedOperator> operators, const Graph& graph,
                                          const std::vector<ProfileLayer>& rows) {
   for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
@@ -82,6 +84,7 @@ std::vector<FusedOperator> with_movement(std::vector<FusedOperator> operators, c
                          .work = {.read_bytes = static_cast<double>(cost.bytes_read),
                                   .written_bytes = static_cast<double>(cost.bytes_written)}});
   }
+  std::ranges::stable_sort(operators, {}, [](const FusedOperator& one) { return one.nodes[0]; });
   return operators;
 }
 
@@ -95,27 +98,60 @@ std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes,
   return all;
 }
 
+transform::Rewritten unchanged(Inferred model) {
+  transform::Rewritten source;
+  for (std::uint32_t i = 0; i < model.graph.node_count(); ++i) {
+    source.origins.push_back({NodeId{i}});
+  }
+  source.model = std::move(model);
+  return source;
+}
+
+std::vector<std::string> names_of_nodes(const Graph& graph) {
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+    names.push_back(graph.display_name(NodeId{i}));
+  }
+  return names;
+}
+
+std::vector<std::string> names_without(const std::string& main, const std::vector<NodeId>& nodes,
+                                       const std::vector<std::string>& names) {
+  std::vector<std::string> others;
+  for (const NodeId node : nodes) {
+    if (names[node.number] != main) others.push_back(names[node.number]);
+  }
+  return others;
+}
+
 }  // namespace
 
-std::vector<ClassifiedOperator> classified_operators(Inferred model, double width_factor) {
-  const transform::Rewritten source = transform::simplify(std::move(model));
+std::vector<ClassifiedOperator> classified_operators(Inferred model,
+                                                     const ClassifyOptions& options) {
+  const std::vector<std::string> names = names_of_nodes(model.graph);
+  const transform::Rewritten source =
+      options.as_given ? unchanged(std::move(model)) : transform::simplify(std::move(model));
   const Graph& graph = source.model.graph;
-  const CostSheet sheet = count_costs(source.model);
+  const CostSheet sheet = count_costs(source.model, {.stored_as = options.stored_as});
   const auto rows = layer_rows(graph, sheet);
   const double run_bytes =
-      width_factor * (static_cast<double>(sheet.totals.parameter_bytes) +
-                      static_cast<double>(plan_memory(source.model).arena_bytes));
+      options.width_factor * (static_cast<double>(sheet.totals.parameter_bytes) +
+                              static_cast<double>(plan_memory(source.model).arena_bytes));
   std::vector<ClassifiedOperator> classified;
-  auto operators = operators_of(source.model, sheet, joins_any_operator);
+  auto operators = operators_of(source.model, sheet, options.may_join);
   for (const FusedOperator& one : with_movement(std::move(operators), graph, rows)) {
-    if (one.work.flops <= 0 && one.work.bytes() <= 0) continue;
+    if (one.is_known && one.work.flops <= 0 && one.work.bytes() <= 0) continue;
     const NodeId main = one.nodes.front();
     const LayerCost& cost = rows[main.number].cost;
+    const auto nodes = origins_of(one.nodes, source);
     classified.push_back({.name = one.name,
+                          .fused = names_without(one.name, nodes, names),
                           .op_class = class_of(graph.node(main), cost, one.work),
-                          .work = scaled(one.work, width_factor),
+                          .work = scaled(one.work, options.width_factor),
                           .fewest_flops = fewest_flops(cost),
-                          .nodes = origins_of(one.nodes, source)});
+                          .nodes = nodes,
+                          .is_movement = is_movement(cost),
+                          .is_known = one.is_known});
     classified.back().work.run_bytes = run_bytes;
   }
   return classified;

@@ -72,13 +72,27 @@ EfficiencySample sample_of(const std::string& family, const ClassifiedOperator& 
           .time_ms = std::max(time_ms / 10, time_ms - roofline.step_overhead_ms)};
 }
 
+Roofline with_one_bandwidth(Roofline roofline) {
+  for (MemoryRoof& roof : roofline.levels) {
+    roof.write_gbps = roof.combined_gbps = roof.read_gbps;
+  }
+  return roofline;
+}
+
+std::optional<double> estimated_ms(const ClassifiedOperator& fused, const Roofline& roofline,
+                                   const Efficiency& efficiency) {
+  if (!fused.is_known) return {};
+  const double reached = efficiency.of(fused);
+  if (!std::isfinite(reached)) return {};
+  return least_time(fused.work, roofline).limit_ms() / reached;
+}
+
 double estimated_ms(const std::vector<ClassifiedOperator>& operators, const Roofline& roofline,
                     const Efficiency& efficiency) {
   double sum = 0;
   for (const ClassifiedOperator& fused : operators) {
-    const double reached = efficiency.of(fused);
-    if (!std::isfinite(reached)) continue;
-    sum += least_time(fused.work, roofline).limit_ms() / reached + roofline.step_overhead_ms;
+    const auto time_ms = estimated_ms(fused, roofline, efficiency);
+    if (time_ms) sum += *time_ms + roofline.step_overhead_ms;
   }
   return sum;
 }

@@ -52,9 +52,7 @@ MemoryRoof cache_roof(const DeviceCache& cache, int cores) {
   const double bytes = value_of(cache.bytes).value_or(0) * there;
   return {.level = fmt::format("L{}", cache.level),
           .bytes = static_cast<std::int64_t>(bytes),
-          .read_gbps = bandwidth,
-          .write_gbps = kUnbounded,
-          .combined_gbps = kUnbounded};
+          .read_gbps = bandwidth};
 }
 
 // `reached` is the share of a theoretical bandwidth that counts; a measured one counts in full.
@@ -73,11 +71,8 @@ std::optional<Roofline> roofline_for(const Device& device, const std::string& pr
   }
   const bool is_measured = bandwidth->provenance == FigureProvenance::Measured;
   const double gbps = bandwidth->value * (is_measured ? 1.0 : reached);
-  roofline.levels.push_back({.level = "DRAM",
-                             .read_gbps = gbps,
-                             .write_gbps = is_measured ? kUnbounded : gbps,
-                             .combined_gbps = is_measured ? kUnbounded : gbps});
-  return roofline;
+  roofline.levels.push_back({.level = "DRAM", .read_gbps = gbps});
+  return with_one_bandwidth(std::move(roofline));
 }
 
 // --- times
@@ -258,7 +253,8 @@ FitReport fit_model(Graph graph, std::string name, const std::vector<Device>& de
                    .wide_error = calibration.wide_error(),
                    .warnings = std::move(prepared.warnings)};
   const auto operators =
-      classified_operators(std::move(prepared.inferred), width_factor(count.stored_as));
+      classified_operators(std::move(prepared.inferred),
+                           {.width_factor = width_factor(count.stored_as)});
   const Efficiency efficiency(calibration.samples);
   const Predictor predictor{operators, efficiency, calibration, report.precision};
   for (const Device& device : devices) {

@@ -43,17 +43,19 @@ Roofline measured_roofline(const HardwareProfileOptions& options, Progress* prog
         "this machine's ceilings hold no fp32 peak or no bandwidth of memory: a stream cannot be "
         "estimated; call `measure_machine` again");
   }
-  roofline->step_overhead_ms = overhead_ms;
+  const bool is_calibrated = options.calibration && options.calibration->threads == threads;
+  roofline->step_overhead_ms = is_calibrated ? options.calibration->step_overhead_ms : overhead_ms;
   return *roofline;
 }
 
 HardwareProfile built(Graph model, std::string name, double interval_ms,
-                      const HardwareProfileOptions& options, const MayJoin& may_join,
+                      const HardwareProfileOptions& options, const ClassifyOptions& operators,
                       Progress* progress) {
   check_stream_interval(interval_ms);
   Prepared prepared = prepare_to_run(std::move(model), std::move(name), options.run);
   const Roofline roofline = measured_roofline(options, progress);
-  return estimate_stream(std::move(prepared), interval_ms, roofline, may_join);
+  const Calibration* calibration = options.calibration ? &*options.calibration : nullptr;
+  return estimate_stream(std::move(prepared), interval_ms, roofline, operators, calibration);
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ HardwareProfile build_hardware_profile_table(std::int64_t feature_count, std::in
                                              const HardwareProfileOptions& options,
                                              Progress* progress) {
   const std::string spec = spec_of(feature_count, batch_size, options.width);
-  return built(zoo_model(spec), "zoo:" + spec, stream_interval_ms, options, joins_its_own_operator,
+  return built(zoo_model(spec), "zoo:" + spec, stream_interval_ms, options, streaming_operators(),
                progress);
 }
 
@@ -83,8 +85,7 @@ HardwareProfile build_hardware_profile_table(Graph model, std::string name,
                                              double stream_interval_ms,
                                              const HardwareProfileOptions& options,
                                              Progress* progress) {
-  return built(std::move(model), std::move(name), stream_interval_ms, options, joins_any_operator,
-               progress);
+  return built(std::move(model), std::move(name), stream_interval_ms, options, {}, progress);
 }
 
 }  // namespace assay

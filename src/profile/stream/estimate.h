@@ -2,15 +2,17 @@
 #pragma once
 
 #include "assay/stream.h"
-#include "profile/operators.h"
+#include "profile/fit/classified_operators.h"
 #include "profile/prepared.h"
 
 namespace assay::profile {
 
+// Without a calibration, latencies are lower bounds.
 HardwareProfile estimate_stream(Prepared prepared, double interval_ms, const Roofline& roofline,
-                                const MayJoin& may_join);
+                                const ClassifyOptions& operators = {},
+                                const Calibration* calibration = nullptr);
 
-// The rule of the streaming model, whose operators are not fused.
-bool joins_its_own_operator(const std::string& layer, const std::string& into);
+// The operators of the streaming model, which are not fused.
+ClassifyOptions streaming_operators();
 
 }  // namespace assay::profile
