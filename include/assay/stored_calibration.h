@@ -13,8 +13,8 @@ namespace assay {
 // Reads what calibration_json wrote. Throws an Error that names `described_as` and the wrong field.
 Calibration parse_calibration_json(std::string_view text, const std::string& described_as);
 
-// Nothing if this machine was not calibrated since its ceilings were measured. Adds to `warnings` if
-// other programs disturbed it.
+// Nothing if this machine was not calibrated since its ceilings were measured. Adds to `warnings`
+// if other programs disturbed it.
 std::optional<Calibration> cached_calibration(const Machine& machine,
                                               std::vector<std::string>& warnings);
 

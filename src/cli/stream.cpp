@@ -119,7 +119,8 @@ void request_measurement(const StreamArguments& arguments, StreamRequest& reques
 std::optional<double> requested_interval(const StreamArguments& arguments) {
   if (!arguments.interval_ms.empty()) return milliseconds("--interval-ms", arguments.interval_ms);
   if (arguments.find_interval && !arguments.measured) return {};
-  fail_usage("--interval-ms is required{}", arguments.measured ? " with --measured" : "; --find-interval finds the shortest");
+  fail_usage("--interval-ms is required{}",
+             arguments.measured ? " with --measured" : "; --find-interval finds the shortest");
 }
 
 StreamRequest requested(const StreamArguments& arguments) {
@@ -251,7 +252,8 @@ void add_stream(CommandLine& program) {
       ->add_option("--width", arguments->width,
                    "width of its projection; default: the number of features")
       ->needs(features);
-  stream->add_option("--interval-ms", arguments->interval_ms, "time between arrivals; not needed with --find-interval");
+  stream->add_option("--interval-ms", arguments->interval_ms,
+                     "time between arrivals; not needed with --find-interval");
   add_shape_options(*stream, arguments->model);
   add_engine_options(*stream, arguments->engine);
   add_precision_option(*stream, arguments->engine);

@@ -8,8 +8,8 @@
 
 namespace assay::cost {
 
-// Known when the condition provably holds every time (or never does) and the trip count is known, or
-// when the condition depends on nothing that is only known at run time.
+// Known when the condition provably holds every time (or never does) and the trip count is known,
+// or when the condition depends on nothing that is only known at run time.
 std::optional<std::int64_t> loop_trips(const OpView& loop, const GraphScope& scope);
 std::optional<std::int64_t> scan_trips(const OpView& scan);
 

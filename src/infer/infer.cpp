@@ -2,6 +2,7 @@
 
 #include "assay/verify.h"
 #include "base/text.h"
+#include "graph/newer_opsets.h"
 #include "infer/inference.h"
 
 namespace assay {
@@ -48,6 +49,9 @@ void set_input_values(Inference& inference, const std::map<std::string, Tensor>&
 
 Inferred infer_shapes(Graph graph, const InferOptions& options) {
   InferenceLimits limits;
+  if (auto warning = graph::newer_opset_warning(graph)) {
+    limits.findings.warn(std::move(*warning));
+  }
   Inference inference(std::move(graph), limits, 0);
   set_input_values(inference, options.input_values);
   inference.run();

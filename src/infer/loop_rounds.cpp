@@ -138,8 +138,8 @@ class StopCondition {
     for (std::size_t i = 0; i < is_carried_.size(); ++i) {
       if (is_carried_[i]) next.emplace_back(carried_input(i), content(body_.outputs()[1 + i]));
     }
-    return std::ranges::all_of(
-        next, [&](auto& one) { return keep(one.first, std::move(one.second)); });
+    return std::ranges::all_of(next,
+                               [&](auto& one) { return keep(one.first, std::move(one.second)); });
   }
 
   const LoopStart& start_;

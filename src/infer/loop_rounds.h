@@ -13,8 +13,8 @@ namespace assay::infer {
 
 // A Loop whose condition holds on entry.
 struct LoopStart {
-  const Graph& body;                    // inferred
-  std::optional<std::int64_t> most = {};  // rounds; none: unlimited
+  const Graph& body;                        // inferred
+  std::optional<std::int64_t> most = {};    // rounds; none: unlimited
   std::vector<const Tensor*> carried = {};  // initial content; null where it is not known
   // The content of a value of the body that is the same in every round, or null.
   std::function<const Tensor*(ValueId)> known = {};

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "graph/newer_opsets.h"
 #include "onnx_io/canonical_order.h"
 #include "onnx_io/machine_layouts.h"
 #include "onnx_io/old_opsets.h"
@@ -16,7 +17,6 @@ namespace assay::onnx {
 namespace {
 
 constexpr std::size_t kDeepestLevel = 100;
-constexpr std::int64_t kNewestOpset = 21;
 // A node of a real model takes more bytes than this: no memory is reserved for more nodes than can
 // follow.
 constexpr std::size_t kFewestNodeBytes = 16;
@@ -24,10 +24,10 @@ constexpr std::size_t kFewestNodeBytes = 16;
 }  // namespace
 
 void check_standard_opset(std::int64_t version) {
-  if (version >= kOldestOpset && version <= kNewestOpset) return;
+  if (version >= kOldestOpset && version <= graph::kNewestReadableOpset) return;
   fail_bad_input(
       "it uses operator set {}, assay knows {} to {}: re-export it with opset_version=17", version,
-      kOldestOpset, kNewestOpset);
+      kOldestOpset, graph::kNewestReadableOpset);
 }
 
 Level::Level(GraphReader& reader, std::string label) : levels_(reader.levels_) {

@@ -63,6 +63,7 @@ class GraphReader {
   void read_node(std::string_view message, Scope& scope);
   void read_operator(const NodeFields& fields, Scope& scope, std::size_t message_size);
   void read_attributes(const NodeFields& fields, Scope& scope, Node& node);
+  void check_form(const NodeFields& fields, const Node& node) const;
   std::optional<AttributeFields> resolved(std::string_view message, const Scope& scope) const;
   AttributeValue read_subgraphs(const AttributeFields& attribute, Scope& scope);
   GraphPtr read_subgraph(std::string_view message, Scope& scope);

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "graph/constant_node.h"
+#include "graph/newer_opsets.h"
 #include "onnx_io/attribute_reader.h"
 #include "onnx_io/graph_reader.h"
 
@@ -93,6 +94,7 @@ void GraphReader::read_operator(const NodeFields& fields, Scope& scope, std::siz
   node.inputs.reserve(fields.inputs.size());
   for (const auto input : fields.inputs) node.inputs.push_back(scope.read(input));
   read_attributes(fields, scope, node);
+  check_form(fields, node);
   if (scope.call() != nullptr) {
     budget_.spend(0, message_size - std::min(message_size, viewed_bytes(node, source_)));
   }
@@ -106,6 +108,17 @@ void GraphReader::read_operator(const NodeFields& fields, Scope& scope, std::siz
     node.outputs.push_back(output.empty() ? ValueId() : scope.define(output));
   }
   scope.graph().add_node(std::move(node));
+}
+
+// What newer operator sets changed is refused; what they left as it was is read.
+void GraphReader::check_form(const NodeFields& fields, const Node& node) const {
+  const auto standard = opsets_.find("");
+  if (standard == opsets_.end() || standard->second <= graph::kNewestOpset) return;
+  const auto form = graph::newer_form(node);
+  if (!form) return;
+  fail_bad_input(
+      "{} has {}, which assay does not know: re-export it with opset_version={} or lower",
+      described(fields), *form, graph::kNewestOpset);
 }
 
 void GraphReader::read_attributes(const NodeFields& fields, Scope& scope, Node& node) {

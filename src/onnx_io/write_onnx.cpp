@@ -21,8 +21,18 @@ constexpr std::int64_t kSmallestIrVersion = 4;  // before it, initializers had t
 
 // The IR version that came with each operator set; later sets need the last.
 std::int64_t ir_version_of_opset(std::int64_t opset) {
-  constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kSince = {
-      {{21, 10}, {19, 9}, {15, 8}, {12, 7}, {11, 6}, {10, 5}, {0, kSmallestIrVersion}}};
+  constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kSince = {
+      {{28, 14},
+       {25, 13},
+       {24, 12},
+       {23, 11},
+       {21, 10},
+       {19, 9},
+       {15, 8},
+       {12, 7},
+       {11, 6},
+       {10, 5},
+       {0, kSmallestIrVersion}}};
   for (const auto& [since, version] : kSince) {
     if (opset >= since) return version;
   }

@@ -27,7 +27,8 @@ ImpactFigure impact(const char* figure, double before, double after) {
 std::vector<ComparedDevice> reference_devices() {
   return {
       {"Raspberry Pi 4", 4.3, std::nullopt,
-       "4.3 GB/s as often quoted; the catalogue's Pi 4 has 5.56, measured with STREAM; the wire rate "
+       "4.3 GB/s as often quoted; the catalogue's Pi 4 has 5.56, measured with STREAM; the wire "
+       "rate "
        "is 12.8"},
       {"Jetson Nano", 25.6, std::nullopt, "data sheet"},
       {"desktop", 50.0, std::nullopt, "a round figure for two channels of memory"},

@@ -65,10 +65,9 @@ std::string precision_text(const PrecisionTradeoffs& tradeoffs) {
 }
 
 std::string summary(const HardwareProfile& profile) {
-  return labelled("setting", setting_text(profile)) +
-         labelled("latency", latency_text(profile)) +
-         labelled("verdict", fmt::format("{}   {}", name(profile.forecast.outlook),
-                                         profile.forecast.reason)) +
+  return labelled("setting", setting_text(profile)) + labelled("latency", latency_text(profile)) +
+         labelled("verdict",
+                  fmt::format("{}   {}", name(profile.forecast.outlook), profile.forecast.reason)) +
          labelled("busy", utilization_text(profile)) +
          labelled("memory", memory_text(profile.totals)) +
          labelled("precision", precision_text(profile.precision_tradeoffs)) +

@@ -26,7 +26,8 @@ std::optional<Calibration> read_calibration(const std::optional<std::string>& pa
 void warn_if_disturbed(const Calibration& calibration, std::vector<std::string>& warnings) {
   if (calibration.is_trustworthy()) return;
   warnings.push_back(fmt::format(
-      "when this machine was calibrated ({}), other programs ran beside {} of {} networks: estimates "
+      "when this machine was calibrated ({}), other programs ran beside {} of {} networks: "
+      "estimates "
       "are uncertain; set `recalibrate` when nothing else runs",
       calibration.measured_at, calibration.disturbed.size(), calibration.network_count));
 }

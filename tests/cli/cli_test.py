@@ -737,8 +737,8 @@ class Fitting(CacheCase):
         held_out = {"model": "a", "measured_ms": 10, "estimated_ms": 11, "bound_ms": 5}
         ceilings = cls.machine["measured_at"]
         calibration = {"schema": "assay.calibration/2", "measured_at": "2026-01-01T00:00:00Z", "threads": 1,
-                       "ceilings_of": ceilings,
-                       "step_overhead_ms": 0.001, "networks": 1, "disturbed": [], "samples": [sample], "held_out": [held_out]}
+                       "ceilings_of": ceilings, "step_overhead_ms": 0.001, "networks": 1, "disturbed": [],
+                       "samples": [sample], "held_out": [held_out]}
         (cls.cache / kept_under(cls.fingerprint, "calibration")).write_text(json.dumps(calibration))
 
     def fit(self, *words, code=0):
@@ -757,6 +757,15 @@ class Fitting(CacheCase):
                 self.assertLessEqual(device["bound_ms"], device["estimate_ms"])
                 self.assertLessEqual(device["estimate_low_ms"], device["estimate_ms"])
                 self.assertLessEqual(device["estimate_ms"], device["estimate_high_ms"])
+
+    def test_a_stream_takes_as_long_as_fit_estimates(self):
+        [fit] = json.loads(self.fit("zoo:mlp", "--device", "this-machine", "--json").stdout)["devices"]
+        result = assay("stream", "zoo:mlp", "--interval-ms", "1000", "--json", env=self.environment)
+        stream = json.loads(result.stdout)
+        self.assertEqual(stream["forecast"]["basis"], "calibration")
+        self.assertEqual(stream["forecast"]["verdict"], "KEEPS UP")
+        # Both may measure the time to start a step, on different numbers of threads.
+        self.assertAlmostEqual(stream["totals"]["latency_ms"] / fit["estimate_ms"], 1, delta=0.5)
 
     def test_a_calibration_goes_with_its_ceilings(self):
         file = self.cache / kept_under(self.fingerprint, "calibration")
@@ -907,6 +916,15 @@ class Streaming(CacheCase):
         for key in ("cache_sensitivity", "bottleneck"):
             self.assertTrue(document["edge_constraints"][key].endswith("."))
         self.assertIsNone(document["measured"])
+        self.assertEqual(document["forecast"]["basis"], "lower bound")
+        self.assertEqual(document["forecast"]["verdict"], "UNKNOWN")
+        self.assertIn("'assay fit --validate'", document["forecast"]["reason"])
+
+    def test_finding_the_interval_needs_none(self):
+        document = self.stream("zoo:mlp", "--find-interval", "--threads", "1")
+        self.assertEqual(document["options"]["stream_interval_ms"], document["shortest_interval"]["interval_ms"])
+        self.expect(2, "--interval-ms is required with --measured", "stream", "zoo:mlp", "--find-interval",
+                    "--measured")
 
     def test_sentences_differ_with_the_size(self):
         small = self.stream("--features", "8", "--interval-ms", "10")["edge_constraints"]

@@ -559,11 +559,8 @@ CostSheet cost_of_loop(bool enters, Condition condition, bool goes_on = true) {
     const ValueId limit = body.add_value("limit");
     body.add_initializer(limit, Tensor::of_int64({}, {6}));
     again = body.add_value("again");
-    body.add_node(Node{.name = "less",
-                       .op = "Less",
-                       .domain = "",
-                       .inputs = {round, limit},
-                       .outputs = {again}});
+    body.add_node(Node{
+        .name = "less", .op = "Less", .domain = "", .inputs = {round, limit}, .outputs = {again}});
   }
   body.add_output(again);
   body.add_output(next);

@@ -208,8 +208,8 @@ Inferred infer_while_loop(bool is_limit_known) {
                 again = body.add_value("again"), scanned = body.add_value("scanned");
   for (const ValueId id : {round, given, counter}) body.add_input(id);
   body.add_initializer(one, Tensor::of_int64({}, {1}));
-  body.add_node(Node{
-      .name = "next", .op = "Add", .domain = "", .inputs = {counter, one}, .outputs = {next}});
+  body.add_node(
+      Node{.name = "next", .op = "Add", .domain = "", .inputs = {counter, one}, .outputs = {next}});
   body.add_node(Node{
       .name = "again", .op = "Less", .domain = "", .inputs = {next, limit}, .outputs = {again}});
   body.add_node(Node{
@@ -222,9 +222,9 @@ Inferred infer_while_loop(bool is_limit_known) {
   body.add_capture({length, limit});
   const ValueId most = builder.constant("most", Tensor::of_int64({}, {INT32_MAX}));
   const ValueId start = builder.constant("start", Tensor::of_int64({}, {2}));
-  const auto outputs = builder.node_with_outputs(
-      "Loop", "loop", {most, builder.constant("c", truth(true)), start}, 2,
-      {{"body", std::make_shared<const Graph>(std::move(body))}});
+  const auto outputs =
+      builder.node_with_outputs("Loop", "loop", {most, builder.constant("c", truth(true)), start},
+                                2, {{"body", std::make_shared<const Graph>(std::move(body))}});
   builder.output(outputs[1], "all");
   return infer_shapes(builder.finish());
 }

@@ -171,8 +171,8 @@ TEST(HardwareProfile, AnUnknownOperatorHasNoFigures) {
 
 TEST(HardwareProfile, AWiderProjectionHasMoreWeights) {
   const Graph wide = streaming_model(8, 1, 32);
-  const auto profile = estimate_stream(prepare_to_run(wide, "wide", {}), 10, round_numbers(),
-                                       streaming_operators());
+  const auto profile =
+      estimate_stream(prepare_to_run(wide, "wide", {}), 10, round_numbers(), streaming_operators());
   EXPECT_DOUBLE_EQ(*profile.operator_profile[1].memory_kb * 1024, 4 * (8 + 8 * 32 + 32 + 32));
 }
 

@@ -252,9 +252,8 @@ FitReport fit_model(Graph graph, std::string name, const std::vector<Device>& de
                    .median_error = calibration.median_error(),
                    .wide_error = calibration.wide_error(),
                    .warnings = std::move(prepared.warnings)};
-  const auto operators =
-      classified_operators(std::move(prepared.inferred),
-                           {.width_factor = width_factor(count.stored_as)});
+  const auto operators = classified_operators(std::move(prepared.inferred),
+                                              {.width_factor = width_factor(count.stored_as)});
   const Efficiency efficiency(calibration.samples);
   const Predictor predictor{operators, efficiency, calibration, report.precision};
   for (const Device& device : devices) {

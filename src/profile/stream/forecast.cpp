@@ -65,9 +65,10 @@ std::string estimate_text(const StreamForecast& forecast, double latency_ms, dou
           "up",
           about, longest, every, longest);
     default:
-      return fmt::format("an item takes about {}, perhaps {}, and arrives every {}: {} times as "
-                         "fast as needed",
-                         about, longest, every, times_text(interval_ms / latency_ms));
+      return fmt::format(
+          "an item takes about {}, perhaps {}, and arrives every {}: {} times as "
+          "fast as needed",
+          about, longest, every, times_text(interval_ms / latency_ms));
   }
 }
 
