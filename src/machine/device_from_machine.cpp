@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "assay/device.h"
 #include "assay/device_list.h"
@@ -34,18 +35,28 @@ class Measurements {
   }
 
   Figures peak(const std::string& precision) const {
-    const auto rate = peak_gflops(ceilings_, precision, threads_);
-    return rate ? Figures{measured(*rate, with_threads("best instruction set"))} : Figures{};
+    return best_of("best instruction set",
+                   [&](int threads) { return peak_gflops(ceilings_, precision, threads); });
   }
 
   Figures reading(const std::string& level) const {
-    const auto rate = bandwidth_gbps(ceilings_, level, "read", threads_);
-    return rate ? Figures{measured(*rate, with_threads("reading"))} : Figures{};
+    return best_of("reading",
+                   [&](int threads) { return bandwidth_gbps(ceilings_, level, "read", threads); });
   }
 
  private:
-  std::string with_threads(std::string_view what) const {
-    return fmt::format("{}, {}, {} thread{}", told_, what, threads_, threads_ == 1 ? "" : "s");
+  // Of all threads and of one: more threads are never slower, as roofline_of() has it.
+  template <typename RateFor>
+  Figures best_of(std::string_view what, const RateFor& rate_for) const {
+    const std::optional<double> all = rate_for(threads_);
+    const std::optional<double> one = rate_for(1);
+    if (!all) return {};
+    if (one && *one > *all) return {measured(*one, with_threads(what, 1))};
+    return {measured(*all, with_threads(what, threads_))};
+  }
+
+  std::string with_threads(std::string_view what, int threads) const {
+    return fmt::format("{}, {}, {} thread{}", told_, what, threads, threads == 1 ? "" : "s");
   }
 
   const Ceilings& ceilings_;

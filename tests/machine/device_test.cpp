@@ -153,6 +153,14 @@ TEST(DeviceFromMachine, HasTheFiguresOfAllThreadsTogether) {
   EXPECT_FALSE(best(made.caches[1].bandwidth_gbps));
 }
 
+TEST(DeviceFromMachine, TakesOneThreadsRateWhereAllWereMeasuredSlower) {
+  Machine machine = some_machine();
+  for (Bandwidth& one : machine.ceilings.bandwidths) {
+    if (one.level == "DRAM" && one.access == "read" && one.threads == 1) one.gbps = 20;
+  }
+  EXPECT_EQ(best(device_from_machine(machine).memory_bandwidth_gbps)->value, 20);
+}
+
 TEST(DeviceFromMachine, SaysHowEachFigureWasMeasured) {
   const Device made = device_from_machine(some_machine(), "Kitchen Pi");
   EXPECT_EQ(made.id, "kitchen-pi");
