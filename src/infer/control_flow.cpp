@@ -1,6 +1,7 @@
 // If with an unknown condition, Loop and Scan: inference of their subgraphs.
 #include "infer/dims.h"
 #include "infer/inference.h"
+#include "infer/trip_count.h"
 
 namespace assay::infer {
 
@@ -213,14 +214,27 @@ LoopResult settled_loop(Inference& inference, const InferContext& context, const
 
 }  // namespace
 
+namespace {
+
+// How many slices a Loop collects.
+Dim rounds_of(Inference& inference, const InferContext& context, const LoopShape& loop,
+              bool goes_on) {
+  const auto most = context.integer(0);
+  if (goes_on && most) return Dim(std::max<std::int64_t>(*most, 0));
+  if (is_deep(inference)) return {};
+  const auto counted = trip_count(inference, context, *loop.body);
+  return counted ? Dim(*counted) : Dim();
+}
+
+}  // namespace
+
 void infer_loop(Inference& inference, Node& node, InferContext& context) {
   const LoopShape loop = loop_shape(context);
   auto carried = initial_types(inference, context, 2, loop.carried);
   const bool starts = !context.has(1) || is_true(context.known(1));
   LoopResult result = settled_loop(inference, context, loop, carried, starts);
   std::optional<Inference>& body = result.body;
-  const auto trips = context.integer(0);
-  const Dim scan_length = result.goes_on && trips ? Dim(std::max<std::int64_t>(*trips, 0)) : Dim();
+  const Dim scan_length = rounds_of(inference, context, loop, result.goes_on);
   for (std::size_t i = 0; i < loop.carried; ++i) {
     const ValueType returned = output_type(*body, 1 + i);
     context.set(i, returned.kind == carried[i].kind ? carried[i] : returned);
