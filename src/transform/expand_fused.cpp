@@ -312,6 +312,8 @@ ExpandFunction find_expansion(const Node& node) {
   };
   if (node.is("Softmax") || node.is("LogSoftmax")) return expand_softmax;
   if (node.is("Resize") || node.is("Upsample")) return expand_resize;
+  if (node.is("LSTM") || node.is("GRU") || node.is("RNN")) return expand_batch_first;
+  if (node.is("Loop")) return expand_loop;
   // ONNX Runtime has this one among the standard operators.
   const bool is_theirs = node.domain == kMicrosoftDomain || node.is("SimplifiedLayerNormalization");
   if (!is_theirs) return nullptr;
@@ -339,7 +341,8 @@ Rewritten expand_fused_operators(Inferred model, const SimplifyOptions& options)
     expansion.begin(id);
     const ExpandFunction expand = find_expansion(expansion.node());
     if (expand != nullptr && expansion.node().domain == kMicrosoftDomain) expansion.widen();
-    const bool is_known = expand == expand_resize || is_plain(expansion, expansion.node());
+    const bool checks_itself = expand == expand_resize || expand == expand_loop;
+    const bool is_known = checks_itself || is_plain(expansion, expansion.node());
     const bool is_expanded =
         is_known && ((expand != nullptr && expand(expansion)) ||
                      (!options.has_8_bit_products && expand_quantized_layer(expansion)));

@@ -86,5 +86,7 @@ bool expand_attention(Expansion& expansion);
 bool expand_multi_head_attention(Expansion& expansion);
 bool expand_quantized_attention(Expansion& expansion);
 bool expand_quantized_layer(Expansion& expansion);
+bool expand_batch_first(Expansion& expansion);  // LSTM, GRU and RNN
+bool expand_loop(Expansion& expansion);
 
 }  // namespace assay::transform

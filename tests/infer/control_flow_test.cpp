@@ -1,5 +1,6 @@
 // If, Loop and Scan: branches taken, merged or refused; what loops carry and collect.
 #include "assay/verify.h"
+#include "execute/body_maker.h"
 #include "infer_helpers.h"
 
 namespace assay {
@@ -236,6 +237,39 @@ TEST(Loop, RunsUntilItsOwnCounterReachesAKnownLimit) {
 
 TEST(Loop, OpenTripCountLeavesTheLengthOpen) {
   EXPECT_EQ(output_type(infer_loop_of("Add", std::nullopt), 1).to_string(), "float32[?x2x3]");
+}
+
+// A while-loop: the condition compares a counter with a limit, and both are known before it starts.
+Inferred counting_loop(std::int64_t start, std::int64_t step, std::optional<std::int64_t> limit) {
+  test::Body body;
+  body.input(DataType::Int64, Shape{});
+  body.input(DataType::Bool, Shape{});
+  const ValueId counter = body.input(DataType::Int64, Shape{});
+  const ValueId most = body.input(DataType::Int64, Shape{});
+  const ValueId next = body.node("Add", {counter, body.constant(Tensor::of_int64({}, {step}))});
+  body.output(body.node("Less", {next, most})).output(next).output(most).output(next);
+  GraphBuilder builder("net", 0, 17);
+  const ValueId known = limit ? builder.constant("limit", Tensor::of_int64({}, {*limit}))
+                              : builder.input("limit", DataType::Int64, Shape{});
+  const auto outputs =
+      builder.node_with_outputs("Loop", "loop",
+                                {ValueId{}, builder.constant("starts", test::truth(true)),
+                                 builder.constant("start", Tensor::of_int64({}, {start})), known},
+                                3, {{"body", body.finish()}});
+  builder.output(outputs[2], "all");
+  return infer_shapes(builder.finish());
+}
+
+std::string collected_by(const Inferred& model) {
+  return model.graph.value(model.graph.outputs()[0]).type.to_string();
+}
+
+TEST(Loop, AConditionOfKnownNumbersTellsTheTripCount) {
+  EXPECT_EQ(collected_by(counting_loop(0, 1, 7)), "int64[7]");
+  EXPECT_EQ(collected_by(counting_loop(0, 3, 7)), "int64[3]");   // 3, 6, 9
+  EXPECT_EQ(collected_by(counting_loop(9, 1, 7)), "int64[1]");   // looked at after the first round
+  EXPECT_EQ(collected_by(counting_loop(0, 1, {})), "int64[?]");  // the limit is data
+  EXPECT_EQ(collected_by(counting_loop(0, 0, 7)), "int64[?]");   // it would not end
 }
 
 TEST(Loop, ACarriedShapeThatGrowsIsUnknown) {

@@ -314,6 +314,18 @@ void Executable::show_outputs(std::size_t steps, FunctionRef<void(const OutputVi
   }
 }
 
+const std::byte* Executable::output_address(std::size_t i) const {
+  const Output& output = outputs_[i];
+  return output.constant != nullptr ? output.constant->bytes().data() : output.address;
+}
+
+bool Executable::is_dynamic() const {
+  return std::ranges::any_of(inputs_, [](const Input& input) { return !input.placement; }) ||
+         std::ranges::any_of(outputs_, [](const Output& output) {
+           return !output.placement && output.constant == nullptr;
+         });
+}
+
 std::vector<Tensor> Executable::results() const {
   std::vector<Tensor> tensors;
   for (const Output& output : outputs_) {

@@ -26,6 +26,11 @@ class Executable {
   void set_state(std::span<const Tensor> state);
   std::vector<Tensor> state_values() const;
   std::vector<Tensor> results() const;
+  // Where an input is taken from, and where an output lies after a run, row by row: for who runs a
+  // body again and again. Neither may be dynamic.
+  std::byte* input_address(std::size_t i) const { return inputs_[i].address; }
+  const std::byte* output_address(std::size_t i) const;
+  bool is_dynamic() const;  // one of them is
   // Shows the outputs that are complete since so many steps have run.
   void show_outputs(std::size_t steps, FunctionRef<void(const OutputView&)> show) const;
 

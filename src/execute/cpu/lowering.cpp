@@ -52,6 +52,9 @@ LowerTable all_lowerings() {
   add_recurrent_gradient_lowering(table);
   add_branch_lowering(table);
   add_cast_lowering(table);
+  add_direct_lowering(table);
+  add_typed_lowering(table);
+  add_loop_lowering(table);
   return table;
 }
 
@@ -168,9 +171,11 @@ void Lowering::lower(NodeId id) {
   cover(id);
   const Node& what = node(id);
   const auto is_static = [&](ValueId value) { return !value.is_valid() || !is_dynamic(value); };
-  const bool all_static =
-      std::ranges::all_of(what.inputs, is_static) && std::ranges::all_of(what.outputs, is_static);
-  const LowerFunction lowering = all_static ? find_lowering(what) : nullptr;
+  const bool inputs_static = std::ranges::all_of(what.inputs, is_static);
+  const bool all_static = inputs_static && std::ranges::all_of(what.outputs, is_static);
+  // A loop whose body has known shapes is compiled even if only the data says how often it runs.
+  const bool may_run = all_static || (what.is("Loop") && inputs_static);
+  const LowerFunction lowering = may_run ? find_lowering(what) : nullptr;
   if (lowering == nullptr || !lowering(*this, id)) lower_by_reference(*this, id);
 }
 

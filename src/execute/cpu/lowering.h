@@ -196,6 +196,9 @@ void add_recurrent_lowering(LowerTable& table);
 void add_recurrent_gradient_lowering(LowerTable& table);
 void add_branch_lowering(LowerTable& table);
 void add_cast_lowering(LowerTable& table);
+void add_direct_lowering(LowerTable& table);
+void add_typed_lowering(LowerTable& table);
+void add_loop_lowering(LowerTable& table);
 
 // The first half of a batch norm in training: a step that finds the statistics of its batch.
 std::optional<BatchVectors> lower_batch_statistics(Lowering& lowering, NodeId id);
@@ -204,6 +207,10 @@ bool lower_relu_and_norm_gradient(Lowering& lowering, NodeId id);
 
 // A Cast between integers, or from them to floats.
 bool lower_integer_cast(Lowering& lowering, NodeId id);
+// An element-wise op on integers, truths or doubles, or one that is no part of a chain.
+bool lower_typed(Lowering& lowering, NodeId id);
+// A Pad of any mode and type.
+bool lower_pad_directly(Lowering& lowering, NodeId id);
 
 // A product of two activations, or of what no inner product takes.
 bool lower_batched_product(Lowering& lowering, NodeId id);

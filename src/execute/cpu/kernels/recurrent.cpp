@@ -79,7 +79,25 @@ class Run : public RecurrentRun {
   void lstm_panel(std::int64_t time, std::int64_t panel) {
     add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, s_.panel_width());
     for (std::int64_t row = 0; row < s_.batch; ++row) {
+      if (has_ended(time, row)) {
+        keep_states(time, row, panel);
+        continue;
+      }
       update_lstm(time, row, panel, gates_at(time, panel) + row * s_.gate_row());
+      write_output(time, row, panel);
+    }
+  }
+
+  void rnn_panel(std::int64_t time, std::int64_t panel) {
+    add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, s_.panel_width());
+    for (std::int64_t row = 0; row < s_.batch; ++row) {
+      if (has_ended(time, row)) {
+        keep_states(time, row, panel);
+        continue;
+      }
+      float* sums = gates_at(time, panel) + row * s_.gate_row();
+      activate(0, sums);
+      std::copy_n(sums, kPanelUnits, after(time) + unit_at(row, panel));
       write_output(time, row, panel);
     }
   }
@@ -90,7 +108,7 @@ class Run : public RecurrentRun {
     add_recurrent(gates_at(time, panel), s_.gate_row(), before(time), panel, 0, 2 * kPanelUnits);
     for (std::int64_t row = 0; row < s_.batch; ++row) {
       float* gates = gates_at(time, panel) + row * s_.gate_row();
-      simd().unary(UnaryOp::Sigmoid, 0, 0, gates, gates, 2 * kUnits);
+      activate(0, gates, 2);
     }
     if (s_.linear_before_reset) {
       multiply_before_reset(time, panel);
@@ -107,10 +125,14 @@ class Run : public RecurrentRun {
       add_recurrent(candidates, s_.gate_row(), cell(time), panel, 2 * kPanelUnits, kPanelUnits);
     }
     for (std::int64_t row = 0; row < s_.batch; ++row) {
+      if (has_ended(time, row)) {
+        keep_states(time, row, panel);
+        continue;
+      }
       float* candidate = candidates + row * s_.gate_row();
       const float* update = candidate - 2 * kPanelUnits;
       const SimdKernels& k = simd();
-      k.unary(UnaryOp::Tanh, 0, 0, candidate, candidate, kUnits);
+      activate(1, candidate);
       // (1 - z) · candidate + z · h = candidate + z · (h - candidate)
       float* hidden = after(time) + unit_at(row, panel);
       k.binary(BinaryOp::Sub, before(time) + unit_at(row, panel), candidate, hidden, kUnits);
@@ -218,6 +240,8 @@ void run_panels(const RecurrentSizes& sizes, Run& run, std::int64_t first, std::
     const std::int64_t time = sizes.time_of(step);
     if (sizes.is_lstm()) {
       for_each_panel(step, first, last, [&](std::int64_t panel) { run.lstm_panel(time, panel); });
+    } else if (sizes.gates == 1) {
+      for_each_panel(step, first, last, [&](std::int64_t panel) { run.rnn_panel(time, panel); });
     } else if (sizes.linear_before_reset) {
       for_each_panel(step, first, last, [&](std::int64_t panel) {
         run.gru_gates(time, panel);
@@ -302,12 +326,45 @@ void store_state(const RecurrentSizes& sizes, const float* from, float* to) {
   }
 }
 
+namespace {
+
+// Up to where the longest sequence goes; nothing behind it is computed.
+RecurrentSizes up_to_the_longest(RecurrentSizes sizes, const RecurrentBuffers& buffers) {
+  if (buffers.lengths != nullptr)
+    sizes.steps = *std::max_element(buffers.lengths, buffers.lengths + sizes.batch);
+  return sizes;
+}
+
+void clear_outputs(const RecurrentSizes& sizes, const RecurrentBuffers& buffers,
+                   std::int64_t first) {
+  for (std::int64_t time = first; buffers.output != nullptr && time < sizes.steps; ++time)
+    std::fill_n(buffers.output + time * buffers.output_step, sizes.batch * sizes.hidden, 0.0f);
+}
+
+void copy_or_clear(const float* from, float* to, std::int64_t count) {
+  if (to == nullptr) return;
+  if (from == nullptr) {
+    std::fill_n(to, count, 0.0f);
+  } else {
+    std::copy_n(from, count, to);
+  }
+}
+
+}  // namespace
+
 void run_recurrent(const RecurrentSizes& sizes, const float* packed_weights,
                    const RecurrentBuffers& buffers, int threads) {
-  Run run(sizes, packed_weights, buffers);
+  const RecurrentSizes live = up_to_the_longest(sizes, buffers);
+  clear_outputs(sizes, buffers, live.steps);
+  if (live.steps == 0) {
+    copy_or_clear(buffers.initial_hidden, buffers.last_hidden, live.batch * live.hidden);
+    copy_or_clear(buffers.initial_cell, buffers.last_cell, live.batch * live.hidden);
+    return;
+  }
+  Run run(live, packed_weights, buffers);
   run.prepare(threads);
-  with_own_panels(sizes, threads, [&](std::int64_t first, std::int64_t last, std::int64_t) {
-    run_panels(sizes, run, first, last);
+  with_own_panels(live, threads, [&](std::int64_t first, std::int64_t last, std::int64_t) {
+    run_panels(live, run, first, last);
   });
   run.finish();
 }

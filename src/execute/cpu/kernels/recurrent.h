@@ -1,8 +1,9 @@
-// LSTM and GRU. Units are divided into panels of 32, each thread owns whole panels, and the packed
-// weights of a panel lie together, so that a time step reads them in sequence.
+// LSTM, GRU and RNN. Units are divided into panels of 32, each thread owns whole panels, and the
+// packed weights of a panel lie together, so that a time step reads them in sequence.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -12,17 +13,41 @@ namespace assay::cpu {
 
 constexpr std::int64_t kPanelUnits = 32;
 
+// An activation, with its parameters.
+struct GateFunction {
+  UnaryOp op = UnaryOp::Copy;
+  float alpha = 0;
+  float beta = 0;
+};
+
+// How gates become states, where that is not as usual.
+struct RecurrentForm {
+  // Of an LSTM: of its gates, the candidate, the cell state. Of a GRU: of its gates, the candidate.
+  std::array<GateFunction, 3> functions = {
+      GateFunction{UnaryOp::Sigmoid}, GateFunction{UnaryOp::Tanh}, GateFunction{UnaryOp::Tanh}};
+  bool has_usual_functions = true;  // those above, without bounds
+  float clip = 0;                   // bounds what goes into activations; 0: no bound
+  bool couples_forget = false;      // an LSTM's forget gate is 1 - its input gate
+  bool has_peepholes = false;
+  bool has_lengths = false;  // sequences may be shorter than `steps`
+
+  bool is_usual() const {
+    return has_usual_functions && !couples_forget && !has_peepholes && !has_lengths;
+  }
+};
+
 // One direction of a layer.
 struct RecurrentSizes {
   std::int64_t steps = 0;
   std::int64_t batch = 0;
   std::int64_t inputs = 0;
   std::int64_t hidden = 0;
-  std::int64_t gates = 4;  // 4: LSTM, in ONNX's order i o f c; 3: GRU, z r h
+  std::int64_t gates = 4;  // 4: LSTM, in ONNX's order i o f c; 3: GRU, z r h; 1: RNN
   bool is_reverse = false;
   bool linear_before_reset = false;        // of a GRU
   bool keeps_all_steps = false;            // for the backward pass
   std::optional<HalfFormat> weights = {};  // of packed matrices; nothing: floats
+  RecurrentForm form = {};
 
   bool is_lstm() const { return gates == 4; }
   bool resets_state() const { return gates == 3 && !linear_before_reset; }
@@ -78,6 +103,8 @@ struct RecurrentBuffers {
   const float* source = nullptr;          // [steps, batch, inputs]
   const float* initial_hidden = nullptr;  // [batch, hidden], or null: zeros
   const float* initial_cell = nullptr;
+  const float* peepholes = nullptr;  // [3, hidden] of input, output and forget gate; may be null
+  const std::int32_t* lengths = nullptr;  // [batch], each of 0..steps; null: all as long as steps
   float* gates = nullptr;   // [steps·batch, gate_row]; after a run they went through activations
   float* hidden = nullptr;  // [hidden_places][batch, padded]
   // [cell_places][batch, padded]. Of a GRU: the state behind the reset gate, or with

@@ -37,15 +37,67 @@ void RecurrentRun::finish() {
   if (b_.last_cell != nullptr) store_state(s_, cell(s_.after(last)), b_.last_cell);
 }
 
+void RecurrentRun::keep_states(std::int64_t time, std::int64_t row, std::int64_t panel) const {
+  const std::int64_t at = unit_at(row, panel);
+  std::copy_n(before(time) + at, kPanelUnits, after(time) + at);
+  if (b_.output == nullptr) return;
+  std::fill_n(b_.output + time * b_.output_step + row * s_.hidden + panel * kPanelUnits,
+              s_.units_in(panel), 0.0f);
+}
+
+void RecurrentRun::activate(std::size_t function, float* sums, std::int64_t gates) const {
+  const GateFunction& own = s_.form.functions[function];
+  const auto count = static_cast<std::size_t>(gates * kPanelUnits);
+  const float clip = s_.form.clip;
+  if (clip > 0) simd().unary(UnaryOp::Clip, -clip, clip, sums, sums, count);
+  simd().unary(own.op, own.alpha, own.beta, sums, sums, count);
+}
+
 void RecurrentRun::update_lstm(std::int64_t time, std::int64_t row, std::int64_t panel,
                                float* gates) const {
   const std::int64_t at = unit_at(row, panel);
-  simd().lstm_forward({.gates = gates,
-                       .gate_stride = static_cast<std::size_t>(kPanelUnits),
-                       .old_cell = cell(s_.before(time)) + at,
-                       .cell = cell(s_.after(time)) + at,
-                       .hidden = after(time) + at},
-                      static_cast<std::size_t>(kPanelUnits));
+  const LstmUnits units{.gates = gates,
+                        .gate_stride = static_cast<std::size_t>(kPanelUnits),
+                        .old_cell = cell(s_.before(time)) + at,
+                        .cell = cell(s_.after(time)) + at,
+                        .hidden = after(time) + at};
+  const RecurrentForm& form = s_.form;
+  if (form.has_usual_functions && !form.has_peepholes && !form.couples_forget) {
+    simd().lstm_forward(units, static_cast<std::size_t>(kPanelUnits));
+  } else {
+    update_unusual_lstm(gates, units, panel);
+  }
+}
+
+void RecurrentRun::add_peephole(std::int64_t which, std::int64_t panel, const float* cell,
+                                float* sums) const {
+  if (b_.peepholes == nullptr) return;
+  const float* weights = b_.peepholes + which * s_.hidden + panel * kPanelUnits;
+  for (std::int64_t unit = 0; unit < s_.units_in(panel); ++unit)
+    sums[unit] += weights[unit] * cell[unit];
+}
+
+void RecurrentRun::update_unusual_lstm(float* gates, const LstmUnits& units,
+                                       std::int64_t panel) const {
+  float* input = gates;
+  float* output = gates + kPanelUnits;
+  float* forget = gates + 2 * kPanelUnits;
+  float* candidate = gates + 3 * kPanelUnits;
+  add_peephole(0, panel, units.old_cell, input);
+  add_peephole(2, panel, units.old_cell, forget);
+  activate(0, input);
+  activate(0, forget);
+  activate(1, candidate);
+  for (std::int64_t unit = 0; unit < kPanelUnits; ++unit) {
+    const float kept = s_.form.couples_forget ? 1 - input[unit] : forget[unit];
+    units.cell[unit] = kept * units.old_cell[unit] + input[unit] * candidate[unit];
+    units.hidden[unit] = units.cell[unit];
+  }
+  add_peephole(1, panel, units.cell, output);
+  activate(0, output);
+  activate(2, units.hidden);
+  simd().binary(BinaryOp::Mul, units.hidden, output, units.hidden,
+                static_cast<std::size_t>(kPanelUnits));
 }
 
 void RecurrentRun::write_output(std::int64_t time, std::int64_t row, std::int64_t panel) const {

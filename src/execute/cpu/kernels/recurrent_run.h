@@ -67,12 +67,24 @@ class RecurrentRun {
     return b_.gates + s_.gates_at(time, 0, panel);
   }
 
+  // Sequences that have ended keep their states, and their results are zero.
+  bool has_ended(std::int64_t time, std::int64_t row) const {
+    return b_.lengths != nullptr && time >= b_.lengths[row];
+  }
+  void keep_states(std::int64_t time, std::int64_t row, std::int64_t panel) const;
+
   // From the sums of a panel's gates, which go through their activations, to the new states.
   void update_lstm(std::int64_t time, std::int64_t row, std::int64_t panel, float* gates) const;
+  // The activation of one panel's units, of `gates` gates side by side.
+  void activate(std::size_t function, float* sums, std::int64_t gates = 1) const;
   void write_output(std::int64_t time, std::int64_t row, std::int64_t panel) const;
 
   const RecurrentSizes& s_;
   const RecurrentBuffers& b_;
+
+ private:
+  void update_unusual_lstm(float* gates, const LstmUnits& units, std::int64_t panel) const;
+  void add_peephole(std::int64_t which, std::int64_t panel, const float* cell, float* sums) const;
 };
 
 }  // namespace assay::cpu

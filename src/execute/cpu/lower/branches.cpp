@@ -6,35 +6,13 @@
 
 #include "assay/error.h"
 #include "assay/infer.h"
-#include "base/checked.h"
 #include "execute/cpu/cpu_program.h"
+#include "execute/cpu/lower/body.h"
 #include "execute/cpu/lowering.h"
 
 namespace assay::cpu {
 
 namespace {
-
-// A branch as a graph that stands alone: constants that it captured are its own, other captured
-// values its inputs.
-struct Branch {
-  Graph graph;
-  std::vector<ValueId> inputs = {};  // of the graph around it
-};
-
-Branch branch_of(const Lowering& lowering, const Graph& body) {
-  Branch branch{body};
-  branch.graph.opsets = lowering.graph().opsets;
-  for (const auto& [outer, inner] : branch.graph.take_captures()) {
-    branch.graph.value(inner).type = lowering.graph().value(outer).type;
-    if (const Tensor* constant = lowering.constant(outer)) {
-      branch.graph.add_initializer(inner, *constant);
-    } else {
-      branch.graph.add_input(inner);
-      branch.inputs.push_back(outer);
-    }
-  }
-  return branch;
-}
 
 struct CompiledBranch {
   std::shared_ptr<Program> program;  // none: left to the interpreter
@@ -63,22 +41,17 @@ std::shared_ptr<Program> program_of(Graph branch, ProgramOptions options) {
 CompiledBranch compiled(Lowering& lowering, const Node& node, const char* attribute) {
   const auto* body = node.get<GraphPtr>(attribute);
   if (body == nullptr) return {};
-  Branch branch = branch_of(lowering, **body);
+  StandaloneBody branch = standalone_body(lowering, **body);
   const auto is_dynamic = [&](ValueId id) { return lowering.is_dynamic(id); };
-  if (std::ranges::any_of(branch.inputs, is_dynamic)) return {};
+  if (std::ranges::any_of(branch.captured, is_dynamic)) return {};
   CompiledBranch compiled{program_of(std::move(branch.graph), lowering.options().program)};
   if (compiled.program == nullptr || !gives(*compiled.program, lowering, node.outputs)) return {};
-  for (const ValueId id : branch.inputs) compiled.inputs.push_back(lowering.row_major(id));
+  for (const ValueId id : branch.captured) compiled.inputs.push_back(lowering.row_major(id));
   return compiled;
 }
 
-std::int64_t executed_flops(const CompiledBranch& branch) {
-  std::int64_t flops = 0;
-  if (branch.program == nullptr) return flops;
-  for (const StepInfo& step : branch.program->steps()) {
-    flops = saturating_add(flops, step.executed_flops);
-  }
-  return flops;
+std::int64_t flops_of(const CompiledBranch& branch) {
+  return branch.program == nullptr ? 0 : executed_flops(branch.program->steps());
 }
 
 // What of the two does not run fast, and why; empty if all does.
@@ -87,9 +60,8 @@ std::string slow_part(const Branches& branches) {
     if (branch.program == nullptr) return "one of its branches would run in the interpreter";
   }
   for (const CompiledBranch& branch : branches) {
-    for (const StepInfo& step : branch.program->steps()) {
-      if (!step.fell_back.empty()) return "in a branch: " + step.op + ": " + step.fell_back;
-    }
+    const std::string slow = slow_step(branch.program->steps());
+    if (!slow.empty()) return "in a branch: " + slow;
   }
   return "";
 }
@@ -123,11 +95,10 @@ bool lower_if(Lowering& lowering, NodeId id) {
   const Branches branches = {compiled(lowering, node, "else_branch"),
                              compiled(lowering, node, "then_branch")};
   if (branches[0].program == nullptr && branches[1].program == nullptr) return false;
-  StepDraft draft{
-      .nodes = {id},
-      .algorithm = "compiled branches",
-      .executed_flops = std::max(executed_flops(branches[0]), executed_flops(branches[1])),
-      .fell_back = slow_part(branches)};
+  StepDraft draft{.nodes = {id},
+                  .algorithm = "compiled branches",
+                  .executed_flops = std::max(flops_of(branches[0]), flops_of(branches[1])),
+                  .fell_back = slow_part(branches)};
   const Placement condition = lowering.row_major(node.inputs[0]);
   const Binder interpreted = reference_binder(lowering, id, draft);
   std::vector<Placement> targets;

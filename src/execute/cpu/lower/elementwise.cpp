@@ -399,7 +399,7 @@ bool lower_chain(Lowering& lowering, std::optional<Draft> draft) {
 }
 
 bool lower_elementwise(Lowering& lowering, NodeId id) {
-  return lower_chain(lowering, draft_of(lowering, id));
+  return lower_chain(lowering, draft_of(lowering, id)) || lower_typed(lowering, id);
 }
 
 bool lower_relu_gradient(Lowering& lowering, NodeId id) {

@@ -134,7 +134,7 @@ Binder fill_binder(const Placement& placement, float number) {
   };
 }
 
-bool lower_pad(Lowering& lowering, NodeId id) {
+bool lower_constant_pad(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (node.string_or("mode", "constant") != "constant" || !lowering.is_real(node.inputs[0]))
     return false;
@@ -158,6 +158,10 @@ bool lower_pad(Lowering& lowering, NodeId id) {
   add_copies(lowering, id, {{source, inside}}, result, fill_binder(result, number));
   lowering.set_placement(node.outputs[0], result);
   return true;
+}
+
+bool lower_pad(Lowering& lowering, NodeId id) {
+  return lower_constant_pad(lowering, id) || lower_pad_directly(lowering, id);
 }
 
 // The part of `whole` that a slice took, if it lies inside and goes forward.

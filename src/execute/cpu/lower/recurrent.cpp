@@ -1,10 +1,14 @@
-// LSTM and GRU in their usual form: default activations, no peepholes, no clipping, sequences of
-// equal length. Weights that do not change are packed once, others in every run.
+// LSTM, GRU and RNN. Weights that do not change are packed once, others in every run.
 #include "execute/cpu/lower/recurrent.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/checked.h"
+#include "base/fail.h"
 #include "execute/cpu/steps.h"
 #include "execute/precision.h"
+#include "kernels/named_activation.h"
 #include "transform/cast_precision.h"
 
 namespace assay::cpu {
@@ -36,6 +40,95 @@ bool has_usual_form(const Node& node) {
   return node.has_input(0) && node.has_input(1) && node.has_input(2) && has_usual_activations(node);
 }
 
+std::int64_t gates_of(const Node& node) {
+  if (is_lstm(node)) return 4;
+  return node.op == "RNN" ? 1 : 3;
+}
+
+// Functions of one direction.
+std::size_t function_count(std::int64_t gates) {
+  return gates == 4 ? 3 : gates == 3 ? 2 : 1;
+}
+
+using kernels::ActivationParameters;
+
+// The function of that name, in letters of either case; nothing where it has no fast form.
+std::optional<GateFunction> gate_function(std::string name, ActivationParameters& alphas,
+                                          ActivationParameters& betas) {
+  std::ranges::transform(name, name.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
+  const auto next = [](ActivationParameters& numbers, double otherwise) {
+    return static_cast<float>(numbers.next_or(otherwise));
+  };
+  if (name == "relu") return GateFunction{UnaryOp::Relu};
+  if (name == "tanh") return GateFunction{UnaryOp::Tanh};
+  if (name == "sigmoid") return GateFunction{UnaryOp::Sigmoid};
+  if (name == "softsign") return GateFunction{UnaryOp::Softsign};
+  if (name == "softplus") return GateFunction{UnaryOp::Softplus};
+  if (name == "leakyrelu") return GateFunction{UnaryOp::LeakyRelu, next(alphas, 0.01)};
+  if (name == "elu") return GateFunction{UnaryOp::Elu, next(alphas, 1)};
+  if (name == "affine") return GateFunction{UnaryOp::Affine, next(alphas, 1), next(betas, 0)};
+  if (name == "hardsigmoid")
+    return GateFunction{UnaryOp::HardSigmoid, next(alphas, 0.2), next(betas, 0.5)};
+  return {};
+}
+
+std::vector<std::string> default_functions(std::int64_t gates) {
+  if (gates == 1) return {"Tanh"};
+  return gates == 3 ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                    : std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"};
+}
+
+std::vector<std::string> function_names(const Node& node, std::int64_t gates,
+                                        std::int64_t directions) {
+  const auto* given = node.get<std::vector<std::string>>("activations");
+  if (given != nullptr && !given->empty()) return *given;
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < directions; ++i) {
+    const auto own = default_functions(gates);
+    names.insert(names.end(), own.begin(), own.end());
+  }
+  return names;
+}
+
+std::span<const float> floats_in(const Node& node, const char* attribute) {
+  const auto* numbers = node.get<std::vector<float>>(attribute);
+  return numbers == nullptr ? std::span<const float>() : std::span<const float>(*numbers);
+}
+
+bool is_same_function(const GateFunction& a, const GateFunction& b) {
+  return a.op == b.op && a.alpha == b.alpha && a.beta == b.beta;
+}
+
+// One form for each direction; nothing where one has no fast form.
+std::optional<std::vector<RecurrentForm>> forms_of(const Node& node, std::int64_t gates,
+                                                   std::int64_t directions) {
+  const auto names = function_names(node, gates, directions);
+  const std::size_t each = function_count(gates);
+  if (names.size() != each * static_cast<std::size_t>(directions)) return {};
+  ActivationParameters alphas(floats_in(node, "activation_alpha"));
+  ActivationParameters betas(floats_in(node, "activation_beta"));
+  std::vector<RecurrentForm> forms;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto function = gate_function(names[i], alphas, betas);
+    if (!function) return {};
+    if (i % each == 0) forms.emplace_back();
+    RecurrentForm& form = forms.back();
+    const GateFunction usual = form.functions[i % each];
+    form.functions[i % each] = *function;
+    form.has_usual_functions = form.has_usual_functions && is_same_function(usual, *function);
+  }
+  for (RecurrentForm& form : forms) {
+    form.clip = node.float_or("clip", 0);
+    form.has_usual_functions = form.has_usual_functions && !(form.clip > 0);
+    form.couples_forget = gates == 4 && node.int_or("input_forget", 0) != 0;
+    form.has_peepholes = gates == 4 && node.has_input(7);
+    form.has_lengths = node.has_input(4);
+  }
+  return forms;
+}
+
 // Matrices of weights that do not change may have 16 bits.
 bool is_half_matrix(const Lowering& lowering, const Node& node, std::size_t input) {
   return (input == 1 || input == 2) && lowering.constant(node.inputs[input]) != nullptr &&
@@ -43,9 +136,10 @@ bool is_half_matrix(const Lowering& lowering, const Node& node, std::size_t inpu
 }
 
 bool has_float_inputs(const Lowering& lowering, const Node& node) {
+  constexpr std::size_t kLengths = 4;
   for (std::size_t input = 0; input < node.inputs.size(); ++input) {
-    if (node.has_input(input) && !lowering.is_float(node.inputs[input]) &&
-        !is_half_matrix(lowering, node, input))
+    if (input == kLengths || !node.has_input(input)) continue;
+    if (!lowering.is_float(node.inputs[input]) && !is_half_matrix(lowering, node, input))
       return false;
   }
   return true;
@@ -102,6 +196,15 @@ std::optional<HalfFormat> packed_format(const Lowering& lowering, const Node& no
   return lowering.type(node.inputs[1]) == type ? half_format(type) : std::nullopt;
 }
 
+void check_lengths(const RecurrentSizes& sizes, const RecurrentBuffers& buffers,
+                   const std::string& what) {
+  for (std::int64_t row = 0; buffers.lengths != nullptr && row < sizes.batch; ++row) {
+    if (buffers.lengths[row] < 0 || buffers.lengths[row] > sizes.steps)
+      fail_bad_input("{}: sequence_lens does not hold {} lengths up to {}", what, sizes.batch,
+                     sizes.steps);
+  }
+}
+
 RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer& layer,
                              std::int64_t index, const RecurrentOutputs& outputs) {
   const Node& node = lowering.node(id);
@@ -120,12 +223,18 @@ RecurrentTrace add_direction(Lowering& lowering, NodeId id, const RecurrentLayer
     draft.reads.push_back(weights.packed);
   }
   const int threads = lowering.threads();
+  const std::string what = fmt::format("{} '{}'", node.op, lowering.graph().display_name(id));
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     float* packed = at.floats(weights.packed);
     const RecurrentBuffers buffers = places.buffers_at(at);
-    if (!weights.changing) return [=] { run_recurrent(sizes, packed, buffers, threads); };
+    if (!weights.changing)
+      return [=] {
+        check_lengths(sizes, buffers, what);
+        run_recurrent(sizes, packed, buffers, threads);
+      };
     const PlainWeights plain = weights_of(sizes, index, *weights.changing, at);
     return [=] {
+      check_lengths(sizes, buffers, what);
       pack_weights(sizes, plain, packed, threads);
       run_recurrent(sizes, packed, buffers, threads);
     };
@@ -150,11 +259,52 @@ NodeId gradient_of(const Lowering& lowering, const Node& node, const RecurrentLa
   return {};
 }
 
+// Time comes first, batch second.
+std::optional<RecurrentLayer> layer_of(const Lowering& lowering, const Node& node,
+                                       std::size_t hidden_axis) {
+  if (node.int_or("layout", 0) != 0) return {};
+  if (!node.has_input(0) || !node.has_input(1) || !node.has_input(2)) return {};
+  if (!lowering.is_float(node.inputs[0])) return {};
+  const Dims source = lowering.dims(node.inputs[0]);
+  const Dims recurrent = lowering.dims(node.inputs[2]);
+  if (source.size() != 3 || recurrent.size() != 3) return {};
+  const std::string direction = node.string_or("direction", "forward");
+  const std::int64_t gates = gates_of(node);
+  RecurrentLayer layer{
+      .sizes = {.steps = source[0],
+                .batch = source[1],
+                .inputs = source[2],
+                .hidden = recurrent[hidden_axis],
+                .gates = gates,
+                .is_reverse = direction == "reverse",
+                .linear_before_reset = gates == 3 && node.int_or("linear_before_reset", 0) != 0},
+      .directions = direction == "bidirectional" ? 2 : 1};
+  const bool is_empty = checked_product(source).value_or(0) == 0 || layer.sizes.hidden == 0;
+  return is_empty ? std::nullopt : std::optional(layer);
+}
+
+bool has_usable_lengths(const Lowering& lowering, const Node& node, const RecurrentSizes& sizes) {
+  if (!node.has_input(4)) return true;
+  return lowering.type(node.inputs[4]) == DataType::Int32 &&
+         checked_product(lowering.dims(node.inputs[4])).value_or(0) == sizes.batch;
+}
+
+std::optional<RecurrentLayer> fast_layer(const Lowering& lowering, const Node& node) {
+  if (!has_float_inputs(lowering, node)) return {};
+  auto layer = layer_of(lowering, node, 2);
+  if (!layer || !has_usable_lengths(lowering, node, layer->sizes)) return {};
+  const auto forms = forms_of(node, layer->sizes.gates, layer->directions);
+  if (!forms) return {};
+  layer->sizes.form = forms->front();
+  layer->second = forms->back();
+  return layer;
+}
+
 bool lower_recurrent(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  auto layer = usual_layer(lowering, node);
+  auto layer = fast_layer(lowering, node);
   if (!layer) return false;
-  const NodeId gradient = gradient_of(lowering, node, *layer);
+  const NodeId gradient = has_usual_form(node) ? gradient_of(lowering, node, *layer) : NodeId{};
   layer->sizes.keeps_all_steps = gradient.is_valid();
   const auto traces = add_forward_steps(lowering, id, *layer, place_outputs(lowering, node));
   if (!gradient.is_valid()) return true;
@@ -166,29 +316,16 @@ bool lower_recurrent(Lowering& lowering, NodeId id) {
 
 RecurrentSizes RecurrentLayer::direction(std::int64_t index) const {
   RecurrentSizes direction = sizes;
-  if (index == 1) direction.is_reverse = true;
+  if (index == 1) {
+    direction.is_reverse = true;
+    direction.form = second;
+  }
   return direction;
 }
 
 std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node,
                                           std::size_t hidden_axis) {
-  if (!has_usual_form(node) || !lowering.is_float(node.inputs[0])) return {};
-  const Dims source = lowering.dims(node.inputs[0]);
-  const Dims recurrent = lowering.dims(node.inputs[2]);
-  if (source.size() != 3 || recurrent.size() != 3) return {};
-  const std::string direction = node.string_or("direction", "forward");
-  const bool is_gru = !is_lstm(node);
-  RecurrentLayer layer{
-      .sizes = {.steps = source[0],
-                .batch = source[1],
-                .inputs = source[2],
-                .hidden = recurrent[hidden_axis],
-                .gates = is_gru ? 3 : 4,
-                .is_reverse = direction == "reverse",
-                .linear_before_reset = is_gru && node.int_or("linear_before_reset", 0) != 0},
-      .directions = direction == "bidirectional" ? 2 : 1};
-  const bool is_empty = checked_product(source).value_or(0) == 0 || layer.sizes.hidden == 0;
-  return is_empty ? std::nullopt : std::optional(layer);
+  return has_usual_form(node) ? layer_of(lowering, node, hidden_axis) : std::nullopt;
 }
 
 std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node) {
@@ -215,18 +352,23 @@ RecurrentPlacements place_direction(Lowering& lowering, const Node& node,
   return {.source = lowering.row_major(node.inputs[0]),
           .hidden = given_placement(lowering, node, 5),
           .cell = sizes.is_lstm() ? given_placement(lowering, node, 6) : std::nullopt,
+          .peepholes = sizes.form.has_peepholes ? given_placement(lowering, node, 7) : std::nullopt,
+          .lengths = sizes.form.has_lengths ? given_placement(lowering, node, 4) : std::nullopt,
           .trace = {workspace_floats(lowering, sizes.rows() * sizes.gate_row()),
                     workspace_floats(lowering, sizes.hidden_places() * sizes.state_floats()),
                     workspace_floats(lowering, sizes.cell_places() * sizes.state_floats())},
           .outputs = outputs,
           .state_offset = index * state,
-          .output_step = layer.directions * state};
+          .output_step = layer.directions * state,
+          .peephole_offset = index * 3 * sizes.hidden};
 }
 
 RecurrentBuffers RecurrentPlacements::buffers_at(const Addresses& at) const {
   return {.source = at.floats(source),
           .initial_hidden = part_at(at, hidden, state_offset),
           .initial_cell = part_at(at, cell, state_offset),
+          .peepholes = part_at(at, peepholes, peephole_offset),
+          .lengths = lengths ? reinterpret_cast<const std::int32_t*>(at.bytes(*lengths)) : nullptr,
           .gates = at.floats(trace.gates),
           .hidden = at.floats(trace.hidden),
           .cell = at.floats(trace.cell),
@@ -242,7 +384,7 @@ StepDraft draft_of(NodeId id, const RecurrentSizes& sizes, const RecurrentPlacem
                   .algorithm = "panels",
                   .executed_flops = saturating_multiply(2 * sizes.rows(), macs),
                   .reads = {places.source}};
-  for (const auto& placement : {places.hidden, places.cell}) {
+  for (const auto& placement : {places.hidden, places.cell, places.peepholes, places.lengths}) {
     if (placement) draft.reads.push_back(*placement);
   }
   for (const Placement& placement : {places.trace.gates, places.trace.hidden, places.trace.cell}) {
@@ -304,6 +446,7 @@ PlainWeights weights_of(const RecurrentSizes& sizes, std::int64_t direction,
 void add_recurrent_lowering(LowerTable& table) {
   table["LSTM"] = lower_recurrent;
   table["GRU"] = lower_recurrent;
+  table["RNN"] = lower_recurrent;
 }
 
 }  // namespace assay::cpu

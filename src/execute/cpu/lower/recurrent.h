@@ -1,6 +1,8 @@
-// What the lowerings of LSTM and GRU share with those of their gradients, which have the op's own
-// inputs and attributes, and of the LSTM with 8-bit weights.
+// What the lowerings of LSTM, GRU and RNN share with those of their gradients, which have the op's
+// own inputs and attributes, and of the LSTM with 8-bit weights.
 #pragma once
+
+#include <optional>
 
 #include "execute/cpu/kernels/recurrent.h"
 #include "execute/cpu/lowering.h"
@@ -10,12 +12,14 @@ namespace assay::cpu {
 struct RecurrentLayer {
   RecurrentSizes sizes = {};  // of the first direction
   std::int64_t directions = 1;
+  RecurrentForm second = {};  // of the second direction
 
   RecurrentSizes direction(std::int64_t index) const;
   std::size_t own_inputs() const { return sizes.is_lstm() ? 8 : 6; }
 };
 
-// Nothing where the node is not of the form that is fast here.
+// Nothing where the node is not of the usual form: default activations, no peepholes, no clipping,
+// sequences of equal length. Backward passes and 8-bit weights have no other.
 std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node);
 // The same whatever type the weights have; R has one entry for each unit along `hidden_axis`.
 std::optional<RecurrentLayer> usual_layer(const Lowering& lowering, const Node& node,
@@ -35,10 +39,13 @@ struct RecurrentPlacements {
   Placement source;
   std::optional<Placement> hidden = {};  // initial
   std::optional<Placement> cell = {};
+  std::optional<Placement> peepholes = {};
+  std::optional<Placement> lengths = {};
   RecurrentTrace trace;
   RecurrentOutputs outputs = {};
   std::int64_t state_offset = 0;  // floats to where this direction's part of states begins
   std::int64_t output_step = 0;
+  std::int64_t peephole_offset = 0;
 
   RecurrentBuffers buffers_at(const Addresses& at) const;
 };
