@@ -5,7 +5,9 @@
 // oneDNN; regions of other libraries go on to libgomp. So do all of them if the environment has
 // settings of OpenMP that a Team does not know. A program that links the library has libgomp's
 // threads.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#if defined(__clang__) || defined(__SANITIZE_THREAD__)
+// Clang's regions call other functions; execute/threads_tsan.cpp stands in front of libgomp's.
+#else
 
 #include <dlfcn.h>
 #include <link.h>
