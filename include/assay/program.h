@@ -38,6 +38,9 @@ struct ProgramOptions {
   // Algorithms that were chosen by measurement are kept in this file and taken from it next time;
   // empty: they are measured once a process.
   std::string tuning_file = "";
+  // Likewise, if `tuning_file` is empty: a file of a cache. One that is damaged or cannot be
+  // written does no harm, and its size is limited.
+  std::string tuning_cache = "";
   // Weights and activations are stored in this floating type (assay/precision.h); nothing: as the
   // model stores them. Int8 requires a model that is already quantised.
   std::optional<DataType> precision = {};

@@ -165,7 +165,9 @@ CompareReport compared_models(ComparedResult a, ComparedResult b, const CompareA
   EngineArguments tuned = arguments.engine;
   const SharedTuning tuning(tuned);
   for (ComparedResult* result : {&a, &b}) {
-    if (chooses_algorithms(result->fresh.engine)) result->fresh.engine.tuning = tuned.tuning;
+    if (!chooses_algorithms(result->fresh.engine)) continue;
+    result->fresh.engine.tuning = tuned.tuning;
+    result->fresh.engine.no_tuning = tuned.no_tuning;
   }
   ModelComparison comparison =
       runs_afresh ? measured_in_turns({a.fresh, b.fresh}, arguments, request, quiet)

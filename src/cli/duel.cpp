@@ -178,6 +178,7 @@ SharedTuning::SharedTuning(EngineArguments& engine) {
   path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
   std::filesystem::remove(path_, failed);  // left behind by an earlier process with the same id
   engine.tuning = path_.string();
+  engine.no_tuning = false;  // this file is not kept
 }
 
 SharedTuning::~SharedTuning() {

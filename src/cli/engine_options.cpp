@@ -5,6 +5,7 @@
 
 #include "assay/machine.h"
 #include "assay/precision.h"
+#include "base/cache_file.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "cli/model_argument.h"
@@ -54,8 +55,10 @@ void add_engine_options(Command& command, EngineArguments& arguments) {
   command.add_option("--optimize-for", arguments.optimize_for, "latency (default) or memory");
   command.add_flag("--no-pin", arguments.no_pin, "do not pin threads to processors");
   command.add_option("--tuning", arguments.tuning,
-                     "store the algorithms chosen for this machine in FILE and reuse them: later "
-                     "starts are faster and use the same algorithms");
+                     "store the algorithms chosen for this machine in FILE, not in the cache "
+                     "folder, and reuse them");
+  command.add_flag("--no-tuning", arguments.no_tuning,
+                   "choose algorithms anew; neither reuse nor store them");
   command.add_option("--seed", arguments.seed, "seed of random inputs; default 0");
 }
 
@@ -73,6 +76,7 @@ void append_words(const EngineArguments& arguments, std::vector<std::string>& wo
   append("--optimize-for", arguments.optimize_for);
   append("--seed", arguments.seed);
   append("--tuning", arguments.tuning);
+  if (arguments.no_tuning) words.emplace_back("--no-tuning");
   append("--precision", arguments.precision);
   if (arguments.no_pin) words.emplace_back("--no-pin");
 }
@@ -89,7 +93,13 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
         "--tuning requires --engine {} and --optimize-for latency: only then are algorithms timed",
         default_engine());
   }
+  if (!arguments.tuning.empty() && arguments.no_tuning) {
+    fail_usage("--tuning {} stores choices, --no-tuning does not: use one of them",
+               arguments.tuning);
+  }
   options.program.tuning_file = arguments.tuning;
+  if (!arguments.no_tuning && chooses_algorithms(arguments))
+    options.program.tuning_cache = cache_path("tuning", "engines").value_or("");
   options.program.cpu.pin_threads = !arguments.no_pin;
   if (!arguments.precision.empty())
     options.program.precision = float_precision(arguments.precision);

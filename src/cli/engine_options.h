@@ -15,6 +15,7 @@ struct EngineArguments {
   std::string seed = {};
   std::string precision = {};
   std::string tuning = {};
+  bool no_tuning = false;
   bool no_pin = false;
 };
 
@@ -24,7 +25,7 @@ std::string engine_help();
 // --precision.
 void add_precision_option(Command& command, EngineArguments& arguments);
 
-// --engine, --optimize-for, --threads, --no-pin, --tuning and --seed.
+// --engine, --optimize-for, --threads, --no-pin, --tuning, --no-tuning and --seed.
 void add_engine_options(Command& command, EngineArguments& arguments);
 
 // Whether such a run times algorithms, so that a tuning file can store the choice.

@@ -12,14 +12,24 @@ namespace {
 // More than this many threads a processor is a slip of the finger.
 constexpr int kMostThreadsPerProcessor = 4;
 
-void pin_team(int threads, const std::vector<int>& processors) {
+// Calls `work(thread)` on every thread of the team. The barrier keeps one thread from doing
+// another's part.
+template <typename Work>
+void on_each_thread(int threads, const Work& work) {
 #pragma omp parallel num_threads(threads)
-  stay_on({processors[static_cast<std::size_t>(omp_get_thread_num()) % processors.size()]});
+  {
+#pragma omp barrier
+    work(static_cast<std::size_t>(omp_get_thread_num()));
+  }
+}
+
+void pin_team(int threads, const std::vector<int>& processors) {
+  on_each_thread(threads,
+                 [&](std::size_t thread) { stay_on({processors[thread % processors.size()]}); });
 }
 
 void unpin_team(int threads, const std::vector<int>& processors) {
-#pragma omp parallel num_threads(threads)
-  stay_on(processors);
+  on_each_thread(threads, [&](std::size_t) { stay_on(processors); });
 }
 
 }  // namespace

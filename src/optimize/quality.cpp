@@ -16,6 +16,7 @@ namespace {
 ProgramOptions without_tuning(ProgramOptions options) {
   options.optimize_for = OptimizeFor::Memory;
   options.tuning_file.clear();
+  options.tuning_cache.clear();
   return options;
 }
 

@@ -1138,6 +1138,57 @@ class Tuning(Case):
             self.expect(2, "--tuning", "run", "zoo:mlp", *words, "--tuning", self.folder / "unused")
         self.expect(4, "nowhere", "run", "zoo:small_cnn_gap", "--tuning", self.folder / "nowhere" / "file")
 
+    def profile_with_cache(self, *words, cache):
+        result = assay("profile", "zoo:small_cnn_gap", "--threads", "1", "--runs", "3", "--json", *words,
+                       env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [step["algorithm"] for step in json.loads(result.stdout)["steps"]]
+
+    def cached_file(self):
+        return next((self.folder / "assay").glob("tuning-*"))
+
+    def test_choices_are_kept_in_the_cache_folder(self):
+        first = self.profile_with_cache(cache=self.folder)
+        kept = self.cached_file().read_text()
+        self.assertGreater(len(kept.splitlines()), 1)
+        self.assertEqual(first, self.profile_with_cache(cache=self.folder))
+        self.assertEqual(kept, self.cached_file().read_text())
+
+    def test_without_tuning_the_cache_is_neither_read_nor_written(self):
+        self.profile_with_cache("--no-tuning", cache=self.folder)
+        self.assertEqual([], list(self.folder.glob("assay/tuning-*")))
+        self.expect(2, "--no-tuning", "run", "zoo:mlp", "--no-tuning", "--tuning", self.folder / "unused")
+
+    def test_a_damaged_cache_is_made_again_and_what_is_sound_of_it_is_used(self):
+        first = self.profile_with_cache(cache=self.folder)
+        file = self.cached_file()
+        kept = file.read_text()
+        cut_off = kept[:-4]
+        for content in ("", "something else\n", "\0" * 1000, kept.splitlines()[0] + "\nno tabs\n\t\t\t\n", cut_off):
+            file.write_text(content)
+            self.profile_with_cache(cache=self.folder)
+            again = file.read_text().splitlines()
+            self.assertGreater(len(again), 1, repr(content[:40]))
+            self.assertTrue(all(line.count("\t") == 2 for line in again[1:]), again)
+        file.write_text(kept + "damaged\n")
+        self.assertEqual(first, self.profile_with_cache(cache=self.folder))
+
+    def test_a_cache_that_cannot_be_written_does_no_harm(self):
+        in_the_way = self.folder / "file"
+        in_the_way.write_text("")
+        for cache in (in_the_way, "/proc/nowhere", "/dev/full"):
+            self.profile_with_cache(cache=cache)
+
+    def test_the_cache_stays_small_and_drops_other_machines_first(self):
+        self.profile_with_cache(cache=self.folder)
+        file = self.cached_file()
+        kept = file.read_text()
+        lines = kept.splitlines()
+        others = [f"another machine\tquestion {i}\t0 answer" for i in range(6000)]
+        file.write_text("\n".join(lines[:-1] + others) + "\n")
+        self.profile_with_cache(cache=self.folder)
+        self.assertNotIn("another machine", file.read_text())
+
 
 if __name__ == "__main__":
     ASSAY = str(pathlib.Path(sys.argv.pop(1)).resolve())

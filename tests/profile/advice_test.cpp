@@ -471,6 +471,9 @@ TEST_F(AdviceTest, StartUpIsNotNamedWhereChoicesAreKeptOrNoneIsMade) {
   profile.program.tuning_file = "kept";
   EXPECT_FALSE(advice("start-up"));
   profile.program.tuning_file = "";
+  profile.program.tuning_cache = "cached";
+  EXPECT_FALSE(advice("start-up"));
+  profile.program.tuning_cache = "";
   profile.program.optimize_for = OptimizeFor::Memory;
   EXPECT_FALSE(advice("start-up"));
   profile.program.optimize_for = OptimizeFor::Latency;

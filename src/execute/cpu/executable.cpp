@@ -132,7 +132,7 @@ void Executable::lower(const LoweringOptions& options, Progress* progress) {
   Tuner tuner({.model_bytes = memory_.planned_weight_bytes,
                .threads = options.threads,
                .measures = !has_to_fit,
-               .file = options.program.tuning_file});
+               .file = tuning_place(options.program)});
   Lowering lowering(rewritten_, options, weights_, tuner);
   lowering.run(progress);
   tuner.save();

@@ -142,7 +142,7 @@ std::optional<Stored> known_answer(const TuningFile& file, const std::string& qu
 }
 
 void remember(const LoweringOptions& options, const std::string& question) {
-  TuningFile file(options.program.tuning_file);  // with what compiling has added
+  TuningFile file(tuning_place(options.program));  // with what compiling has added
   const auto found = std::ranges::find(kStoredNames, options.stored, &StoredName::stored);
   file.add(question, std::string(found->name));
   file.save();
@@ -202,7 +202,7 @@ std::unique_ptr<Executable> compiled_in_best_precision(Inferred model, LoweringO
   };
   if (!may_choose(model, options.program)) return compiled();
   const std::string question = question_about(model, options);
-  if (const auto answer = known_answer(TuningFile(options.program.tuning_file), question)) {
+  if (const auto answer = known_answer(TuningFile(tuning_place(options.program)), question)) {
     options.stored = *answer;
     return compiled();
   }

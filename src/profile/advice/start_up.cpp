@@ -11,7 +11,8 @@ namespace assay::profile {
 namespace {
 
 bool chooses_algorithms(const ProgramOptions& program) {
-  return program.optimize_for == OptimizeFor::Latency && program.tuning_file.empty();
+  return program.optimize_for == OptimizeFor::Latency && program.tuning_file.empty() &&
+         program.tuning_cache.empty();
 }
 
 // What a tuning file cannot save: reading the weights and storing them in the engine's layout.

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "assay/timing.h"
-#include "execute/cpu/kernels/own_convolution.h"
-#include "execute/threads.h"
+#include "execute/cpu/onednn/trial.h"
 
 namespace assay::cpu {
 
@@ -18,22 +18,24 @@ namespace {
 // Larger than the cache of one core that is still fast.
 constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
 constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
-constexpr int kFewestRuns = 2;
-constexpr int kMostRuns = 100;
-constexpr std::int64_t kEnoughTime = 4'000'000;   // nanoseconds that one candidate has run
-constexpr std::int64_t kLongEnough = 12'000'000;  // nanoseconds with all that is between its runs
-// A candidate that is slower than the best by this much after one run will not win; the very first
-// run may have to warm up.
-constexpr double kHopeless = 1.5;
+// Candidates run in turns, one run each a round, until this much time has passed; on a machine that
+// is busy, until the best times have been seen twice, but not for longer than kLongEnough.
+constexpr int kFewestTurns = 3;
+constexpr int kFewestTurnsIfLong = 2;
+constexpr int kMostTurns = 30;
+constexpr std::int64_t kLong = 5'000'000;         // nanoseconds of one run
+constexpr std::int64_t kEnoughTime = 8'000'000;   // nanoseconds of all candidates of a layer
+constexpr std::int64_t kLongEnough = 40'000'000;  // likewise
+// A candidate that is slower than the best by this much will not win: after its first run, which
+// may have to warm up, after its second, and after a few.
 constexpr double kHopelessAtFirst = 4;
-// Candidates that come close to the best run again, in turns. A processor may change its speed
-// between two short candidates, so those get more chances.
-constexpr std::int64_t kShort = 200'000;  // nanoseconds
-constexpr double kClose = 1.15;
-constexpr double kCloseIfShort = 1.6;
-constexpr int kTurns = 1;
-constexpr int kTurnsIfShort = 4;
+constexpr double kHopeless = 1.5;
+constexpr double kHopelessAfterFew = 1.2;
+constexpr double kSeenTwice = 1.05;
+// Operands of candidates that wait for their turn stay in memory up to this size.
+constexpr std::size_t kMostWaitingBytes = std::size_t{48} << 20;
 // What comes first is oneDNN's favourite: within the noise it stays, so that equal programs are
 // compiled alike. Much smaller weights may take a little longer: they leave more of the caches and
 // of the bandwidth of memory to other layers.
@@ -47,125 +49,11 @@ std::int64_t last_cache_bytes() {
   return bytes > 0 ? bytes : kLikelyLastCache;
 }
 
-// Memory for every operand of a choice, filled with harmless numbers: untouched pages would all be
-// the same page of zeros, and far too fast.
-class Trial {
- public:
-  Trial(const Choice& choice, const Reorders& reorders, int threads)
-      : primitive_(choice.primitive), own_(choice.own), threads_(threads) {
-    add(choice.indices.weights, choice.weights);
-    add(choice.indices.source, choice.source);
-    add(choice.indices.bias, choice.bias);
-    add(choice.indices.result, choice.result);
-    add(argument::kScratchpad, choice.scratchpad);
-    for (const auto& [index, desc] : choice.operands) add(index, desc);
-    for (std::size_t i = 0; i < memories_.size(); ++i) {
-      arguments_.push_back({indices_[i], memories_[i].get()});
-    }
-    for (const auto& [from, to] : reorders) add_reorder(from, to);
-  }
-
-  const MemoryBlock& weights() const { return blocks_.front(); }
-  void run() const {
-    for (const Reorder& reorder : reorders_) {
-      if (reorder.convert) reorder.convert();
-      if (!reorder.primitive) continue;
-      dnnl_primitive_execute(reorder.primitive.get(), dnnl_stream().get(), 2, reorder.arguments);
-    }
-    if (own_ != nullptr) return run_own();
-    dnnl_primitive_execute(primitive_.get(), dnnl_stream().get(),
-                           static_cast<int>(arguments_.size()), arguments_.data());
-  }
-
- private:
-  void add(int index, const Desc& desc) {
-    if (bytes_of(desc) == 0) return;
-    blocks_.emplace_back(bytes_of(desc), "choosing an algorithm");
-    auto* floats = reinterpret_cast<float*>(blocks_.back().data());
-    std::fill_n(floats, blocks_.back().size() / sizeof(float), 0.001f);
-    memories_.emplace_back(desc, dnnl_engine(), floats);
-    indices_.push_back(index);
-  }
-
-  float* operand(int index) const {
-    const auto found = std::ranges::find(indices_, index);
-    if (found == indices_.end()) return nullptr;
-    return reinterpret_cast<float*>(
-        blocks_[static_cast<std::size_t>(found - indices_.begin())].data());
-  }
-
-  void run_own() const {
-    float* result = operand(argument::kResult);
-    own_->run({.source = operand(argument::kSource),
-               .weights = operand(argument::kWeights),
-               .bias = operand(argument::kBias),
-               .addend = own_->adds() ? result : nullptr,
-               .result = result,
-               .workspace = operand(argument::kScratchpad)});
-  }
-
-  void add_reorder(const Desc& from, const Desc& to) {
-    Reorder reorder;
-    add(argument::kFrom, from);
-    const bool changes_float16 =
-        (element_of(from) == DataType::Float16) != (element_of(to) == DataType::Float16);
-    if (changes_float16) {
-      reorder.convert = conversion(from);
-      if (with_type(from, element_of(to)) == to) {
-        reorders_.push_back(std::move(reorder));
-        return;
-      }
-    }
-    const Desc moved = changes_float16 ? with_type(from, element_of(to)) : from;
-    reorder.primitive = reorder_primitive(moved, to);
-    reorder.arguments[0] = {argument::kFrom, memories_.back().get()};
-    add(argument::kTo, to);
-    reorder.arguments[1] = {argument::kTo, memories_.back().get()};
-    reorders_.push_back(std::move(reorder));
-  }
-
-  // The last operand added, in the layout it has, to or from float16.
-  std::function<void()> conversion(const Desc& from) {
-    const bool widens = element_of(from) == DataType::Float16;
-    const DataType type = widens ? DataType::Float32 : DataType::Float16;
-    const std::byte* source = blocks_.back().data();
-    add(argument::kTo, with_type(from, type));
-    std::byte* target = blocks_.back().data();
-    const auto numbers = static_cast<std::int64_t>(bytes_of(from) / (widens ? 2 : 4));
-    return [=, threads = threads_] {
-      execute::in_parallel(threads, numbers, [&](std::int64_t first, std::int64_t last) {
-        const auto count = static_cast<std::size_t>(last - first);
-        if (widens)
-          simd().widen(HalfFormat::Float16, reinterpret_cast<const std::uint16_t*>(source) + first,
-                       reinterpret_cast<float*>(target) + first, count);
-        else
-          simd().narrow(HalfFormat::Float16, reinterpret_cast<const float*>(source) + first,
-                        reinterpret_cast<std::uint16_t*>(target) + first, count);
-      });
-    };
-  }
-
-  struct Reorder {
-    std::function<void()> convert = {};
-    dnnl::primitive primitive = {};
-    dnnl_exec_arg_t arguments[2] = {};
-  };
-
-  dnnl::primitive primitive_;
-  std::shared_ptr<const OwnConvolution> own_;
-  int threads_ = 1;
-  std::vector<Reorder> reorders_;
-  std::vector<MemoryBlock> blocks_;
-  std::vector<dnnl::memory> memories_;
-  std::vector<int> indices_;
-  std::vector<dnnl_exec_arg_t> arguments_;
-};
-
-void flush_from_caches(const MemoryBlock& block) {
+void flush_from_caches(std::span<const std::byte> bytes) {
 #if defined(__x86_64__)
-  for (std::size_t i = 0; i < block.size(); i += 64) __builtin_ia32_clflush(block.data() + i);
+  for (std::size_t i = 0; i < bytes.size(); i += 64) __builtin_ia32_clflush(bytes.data() + i);
 #else
-  (void)block;
+  (void)bytes;
 #endif
 }
 
@@ -183,13 +71,13 @@ Tuner::Tuner(const TunerOptions& options) : options_(options), known_(options.fi
 }
 
 // Weights that a choice enlarges take part of the last cache, too.
-bool Tuner::come_from_memory(const MemoryBlock& weights) const {
+bool Tuner::come_from_memory(std::span<const std::byte> weights) const {
   if (weights_come_from_ != WeightsComeFrom::LastCache)
     return weights_come_from_ == WeightsComeFrom::Memory;
   return options_.model_bytes + static_cast<std::int64_t>(weights.size()) > last_cache_bytes();
 }
 
-void Tuner::evict(const MemoryBlock& weights) {
+void Tuner::evict(std::span<const std::byte> weights) {
   if (come_from_memory(weights)) flush_from_caches(weights);
   if (weights_come_from_ == WeightsComeFrom::Anywhere) return;
   auto* words = reinterpret_cast<volatile std::int64_t*>(evicting_.data());
@@ -199,61 +87,13 @@ void Tuner::evict(const MemoryBlock& weights) {
 
 namespace {
 
-bool is_hopeless(std::int64_t time, double factor, std::int64_t best_so_far) {
-  return static_cast<double>(time) > factor * static_cast<double>(best_so_far);
-}
-
 bool takes_much_less(const Choice& choice, const Choice& other) {
   return bytes_of(choice.weights) + bytes_of(choice.weights) / 4 < bytes_of(other.weights);
 }
 
-}  // namespace
-
-std::int64_t Tuner::time_of(const Choice& choice, const Reorders& reorders,
-                            std::int64_t best_so_far) {
-  Clock& clock = steady_clock();
-  const Trial trial(choice, reorders, options_.threads);
-  std::int64_t best = std::numeric_limits<std::int64_t>::max();
-  std::int64_t total = 0;
-  const std::int64_t first = clock.nanoseconds();
-  trial.run();
-  const std::int64_t begin = clock.nanoseconds();
-  if (is_hopeless(begin - first, kHopelessAtFirst, best_so_far)) return begin - first;
-  const auto is_enough = [&](int runs) {
-    return runs >= kFewestRuns &&
-           (total >= kEnoughTime || clock.nanoseconds() - begin >= kLongEnough);
-  };
-  for (int run = 0; run < kMostRuns && !is_enough(run); ++run) {
-    evict(trial.weights());
-    const std::int64_t start = clock.nanoseconds();
-    trial.run();
-    const std::int64_t time = clock.nanoseconds() - start;
-    total += time;
-    best = std::min(best, time);
-    if (is_hopeless(best, kHopeless, best_so_far)) break;
-  }
-  return best;
-}
-
-std::size_t Tuner::measured_fastest(const std::vector<Choice>& choices,
-                                    const std::vector<Reorders>& reorders) {
-  std::vector<std::int64_t> times(choices.size(), std::numeric_limits<std::int64_t>::max() / 4);
-  std::int64_t best = times.front();
-  const auto measure = [&](std::size_t i) {
-    const Reorders& changes = i < reorders.size() ? reorders[i] : Reorders{};
-    times[i] = std::min(times[i], time_of(choices[i], changes, best));
-    best = std::min(best, times[i]);
-  };
-  const auto is_within = [&](std::size_t i, double factor) {
-    return static_cast<double>(times[i]) <= factor * static_cast<double>(best);
-  };
-  for (std::size_t i = 0; i < choices.size(); ++i) measure(i);
-  const bool is_short = best < kShort;
-  for (int turn = 0; turn < (is_short ? kTurnsIfShort : kTurns); ++turn) {
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      if (is_within(i, is_short ? kCloseIfShort : kClose)) measure(i);
-    }
-  }
+// The one to take of those that are `is_within(position, factor)` of the best time.
+std::size_t preferred(const std::vector<Choice>& choices,
+                      const std::function<bool(std::size_t, double)>& is_within) {
   std::size_t winner = 0;
   while (!is_within(winner, kSameTime)) ++winner;
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -262,6 +102,121 @@ std::size_t Tuner::measured_fastest(const std::vector<Choice>& choices,
     if (is_worth_it && takes_much_less(choices[i], choices[winner])) winner = i;
   }
   return winner;
+}
+
+}  // namespace
+
+// One candidate and its times so far.
+class Tuner::Contender {
+ public:
+  Contender(const Choice& choice, const Reorders& reorders)
+      : choice_(choice), reorders_(reorders) {}
+
+  // Runs it once more, after a run to warm up if it is the first.
+  void run(Tuner& tuner, std::int64_t best_of_all) {
+    if (!trial_) trial_.emplace(choice_, reorders_, tuner.options_.threads, tuner.spare_);
+    if (runs_ == 0 && is_hopeless_at_first(best_of_all)) return;
+    tuner.evict(trial_->weights());
+    add(timed());
+  }
+  // The operands are made again in the next round.
+  std::size_t free_beyond(std::size_t waiting_bytes) {
+    if (!trial_) return waiting_bytes;
+    waiting_bytes += trial_->bytes();
+    if (waiting_bytes <= kMostWaitingBytes) return waiting_bytes;
+    waiting_bytes -= trial_->bytes();
+    trial_.reset();
+    return waiting_bytes;
+  }
+  void give_up_if_slower(std::int64_t best_of_all) {
+    const double factor = runs_ >= kFewestTurns ? kHopelessAfterFew : kHopeless;
+    if (is_within(factor, best_of_all)) return;
+    has_lost_ = true;
+    trial_.reset();
+  }
+
+  bool has_lost() const { return has_lost_; }
+  std::int64_t best() const { return best_; }
+  bool has_seen_its_best_twice() const {
+    return static_cast<double>(second_) <= kSeenTwice * static_cast<double>(best_);
+  }
+  bool is_within(double factor, std::int64_t best_of_all) const {
+    return static_cast<double>(best_) <= factor * static_cast<double>(best_of_all);
+  }
+
+ private:
+  std::int64_t timed() const {
+    Clock& clock = steady_clock();
+    const std::int64_t begin = clock.nanoseconds();
+    trial_->run();
+    return clock.nanoseconds() - begin;
+  }
+  void add(std::int64_t time) {
+    ++runs_;
+    second_ = std::min(second_, std::max(best_, time));
+    best_ = std::min(best_, time);
+  }
+  // Two runs, because other programs may delay one.
+  bool is_hopeless_at_first(std::int64_t best_of_all) {
+    for (int i = 0; i < 2; ++i) {
+      const std::int64_t time = timed();
+      if (static_cast<double>(time) <= kHopelessAtFirst * static_cast<double>(best_of_all))
+        return false;
+      best_ = std::min(best_, time);
+    }
+    has_lost_ = true;
+    trial_.reset();
+    return true;
+  }
+
+  const Choice& choice_;
+  const Reorders& reorders_;
+  std::optional<Trial> trial_;
+  std::int64_t best_ = kNever;
+  std::int64_t second_ = kNever;
+  int runs_ = 0;
+  bool has_lost_ = false;
+};
+
+// Whether the candidates that are left need no more rounds.
+bool Tuner::is_settled(std::span<const std::unique_ptr<Contender>> contenders,
+                       std::int64_t best_of_all, int rounds, std::int64_t spent) {
+  std::size_t left = 0;
+  bool has_seen_best_twice = true;
+  for (const auto& one : contenders) {
+    if (one->has_lost()) continue;
+    ++left;
+    has_seen_best_twice = has_seen_best_twice && one->has_seen_its_best_twice();
+  }
+  if (left <= 1 || spent >= kLongEnough) return true;
+  const int fewest = best_of_all > kLong ? kFewestTurnsIfLong : kFewestTurns;
+  return rounds >= fewest && spent >= kEnoughTime && has_seen_best_twice;
+}
+
+std::size_t Tuner::measured_fastest(const std::vector<Choice>& choices,
+                                    const std::vector<Reorders>& reorders) {
+  static const Reorders kNone;
+  std::vector<std::unique_ptr<Contender>> contenders;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    contenders.push_back(
+        std::make_unique<Contender>(choices[i], i < reorders.size() ? reorders[i] : kNone));
+  }
+  std::int64_t best = kNever;
+  const std::int64_t begin = steady_clock().nanoseconds();
+  for (int round = 1; round <= kMostTurns; ++round) {
+    std::size_t waiting_bytes = 0;
+    for (const auto& one : contenders) {
+      if (one->has_lost()) continue;
+      one->run(*this, best);
+      best = std::min(best, one->best());
+      waiting_bytes = one->free_beyond(waiting_bytes);
+    }
+    for (const auto& one : contenders) one->give_up_if_slower(best);
+    if (is_settled(contenders, best, round, steady_clock().nanoseconds() - begin)) break;
+  }
+  return preferred(choices, [&](std::size_t i, double factor) {
+    return contenders[i]->is_within(factor, best);
+  });
 }
 
 // Everything that the answer depends on.

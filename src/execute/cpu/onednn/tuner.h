@@ -1,28 +1,28 @@
 // Chooses among algorithms for one layer by running them.
 //
-// Each candidate runs a few times on memory of its own; those that come close to the best run again
-// in turns. Where the model's weights do not fit the caches, a candidate's are evicted before each
-// run, because that is how the layer will meet them. A layer that has been seen before, shapes and
-// all, is not measured again.
+// Candidates run in turns, each on memory of its own, and leave when they are clearly slower than
+// the best. A candidate's time is its shortest: whatever else the machine does only adds to it.
+// Where the model's weights do not fit the caches, a candidate's are evicted before each run,
+// because that is how the layer will meet them. A layer that has been seen before, shapes and all,
+// is not measured again.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/memory_block.h"
-#include "execute/cpu/onednn/adapter.h"
+#include "execute/cpu/onednn/trial.h"
 #include "execute/cpu/onednn/tuning_file.h"
 
 namespace assay::cpu {
-
-// Changes of layout, from and to.
-using Reorders = std::vector<std::pair<Desc, Desc>>;
 
 struct TunerOptions {
   std::int64_t model_bytes = 0;  // that a whole run reads, which tells what the caches still hold
   int threads = 1;
   bool measures = true;  // false: the first choice, without running anything
-  std::filesystem::path file = {};
+  TuningPlace file = {};
 };
 
 // Copies of weights this large would cost more memory than a better choice is worth.
@@ -40,19 +40,22 @@ class Tuner {
   void save() { known_.save(); }
 
  private:
+  class Contender;
   enum class WeightsComeFrom { Anywhere, LastCache, Memory };
 
   std::string question_of(const std::string& key, const std::vector<Choice>& choices,
                           const std::vector<Reorders>& reorders) const;
   std::size_t measured_fastest(const std::vector<Choice>& choices,
                                const std::vector<Reorders>& reorders);
-  std::int64_t time_of(const Choice& choice, const Reorders& reorders, std::int64_t best_so_far);
-  bool come_from_memory(const MemoryBlock& weights) const;
-  void evict(const MemoryBlock& weights);
+  static bool is_settled(std::span<const std::unique_ptr<Contender>> contenders,
+                         std::int64_t best_of_all, int rounds, std::int64_t spent);
+  bool come_from_memory(std::span<const std::byte> weights) const;
+  void evict(std::span<const std::byte> weights);
 
   TunerOptions options_;
   WeightsComeFrom weights_come_from_ = WeightsComeFrom::Anywhere;
   MemoryBlock evicting_;
+  SpareBlocks spare_;
   TuningFile known_;
 };
 

@@ -1,6 +1,6 @@
 // Algorithms that were chosen by measurement, kept in a file: the next process compiles the same
 // program at once. Choices of other machines, other processors' instruction sets and other versions
-// of oneDNN share the file and do not touch each other.
+// of assay or oneDNN share the file and do not touch each other.
 #pragma once
 
 #include <filesystem>
@@ -8,24 +8,37 @@
 #include <optional>
 #include <string>
 
+#include "assay/program.h"
+
 namespace assay::cpu {
+
+struct TuningPlace {
+  std::filesystem::path file = {};  // empty: choices are kept for this process alone
+  bool is_cache = false;            // what is wrong with the file is no error
+};
+TuningPlace tuning_place(const ProgramOptions& options);
 
 class TuningFile {
  public:
-  // An empty path keeps choices for this process alone. Throws an Error if a file is there that is
-  // no tuning file.
-  explicit TuningFile(std::filesystem::path path);
+  // Throws an Error if a file is there that is no tuning file, unless it is a cache.
+  explicit TuningFile(TuningPlace place);
 
   std::optional<std::string> find(const std::string& question) const;
   void add(const std::string& question, const std::string& answer);
-  // Writes what was added, beside what another process wrote meanwhile.
+  // Writes what was added, beside what another process wrote meanwhile. A cache that has grown too
+  // large loses the choices of other machines, then those of other processes.
   void save();
 
  private:
-  std::filesystem::path path_;
+  using Answers = std::map<std::string, std::string>;  // by machine and question
+
+  void write_file() const;
+  void limit_size();
+
+  TuningPlace place_;
   std::string machine_;
-  std::map<std::string, std::string> answers_;  // by machine and question
-  bool has_news_ = false;
+  Answers answers_;
+  Answers news_;  // of answers_: what save() has to write
 };
 
 }  // namespace assay::cpu
