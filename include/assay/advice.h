@@ -18,7 +18,7 @@ struct Advice {
   std::vector<std::string> layers = {};  // that it is about, the slowest first
   std::string reason = "";               // what was seen, in figures
   std::string action = "";               // what to do, and what would be left of the time
-  double saving_ms = 0;                  // potential saving in a typical run of the batch that ran
+  double saving_ms = 0;                  // potential saving in the median run of the batch that ran
   bool once = false;                     // saved at every start instead of in every run
 };
 

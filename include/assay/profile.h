@@ -1,8 +1,9 @@
 // Runs a model and measures it: how long, where the time goes, how much memory, how it starts up.
 //
 // Totals balance: the times of the steps and the time between them sum to the time of a run, and so
-// do the times of the layers, since every step's time goes to one layer. That run is the typical
-// one, the mean of the middle half of the samples; the means over all samples balance likewise.
+// do the times of the layers, since every step's time goes to one layer. That run is the median
+// one: its parts are the means over the samples next to the median, scaled to it. The means over
+// all samples balance likewise.
 // Work is counted, time and memory are measured, limits of the machine are estimated.
 #pragma once
 
@@ -50,15 +51,18 @@ struct Rates {
   std::string bound_level = "";                   // of memory: "L2"
   std::optional<double> percent_of_ceiling = {};  // the least time this machine allows / the time
   std::optional<double> headroom_ms = {};         // saved if it ran at its ceiling
+  // The arithmetic that the engine really does: less than the nominal work where an algorithm saves
+  // some, more where it multiplies padding.
+  std::optional<double> executed_gflops_per_second = {};
 };
 
 struct ProfileStep {
   StepInfo info;
   std::vector<std::string> layer_names = {};
-  double time_ms = 0;  // in a typical run
+  double time_ms = 0;  // in the median run
   double mean_ms = 0;  // over all samples
   double median_ms = 0;
-  double share = 0;  // of the typical run
+  double share = 0;  // of the median run
   Rates rates = {};
   std::optional<CounterValues> counters = {};  // of one run
 };
@@ -66,7 +70,7 @@ struct ProfileStep {
 // A node of the model (with its whole body, if it has one), or a step that belongs to no node.
 struct ProfileLayer {
   LayerCost cost;
-  std::optional<double> time_ms = {};  // in a typical run; missing where it has no step of its own
+  std::optional<double> time_ms = {};  // in the median run; missing where it has no step of its own
   double share = 0;
   std::vector<std::string> fused = {};  // layers computed in the same steps, whose time is in here
   std::string fused_into = "";          // the layer whose time includes this one's
@@ -117,8 +121,7 @@ struct Profile {
   std::optional<double> percent_of_ceiling = {};  // of all steps together
   std::optional<double> headroom_ms = {};
   std::vector<ProfileStep> steps;
-  double typical_run_ms = 0;    // the steps' `time_ms` and the next
-  double between_steps_ms = 0;  // in a typical run
+  double between_steps_ms = 0;  // with the steps' `time_ms`, the median latency
   double between_steps_mean_ms =
       0;  // over all samples: with the steps' `mean_ms`, the mean latency
   std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
@@ -128,6 +131,7 @@ struct Profile {
   EnergyEstimate energy = {};                      // of one run; its note says why it is missing
   std::vector<std::string> uncounted_events = {};  // why performance counters are missing
 
+  double run_ms() const { return latency.latency.median_ms; }  // that all parts are parts of
   bool was_interrupted() const { return latency.cancelled; }
 };
 

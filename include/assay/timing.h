@@ -50,8 +50,10 @@ struct LatencySummary {
   std::optional<double> p90_ms = {};
   std::optional<double> p95_ms = {};
   std::optional<double> p99_ms = {};
-  double ci95_low_ms = 0;  // of the median; below 6 samples just the smallest and the largest
-  double ci95_high_ms = 0;
+  // The 95 % interval of the median. From 2 to 5 samples just the smallest and the largest; one has
+  // none.
+  std::optional<double> ci95_low_ms = {};
+  std::optional<double> ci95_high_ms = {};
 };
 
 struct Measurement {
@@ -81,6 +83,9 @@ struct MachineTimes {
   double idle_seconds = 0;
   double stolen_seconds = 0;  // a hypervisor ran something else
   double own_seconds = 0;     // spent on this process
+  // Threads of this process were ready to run, but something else ran; missing where the system
+  // does not count it.
+  std::optional<double> waited_seconds = {};
 };
 
 // Load on the machine during a measurement: replaced in tests.
@@ -101,6 +106,8 @@ std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& befor
 struct TimedWork {
   std::function<void(std::size_t runs)> work;
   std::function<void()> after_sample = {};
+  // What the very first run took, where it was before this measurement.
+  std::optional<double> first_run_ms = {};
 };
 // What `timed` throws is passed on. An Error of kind Usage names an option out of range.
 Measurement measure(const TimedWork& timed, const TimingOptions& options = {},

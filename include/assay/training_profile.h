@@ -79,7 +79,7 @@ struct PhaseTotals {
   std::int64_t macs = 0;
   std::int64_t flops = 0;
   std::int64_t executed_flops = 0;
-  double time_ms = 0;  // in a typical run
+  double time_ms = 0;  // in the median run
   double share = 0;
 };
 

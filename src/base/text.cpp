@@ -101,6 +101,17 @@ std::string duration_text(double milliseconds) {
   return time_in(unit, milliseconds) + " " + unit.name;
 }
 
+std::string interval_text(double value, double low, double high) {
+  if (!(value > 0)) return "";
+  const auto percent = [&](double distance) {
+    const double share = 100 * distance / value;
+    return fmt::format("{:.{}f}", share, share < 9.95 ? 1 : 0);
+  };
+  const std::string below = percent(value - low);
+  const std::string above = percent(high - value);
+  return below == above ? fmt::format("±{} %", above) : fmt::format("−{}/+{} %", below, above);
+}
+
 std::string without_control_characters(std::string_view text) {
   std::string safe(text);
   std::replace_if(

@@ -34,6 +34,10 @@ std::string time_in(TimeUnit unit, double milliseconds);  // "20.31", without th
 // A time in the unit that suits it: "20.31 ms", "845.0 µs", "12.00 s".
 std::string duration_text(double milliseconds);
 
+// How far an interval reaches on either side of the value within it: "±1.2 %", "−7.1/+16 %".
+// Empty for a value of 0.
+std::string interval_text(double value, double low, double high);
+
 std::string without_control_characters(std::string_view text);  // safe to print on a terminal
 
 // "-" for nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "assay/engine.h"
 #include "base/checked.h"
 #include "base/fail.h"
 #include "profile/attribute.h"
@@ -11,12 +12,24 @@ namespace assay::profile {
 
 namespace {
 
-void sum_up(const std::vector<StepInfo>& steps, Profile& profile) {
-  for (const StepInfo& step : steps) {
-    profile.executed_flops = saturating_add(profile.executed_flops, step.executed_flops);
+void sum_up(const std::vector<ProfileStep>& steps, Profile& profile) {
+  for (const ProfileStep& step : steps) {
+    const StepInfo& info = step.info;
+    profile.executed_flops = saturating_add(profile.executed_flops, info.executed_flops);
     profile.traffic_bytes =
-        saturating_add(profile.traffic_bytes, saturating_add(step.bytes_read, step.bytes_written));
+        saturating_add(profile.traffic_bytes, saturating_add(info.bytes_read, info.bytes_written));
   }
+}
+
+// A plain kernel does not report what it executes: it is the work as counted.
+std::vector<StepInfo> with_plain_work(const ProgramFacts& program,
+                                      const std::vector<ProfileLayer>& layers) {
+  std::vector<StepInfo> steps = program.steps;
+  for (StepInfo& step : steps) {
+    const bool is_plain = program.is_reference || !step.fell_back.empty();
+    if (is_plain && step.executed_flops == 0) step.executed_flops = counted_flops(step, layers);
+  }
+  return steps;
 }
 
 double between_steps(double run_ms, const std::vector<double>& steps_ms) {
@@ -65,7 +78,8 @@ ProfileMemory memory_of(const ProgramMemory& taken) {
 }  // namespace
 
 ProgramFacts facts_of(const Program& program) {
-  return {program.steps(), memory_of(program.memory()), program.threads()};
+  return {program.steps(), memory_of(program.memory()), program.threads(),
+          find_engine(program.engine()).is_reference};
 }
 
 Profile assemble(Facts facts, const ProgramFacts& program, Observation seen) {
@@ -79,18 +93,17 @@ Profile assemble(Facts facts, const ProgramFacts& program, Observation seen) {
   profile.peak_activation_bytes = facts.peak_activation_bytes;
   profile.stored_bytes = facts.stored_bytes;
   profile.uncounted = std::move(facts.uncounted);
-  sum_up(program.steps, profile);
-  profile.gflops_per_second = gflops_per_second(profile.totals.flops, median_ms);
-  profile.executed_gflops_per_second = gflops_per_second(profile.executed_flops, median_ms);
   profile.memory = program.memory;
   profile.layers = std::move(facts.layers);
-  profile.steps = step_rows(program.steps, seen, profile.layers);
-  profile.typical_run_ms = seen.typical.run_ms;
-  profile.between_steps_ms = between_steps(seen.typical.run_ms, seen.typical.steps_ms);
+  profile.steps = step_rows(with_plain_work(program, profile.layers), seen, profile.layers);
+  sum_up(profile.steps, profile);
+  profile.gflops_per_second = gflops_per_second(profile.totals.flops, median_ms);
+  profile.executed_gflops_per_second = gflops_per_second(profile.executed_flops, median_ms);
+  profile.between_steps_ms = seen.at_median.between_steps_ms;
   profile.between_steps_mean_ms =
       between_steps(seen.measurement.latency.mean_ms, seen.step_means_ms);
   const bool is_noisy = seen.measurement.verdict == Verdict::Noisy;
-  attribute_steps(profile.steps, seen.typical.run_ms, is_noisy, profile.layers);
+  attribute_steps(profile.steps, median_ms, is_noisy, profile.layers);
   profile.warnings = std::move(facts.warnings);
   warn_of_slow_kernels(profile.steps, profile.warnings);
   for (const auto& warning : seen.measurement.warnings) {

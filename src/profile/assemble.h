@@ -23,6 +23,7 @@ struct ProgramFacts {
   std::vector<StepInfo> steps;
   ProfileMemory memory;
   int threads = 0;
+  bool is_reference = false;  // all steps run plain kernels
 };
 ProgramFacts facts_of(const Program& program);
 

@@ -68,11 +68,19 @@ std::size_t main_of(const std::vector<std::size_t>& rows, const std::vector<Prof
   return *std::ranges::max_element(rows, {}, flops);
 }
 
-Rates rates_of(double time_ms, const std::optional<double>& flops, double bytes) {
+struct Work {
+  std::optional<double> flops = {};  // nominal
+  double executed_flops = 0;
+  double bytes = 0;
+};
+
+Rates rates_of(double time_ms, const Work& work) {
   Rates rates;
   if (time_ms <= 0) return rates;
-  if (flops && *flops > 0) rates.gflops_per_second = *flops / (time_ms * 1e6);
-  if (bytes > 0) rates.gbytes_per_second = bytes / (time_ms * 1e6);
+  const double per_second = 1 / (time_ms * 1e6);
+  if (work.flops && *work.flops > 0) rates.gflops_per_second = *work.flops * per_second;
+  if (work.executed_flops > 0) rates.executed_gflops_per_second = work.executed_flops * per_second;
+  if (work.bytes > 0) rates.gbytes_per_second = work.bytes * per_second;
   return rates;
 }
 
@@ -81,6 +89,7 @@ struct Collected {
   std::vector<std::size_t> steps = {};
   double time_ms = 0;
   double bytes = 0;
+  double executed_flops = 0;
   std::vector<std::size_t> rows = {};  // the layers whose work that was, each once
   double median_ms = 0;
   bool fell_back = false;
@@ -91,6 +100,7 @@ void collect(std::size_t at, const ProfileStep& step, const std::vector<std::siz
   into.steps.push_back(at);
   into.time_ms += step.time_ms;
   into.bytes += step_bytes(step.info);
+  into.executed_flops += static_cast<double>(step.info.executed_flops);
   into.median_ms += step.median_ms;
   into.fell_back = into.fell_back || !step.info.fell_back.empty();
   for (const std::size_t row : rows) {
@@ -122,7 +132,8 @@ void finish(ProfileLayer& layer, const Collected& collected, double run_ms,
   layer.steps = collected.steps;
   layer.time_ms = collected.time_ms;
   layer.share = share_of(collected.time_ms, run_ms);
-  layer.rates = rates_of(collected.time_ms, flops_of(collected.rows, layers), collected.bytes);
+  layer.rates = rates_of(collected.time_ms, {flops_of(collected.rows, layers),
+                                             collected.executed_flops, collected.bytes});
   for (const std::size_t row : collected.rows) {
     if (&layers[row] != &layer) layer.fused.push_back(layers[row].cost.name);
   }
@@ -151,19 +162,30 @@ std::vector<ProfileLayer> layer_rows(const Graph& graph, const CostSheet& sheet)
   return rows;
 }
 
+std::int64_t counted_flops(const StepInfo& step, const std::vector<ProfileLayer>& layers) {
+  std::int64_t flops = 0;
+  for (const std::size_t row : rows_of(step, node_rows(layers))) {
+    if (layers[row].cost.answer == Answer::Unknown) return 0;
+    flops = saturating_add(flops, layers[row].cost.flops);
+  }
+  return flops;
+}
+
 std::vector<ProfileStep> step_rows(const std::vector<StepInfo>& steps, const Observation& seen,
                                    const std::vector<ProfileLayer>& layers) {
   const std::size_t nodes = node_rows(layers);
   std::vector<ProfileStep> rows;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     ProfileStep row{.info = steps[i],
-                    .time_ms = seen.typical.steps_ms[i],
+                    .time_ms = seen.at_median.steps_ms[i],
                     .mean_ms = seen.step_means_ms[i],
                     .median_ms = seen.step_medians_ms[i],
-                    .share = share_of(seen.typical.steps_ms[i], seen.typical.run_ms)};
+                    .share = share_of(seen.at_median.steps_ms[i], seen.at_median.run_ms)};
     const auto members = rows_of(steps[i], nodes);
     for (const std::size_t member : members) row.layer_names.push_back(layers[member].cost.name);
-    row.rates = rates_of(row.time_ms, flops_of(members, layers), step_bytes(steps[i]));
+    row.rates =
+        rates_of(row.time_ms, {flops_of(members, layers),
+                               static_cast<double>(steps[i].executed_flops), step_bytes(steps[i])});
     rows.push_back(std::move(row));
   }
   return rows;

@@ -13,6 +13,9 @@ namespace assay::profile {
 // One row per node of the root graph, summed over the nodes of its body; then what belongs to none.
 std::vector<ProfileLayer> layer_rows(const Graph& graph, const CostSheet& sheet);
 
+// What the layers of a step were counted with; 0 where that is not known.
+std::int64_t counted_flops(const StepInfo& step, const std::vector<ProfileLayer>& layers);
+
 std::vector<ProfileStep> step_rows(const std::vector<StepInfo>& steps, const Observation& seen,
                                    const std::vector<ProfileLayer>& layers);
 

@@ -102,9 +102,9 @@ void judge_whole(const Roofline& roofline, Profile& profile) {
   for (const ProfileStep& step : profile.steps) {
     if (step.rates.bound) least_ms += limit_ms(step);
   }
-  if (profile.typical_run_ms <= 0) return;
-  profile.percent_of_ceiling = 100 * least_ms / profile.typical_run_ms;
-  profile.headroom_ms = std::max(0.0, profile.typical_run_ms - least_ms);
+  if (profile.run_ms() <= 0) return;
+  profile.percent_of_ceiling = 100 * least_ms / profile.run_ms();
+  profile.headroom_ms = std::max(0.0, profile.run_ms() - least_ms);
 }
 
 }  // namespace

@@ -7,10 +7,11 @@ namespace assay::profile {
 namespace {
 
 Measurement measured(Program& program, StepTimes& times, const TimingOptions& timing,
-                     Progress* progress, Clock& clock) {
+                     Progress* progress, Clock& clock, std::optional<double> first_run_ms) {
   std::size_t runs_in_sample = 1;
   const auto run = runs_of(program);
   TimedWork work;
+  work.first_run_ms = first_run_ms;
   work.work = [&](std::size_t runs) {
     runs_in_sample = runs;
     program.reset_step_times();
@@ -44,17 +45,17 @@ std::function<void(std::size_t runs)> runs_of(Program& program) {
 }
 
 Observation observe(Program& program, const TimingOptions& timing, std::size_t traced_runs,
-                    Progress* progress, Clock& clock) {
+                    Progress* progress, Clock& clock, std::optional<double> first_run_ms) {
   program.observe_steps(true);
   Observation seen;
   StepTimes times(program.steps().size());
-  seen.measurement = measured(program, times, timing, progress, clock);
+  seen.measurement = measured(program, times, timing, progress, clock, first_run_ms);
   if (seen.measurement.samples_ms.empty()) {
     throw Error(ErrorKind::Cancelled, "interrupted before anything was measured");
   }
   seen.step_means_ms = times.means_ms();
   seen.step_medians_ms = times.medians_ms();
-  seen.typical = times.typical(seen.measurement.samples_ms);
+  seen.at_median = times.at_median(seen.measurement.samples_ms, seen.measurement.latency.median_ms);
   // After an interruption nothing more is measured.
   const bool in_a_hurry = seen.measurement.cancelled && traced_runs > 0;
   seen.traced_runs = traced(program, in_a_hurry ? 1 : traced_runs, clock);

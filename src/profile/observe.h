@@ -11,13 +11,15 @@ struct Observation {
   Measurement measurement;
   std::vector<double> step_means_ms;
   std::vector<double> step_medians_ms;
-  TypicalRun typical;
+  MedianRun at_median;
   std::vector<TracedRun> traced_runs;
 };
 
-// The program has its inputs and has run once, so nothing is left to be set up.
+// The program has its inputs and has run once, so nothing is left to be set up. `first_run_ms` is
+// what that run took, where the caller timed it.
 Observation observe(Program& program, const TimingOptions& timing, std::size_t traced_runs,
-                    Progress* progress, Clock& clock = steady_clock());
+                    Progress* progress, Clock& clock = steady_clock(),
+                    std::optional<double> first_run_ms = {});
 
 // A function that runs the program `runs` times, back to back.
 std::function<void(std::size_t runs)> runs_of(Program& program);

@@ -131,7 +131,8 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
   Facts facts = known_before(prepared);
   Started started =
       start(std::move(prepared.inferred), options.run.program, callbacks, start_up, progress);
-  Observation seen = observe(*started.program, options.timing, options.traced_runs, progress);
+  Observation seen = observe(*started.program, options.timing, options.traced_runs, progress,
+                             steady_clock(), start_up.first_run_ms);
   const bool was_interrupted = seen.measurement.cancelled;
   Profile profile = assemble(std::move(facts), facts_of(started), std::move(seen));
   if (options.count_events && !was_interrupted) {

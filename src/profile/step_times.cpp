@@ -1,6 +1,7 @@
 #include "profile/step_times.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "stats/order_statistics.h"
 
@@ -48,23 +49,43 @@ std::vector<double> StepTimes::medians_ms() const {
   return medians;
 }
 
-TypicalRun StepTimes::typical(std::span<const double> samples_ms) const {
+// A twentieth of the samples kept on either side of the median, by rank: few enough that none was
+// interrupted unless the median was, enough to average out what differs from run to run.
+std::vector<std::size_t> StepTimes::rows_next_to(std::span<const double> samples_ms,
+                                                 double median_ms) const {
+  constexpr std::ptrdiff_t kOneIn = 20;
   const std::size_t width = sums_.size();
-  std::vector<std::size_t> rows;  // of the samples kept
+  std::vector<std::size_t> rows;
   for (std::size_t sample = 0; sample < samples_ms.size(); sample += stride_) {
-    rows.push_back(sample / stride_);
+    const std::size_t row = sample / stride_;
+    if ((row + 1) * width <= kept_.size()) rows.push_back(row);
   }
-  std::ranges::stable_sort(rows, {}, [&](std::size_t row) { return samples_ms[row * stride_]; });
-  const std::size_t quarter = rows.size() / 4;
-  TypicalRun typical{.steps_ms = std::vector<double>(width)};
-  const auto count = static_cast<double>(rows.size() - 2 * quarter);
-  for (std::size_t i = quarter; i + quarter < rows.size(); ++i) {
-    typical.run_ms += samples_ms[rows[i] * stride_] / count;
-    for (std::size_t step = 0; step < width && (rows[i] + 1) * width <= kept_.size(); ++step) {
-      typical.steps_ms[step] += kept_[rows[i] * width + step] / count;
-    }
+  const auto time_of = [&](std::size_t row) { return samples_ms[row * stride_]; };
+  std::ranges::stable_sort(rows, {}, time_of);
+  const auto equal = std::ranges::equal_range(rows, median_ms, {}, time_of);
+  const auto reach = std::max<std::ptrdiff_t>(1, std::ssize(rows) / kOneIn);
+  if (std::ssize(equal) > 2 * reach) return {equal.begin(), equal.end()};
+  const auto first = equal.begin() - std::min(reach, equal.begin() - rows.begin());
+  const auto end = equal.end() + std::min(reach, rows.end() - equal.end());
+  return {first, end};
+}
+
+MedianRun StepTimes::at_median(std::span<const double> samples_ms, double median_ms) const {
+  const std::size_t width = sums_.size();
+  const auto rows = rows_next_to(samples_ms, median_ms);
+  MedianRun run{.run_ms = median_ms, .steps_ms = std::vector<double>(width)};
+  run.between_steps_ms = median_ms;
+  for (const std::size_t row : rows) {
+    const auto steps = std::span(kept_).subspan(row * width, width);
+    const double steps_ms = std::accumulate(steps.begin(), steps.end(), 0.0);
+    const double whole_ms = std::max(samples_ms[row * stride_], steps_ms);
+    if (!(whole_ms > 0)) continue;
+    const double scale = median_ms / whole_ms / static_cast<double>(rows.size());
+    for (std::size_t step = 0; step < width; ++step) run.steps_ms[step] += scale * steps[step];
+    run.between_steps_ms -= scale * steps_ms;
   }
-  return typical;
+  run.between_steps_ms = std::max(0.0, run.between_steps_ms);  // rounding
+  return run;
 }
 
 }  // namespace assay::profile

@@ -1,5 +1,6 @@
-// The times of a program's steps over many samples: exact means over all, and medians and a typical
-// run from a bounded number of them (every one at first, then every second, every fourth, …).
+// The times of a program's steps over many samples: exact means over all, and medians and the run
+// at the median from a bounded number of them (every one at first, then every second, every fourth,
+// …).
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,12 @@
 
 namespace assay::profile {
 
-// The mean of the middle half of the samples, by their whole time. A run that was interrupted for
-// 100 ms says nothing about where a model spends its time, and is left out here.
-struct TypicalRun {
+// The run whose whole time is the median: where its time goes is the mean over the samples whose
+// whole time is next to the median, scaled to it. Parts sum to the whole.
+struct MedianRun {
   double run_ms = 0;
   std::vector<double> steps_ms = {};
+  double between_steps_ms = 0;
 };
 
 class StepTimes {
@@ -26,11 +28,12 @@ class StepTimes {
 
   std::vector<double> means_ms() const;    // of one run; zeros before the first sample
   std::vector<double> medians_ms() const;  // likewise
-  // `samples_ms` are the whole times of the samples that were added.
-  TypicalRun typical(std::span<const double> samples_ms) const;
+  // `samples_ms` are the whole times of the samples that were added, `median_ms` is their median.
+  MedianRun at_median(std::span<const double> samples_ms, double median_ms) const;
 
  private:
   void thin_out();
+  std::vector<std::size_t> rows_next_to(std::span<const double> samples_ms, double median_ms) const;
 
   std::vector<double> sums_;  // of milliseconds per run, by step
   std::size_t samples_ = 0;

@@ -20,6 +20,11 @@ Json latency_json(const std::optional<VariantCost>& cost, double LatencySummary:
   return cost ? Json(cost->latency.*member) : Json(nullptr);
 }
 
+Json latency_json(const std::optional<VariantCost>& cost,
+                  std::optional<double> LatencySummary::*member) {
+  return cost ? optional_json(cost->latency.*member) : Json(nullptr);
+}
+
 Json device_latency_json(const std::optional<VariantCost>& cost) {
   if (!cost || !cost->on_device) return nullptr;
   return optional_json(cost->on_device->estimate_ms);

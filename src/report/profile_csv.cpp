@@ -15,9 +15,9 @@ namespace {
 std::vector<std::string> profile_header() {
   std::vector<std::string> names = {"name", "op", "output_shape"};
   for (const auto& column : figure_columns()) names.emplace_back(column.name);
-  names.insert(names.end(),
-               {"time_ms", "median_ms", "share", "gflops_per_second", "gbytes_per_second", "bound",
-                "bound_level", "percent_of_ceiling", "headroom_ms", "detail", "doubts"});
+  names.insert(names.end(), {"time_ms", "median_ms", "share", "gflops_per_second",
+                             "gbytes_per_second", "bound", "bound_level", "percent_of_ceiling",
+                             "headroom_ms", "detail", "doubts", "executed_gflops_per_second"});
   return names;
 }
 
@@ -41,6 +41,7 @@ std::vector<std::string> cells_of(const ProfileRow& row) {
   cells.push_back(csv_number(row.rates.headroom_ms));
   cells.push_back(without_control_characters(row.detail));
   cells.push_back(join(row.warnings, "; "));
+  cells.push_back(csv_number(row.rates.executed_gflops_per_second));
   return cells;
 }
 

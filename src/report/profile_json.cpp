@@ -49,8 +49,8 @@ Json report::latency_json(const Measurement& measured) {
                {"std_ms", latency.std_ms},
                {"min_ms", latency.min_ms},
                {"max_ms", latency.max_ms},
-               {"ci95_low_ms", latency.ci95_low_ms},
-               {"ci95_high_ms", latency.ci95_high_ms}};
+               {"ci95_low_ms", optional_json(latency.ci95_low_ms)},
+               {"ci95_high_ms", optional_json(latency.ci95_high_ms)}};
   if (latency.p90_ms) json["p90_ms"] = *latency.p90_ms;
   if (latency.p95_ms) json["p95_ms"] = *latency.p95_ms;
   if (latency.p99_ms) json["p99_ms"] = *latency.p99_ms;
@@ -109,6 +109,7 @@ namespace {
 
 void put_rates(const Rates& rates, Json& json) {
   json["gflops_per_second"] = optional_json(rates.gflops_per_second);
+  json["executed_gflops_per_second"] = optional_json(rates.executed_gflops_per_second);
   json["gbytes_per_second"] = optional_json(rates.gbytes_per_second);
   json["bound"] = rates.bound ? Json(name(*rates.bound)) : Json(nullptr);
   json["bound_level"] = rates.bound_level.empty() ? Json(nullptr) : Json(rates.bound_level);
@@ -269,7 +270,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   put_rows(profile, options, GroupBy::Layers, "layers", json);
   if (options.group_by == GroupBy::Ops) put_rows(profile, options, GroupBy::Ops, "ops", json);
   put_steps(profile, json);
-  json.field("typical_run_ms", profile.typical_run_ms);
+  json.field("typical_run_ms", profile.run_ms());
   json.field("between_steps_ms", profile.between_steps_ms);
   json.field("between_steps_mean_ms", profile.between_steps_mean_ms);
   json.field("fell_back", fell_back_json(profile.steps));

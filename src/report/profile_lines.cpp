@@ -13,10 +13,19 @@ namespace assay::report {
 
 namespace {
 
-std::string plus_minus(const LatencySummary& latency) {
-  const double half =
-      std::max(latency.ci95_high_ms - latency.median_ms, latency.median_ms - latency.ci95_low_ms);
-  return latency.median_ms > 0 ? fmt::format("±{:.1f} %", 100.0 * half / latency.median_ms) : "";
+// One sample has no interval; fewer than 6 have just a range.
+std::string median_interval_text(const Measurement& measured, const TimeUnit& unit) {
+  constexpr std::size_t kFewestForInterval = 6;
+  const LatencySummary& latency = measured.latency;
+  if (!latency.ci95_low_ms || !latency.ci95_high_ms) return "  no 95 % interval";
+  const double low = *latency.ci95_low_ms;
+  const double high = *latency.ci95_high_ms;
+  const std::string range =
+      fmt::format("{} to {} {}", time_in(unit, low), time_in(unit, high), unit.name);
+  if (measured.samples_ms.size() < kFewestForInterval) {
+    return fmt::format("  {}, too few samples for a 95 % interval", range);
+  }
+  return fmt::format("{}   95 % interval {}", interval_text(latency.median_ms, low, high), range);
 }
 
 std::string sample_text(const Measurement& measured) {
@@ -63,9 +72,8 @@ std::string setting_text(const Profile& profile) {
 std::string latency_text(const Measurement& measured) {
   const LatencySummary& latency = measured.latency;
   const TimeUnit unit = time_unit(latency.median_ms);
-  return fmt::format("{} {} {}   95 % interval {} to {} {}, {}", time_in(unit, latency.median_ms),
-                     unit.name, plus_minus(latency), time_in(unit, latency.ci95_low_ms),
-                     time_in(unit, latency.ci95_high_ms), unit.name, sample_text(measured));
+  return fmt::format("{} {} {}, {}", time_in(unit, latency.median_ms), unit.name,
+                     median_interval_text(measured, unit), sample_text(measured));
 }
 
 std::string spread_text(const LatencySummary& latency) {

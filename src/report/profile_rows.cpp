@@ -67,6 +67,7 @@ struct Sum {
   ProfileRow row;
   std::int64_t count = 0;
   double gigaflops = 0;
+  double executed_gigaflops = 0;
   double gigabytes = 0;
   double least_ms = 0;
   bool is_judged = false;
@@ -78,6 +79,7 @@ struct Sum {
     if (more.time_ms) row.time_ms = row.time_ms.value_or(0) + *more.time_ms;
     const double seconds = more.time_ms.value_or(0) / 1000.0;
     gigaflops += more.rates.gflops_per_second.value_or(0) * seconds;
+    executed_gigaflops += more.rates.executed_gflops_per_second.value_or(0) * seconds;
     gigabytes += more.rates.gbytes_per_second.value_or(0) * seconds;
     for (const auto& warning : more.warnings) {
       if (std::ranges::find(row.warnings, warning) == row.warnings.end())
@@ -91,6 +93,9 @@ struct Sum {
   ProfileRow finished() {
     const double seconds = row.time_ms.value_or(0) / 1000.0;
     if (seconds > 0 && gigaflops > 0) row.rates.gflops_per_second = gigaflops / seconds;
+    if (seconds > 0 && executed_gigaflops > 0) {
+      row.rates.executed_gflops_per_second = executed_gigaflops / seconds;
+    }
     if (seconds > 0 && gigabytes > 0) row.rates.gbytes_per_second = gigabytes / seconds;
     if (seconds > 0 && is_judged) {
       row.rates.percent_of_ceiling = 100 * least_ms / *row.time_ms;
@@ -123,7 +128,7 @@ std::vector<ProfileRow> rows_by_op(const Profile& profile) {
 }
 
 ProfileRow between_steps(const Profile& profile) {
-  const double run_ms = profile.typical_run_ms;
+  const double run_ms = profile.run_ms();
   ProfileRow row{.time_ms = profile.between_steps_ms,
                  .share = run_ms > 0 ? profile.between_steps_ms / run_ms : 0.0};
   row.cost.name = "(between steps)";
@@ -143,6 +148,9 @@ void sort_by(std::vector<ProfileRow>& rows, const std::string& key) {
   if (key == "share") return descending([](const auto& row) { return row.share; });
   if (key == "gflops_per_second") {
     return descending([](const auto& row) { return row.rates.gflops_per_second; });
+  }
+  if (key == "executed_gflops_per_second") {
+    return descending([](const auto& row) { return row.rates.executed_gflops_per_second; });
   }
   if (key == "gbytes_per_second") {
     return descending([](const auto& row) { return row.rates.gbytes_per_second; });
@@ -169,8 +177,14 @@ void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) 
 }  // namespace
 
 std::vector<std::string> profile_columns() {
-  std::vector<std::string> names = {
-      "time_ms", "share", "order", "name", "op", "gflops_per_second", "gbytes_per_second"};
+  std::vector<std::string> names = {"time_ms",
+                                    "share",
+                                    "order",
+                                    "name",
+                                    "op",
+                                    "gflops_per_second",
+                                    "executed_gflops_per_second",
+                                    "gbytes_per_second"};
   for (const auto& column : figure_columns()) names.emplace_back(column.name);
   return names;
 }

@@ -147,7 +147,7 @@ void add_row(TextTable& table, const ProfileRow& row, GroupBy group_by, const Sh
   if (shown.detail) cells.push_back(without_control_characters(row.detail));
   cells.push_back(time_text(row.time_ms, decimals));
   cells.push_back(row.time_ms ? percent_text(row.share) : "-");
-  cells.push_back(rate_text(row.rates.gflops_per_second));
+  cells.push_back(rate_text(row.rates.executed_gflops_per_second));
   cells.push_back(rate_text(row.rates.gbytes_per_second));
   if (shown.bound) cells.push_back(bound_text(row.rates));
   if (shown.warnings) cells.push_back(warnings_text(row.warnings));
@@ -155,11 +155,12 @@ void add_row(TextTable& table, const ProfileRow& row, GroupBy group_by, const Sh
 }
 
 ProfileRow total_row(const Profile& profile) {
-  const double run_ms = profile.typical_run_ms;
+  const double run_ms = profile.run_ms();
   ProfileRow row{.time_ms = run_ms, .share = 1.0};
-  row.cost.name = "typical run";
+  row.cost.name = "median run";
   if (run_ms > 0) {
-    row.rates.gflops_per_second = static_cast<double>(profile.totals.flops) / (run_ms * 1e6);
+    row.rates.executed_gflops_per_second =
+        static_cast<double>(profile.executed_flops) / (run_ms * 1e6);
     row.rates.gbytes_per_second = static_cast<double>(profile.traffic_bytes) / (run_ms * 1e6);
   }
   return row;
@@ -179,7 +180,7 @@ std::string rows_table(const Profile& profile, ProfileReportOptions options) {
   rows.pop_back();
   std::erase_if(rows, takes_no_time);
   const Shown shown = columns_needed(rows, options.group_by);
-  const int decimals = decimals_for(profile.typical_run_ms);
+  const int decimals = decimals_for(profile.run_ms());
   TextTable table = empty_table(options.group_by, shown);
   const auto add = [&](const ProfileRow& row) {
     add_row(table, row, options.group_by, shown, decimals);
@@ -234,8 +235,8 @@ std::string savings_text(const std::vector<Advice>& advice) {
 
 std::string convention(const Profile& profile) {
   std::string text =
-      "Times are those of a typical run, the mean of the middle half of the samples, and sum up; "
-      "a fused step's time is listed under its main layer.";
+      "Times are those of the runs next to the median and sum to it; a fused step's time is listed "
+      "under its main layer. GFLOP/s are executed.";
   if (profile.bottleneck)
     text +=
         " Bounds: the slowest of arithmetic and memory levels, and how near its measured ceiling "

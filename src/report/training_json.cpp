@@ -132,7 +132,7 @@ std::string training_json(const TrainingProfile& profile, const TrainingReportOp
   for (const TrainingLayer& layer : profile.layers) json.item(layer_json(layer));
   json.end_list();
   put_steps(profile, json);
-  json.field("typical_run_ms", profile.step.typical_run_ms);
+  json.field("typical_run_ms", profile.step.run_ms());
   json.field("between_steps_ms", profile.step.between_steps_ms);
   json.field("fell_back", fell_back_json(profile.step.steps));
   json.field("warnings", profile.step.warnings);

@@ -169,13 +169,13 @@ std::string rows_table(const TrainingProfile& profile, const TrainingReportOptio
                    {.title = "update ms", .is_number = true},
                    {.title = "share", .is_number = true}});
   TrainingLayer hidden;
-  const int decimals = decimals_for(profile.step.typical_run_ms);
+  const int decimals = decimals_for(profile.step.run_ms());
   for (const TrainingLayer& layer :
        training_rows(profile, options.top.value_or(kRowsShown), &hidden)) {
     add_row(table, layer, decimals);
   }
   if (!hidden.name.empty()) add_row(table, hidden, decimals);
-  const double run_ms = std::max(1e-12, profile.step.typical_run_ms);
+  const double run_ms = std::max(1e-12, profile.step.run_ms());
   table.add_row({"(between steps)", "",
                  fmt::format("{:.{}f}", profile.step.between_steps_ms, decimals), "", "",
                  percent_text(profile.step.between_steps_ms / run_ms)});
@@ -183,7 +183,7 @@ std::string rows_table(const TrainingProfile& profile, const TrainingReportOptio
   const auto back =
       profile.totals(Phase::Backward).time_ms + profile.totals(Phase::Recompute).time_ms;
   table.add_row(
-      {"typical step", "", fmt::format("{:.{}f}", profile.totals(Phase::Forward).time_ms, decimals),
+      {"median step", "", fmt::format("{:.{}f}", profile.totals(Phase::Forward).time_ms, decimals),
        fmt::format("{:.{}f}", back, decimals),
        fmt::format("{:.{}f}", profile.totals(Phase::Update).time_ms, decimals), percent_text(1.0)});
   return table.render(kTableWidth);
@@ -195,7 +195,8 @@ std::string training_table(const TrainingProfile& profile, const TrainingReportO
   return headline(profile.step.model) + "\n" + summary(profile, options) + "\n" +
          rows_table(profile, options) + "\n" + fell_back_text(profile.step) +
          wrapped(
-             "Times are those of a typical step and sum up; a fused step's time is listed under "
+             "Times are those of the steps next to the median and sum to it; a fused step's time "
+             "is listed under "
              "its first layer. Kept activations are those that the backward pass reads.");
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "stats/autocorrelation.h"
 #include "stats/order_statistics.h"
@@ -33,8 +35,31 @@ Interval between_ranks(std::span<const double> ascending, double half_width) {
           value_at_rank(ascending, (0.5 + half_width) * ranks)};
 }
 
-double half_of(const Interval& interval) {
-  return (interval.high - interval.low) / 2;
+// The smallest and the largest median of a part of the series. If the parts are independent, hardly
+// any interval that covers the median reaches beyond; if they are not, no interval can be trusted,
+// and the extremes of all samples are no better than these.
+std::optional<Interval> range_of_parts(std::span<const double> samples) {
+  constexpr std::size_t kParts = 12;
+  constexpr std::size_t kFewestInAPart = 8;
+  if (samples.size() < kParts * kFewestInAPart) return std::nullopt;
+  std::vector<double> medians;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    const std::size_t first = part * samples.size() / kParts;
+    const std::size_t end = (part + 1) * samples.size() / kParts;
+    medians.push_back(median(samples.subspan(first, end - first)));
+  }
+  const auto [low, high] = std::ranges::minmax(medians);
+  return Interval{low, high};
+}
+
+// Both hold the median, and so does what they have in common.
+Interval within(const Interval& interval, const std::optional<Interval>& limits) {
+  if (!limits) return interval;
+  return {std::max(interval.low, limits->low), std::min(interval.high, limits->high)};
+}
+
+double farther_end(const Interval& interval, double centre) {
+  return std::max(interval.high - centre, centre - interval.low);
 }
 
 }  // namespace
@@ -46,15 +71,19 @@ MedianEstimate estimate_median(std::span<const double> samples) {
   MedianEstimate estimate;
   estimate.median = quantile_of_sorted(ascending, 0.5);
   estimate.effective_samples = static_cast<double>(samples.size()) / time;
+  const auto limits = range_of_parts(samples);
   const auto interval_at = [&](double score) {
-    return between_ranks(ascending,
-                         half_width_in_ranks(score, estimate.effective_samples, time > 1));
+    return within(
+        between_ranks(ascending, half_width_in_ranks(score, estimate.effective_samples, time > 1)),
+        limits);
   };
   estimate.ci95 = interval_at(kScore);
-  const auto wide = interval_at(kWideScore);
-  const double half_width = std::max(half_of(estimate.ci95), half_of(wide) * kScore / kWideScore);
+  const double reach = farther_end(estimate.ci95, estimate.median);
+  const double wide = farther_end(interval_at(kWideScore), estimate.median) * kScore / kWideScore;
   // A clock too coarse for the work yields a median of 0: certain only if nothing else was seen.
-  if (half_width > 0) estimate.relative_half_width = half_width / std::abs(estimate.median);
+  if (reach > 0) estimate.relative_error = reach / std::abs(estimate.median);
+  const double cautious = std::max(reach, wide);
+  if (cautious > 0) estimate.cautious_error = cautious / std::abs(estimate.median);
   return estimate;
 }
 

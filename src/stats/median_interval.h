@@ -3,10 +3,12 @@
 //
 // No resampling is needed for a median: its bootstrap distribution is binomial over the order
 // statistics, so the interval runs from one rank of the sorted samples to another. Correlated
-// samples count as fewer (autocorrelation.h). The coverage is checked by simulation in
-// tests/timing/coverage_test.cpp; the constants in the .cpp file were chosen there. Two cases stay
-// below 95 %: dependence cannot be seen among fewer than about 50 samples, and modes that each last
-// for many samples need far more of them than modes that mix.
+// samples count as fewer (autocorrelation.h). However few they count as, the interval does not
+// reach beyond the medians of twelve parts of the series: a few slow samples do not stretch it. The
+// coverage is checked by simulation in tests/timing/coverage_test.cpp; the constants in the .cpp
+// file were chosen there. Two cases stay below 95 %: dependence cannot be seen among fewer than
+// about 50 samples, and modes or bursts that each last for many samples need a series that holds
+// about twenty of them.
 #pragma once
 
 #include <span>
@@ -21,10 +23,10 @@ struct Interval {
 struct MedianEstimate {
   double median = 0;
   Interval ci95;
-  // Half the interval's width over the median, or the estimate from a wider range of ranks, scaled
-  // down, if that is larger: this makes stopping at an interval that is narrow by chance less
-  // likely.
-  double relative_half_width = 0;
+  double relative_error = 0;  // from the median to the interval's farther end, over the median
+  // The same, or the estimate from a wider range of ranks, scaled down, if that is larger: this
+  // makes stopping at an interval that is narrow by chance less likely.
+  double cautious_error = 0;
   double effective_samples = 0;  // the equivalent number of independent samples
 };
 MedianEstimate estimate_median(std::span<const double> samples);

@@ -1,8 +1,11 @@
 #include "timing/clock.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+
+#include "stats/order_statistics.h"
 
 namespace assay {
 
@@ -10,7 +13,9 @@ using namespace assay::timing;
 
 namespace {
 
-constexpr int kReadings = 1000;
+// In several rounds: a round that was interrupted says nothing about the clock.
+constexpr int kReadings = 200;
+constexpr std::size_t kRounds = 9;
 
 class SteadyClock : public Clock {
  public:
@@ -28,19 +33,21 @@ Clock& steady_clock() {
 }
 
 ClockQuality timing::probe(Clock& clock) {
-  const std::int64_t first = clock.nanoseconds();
-  std::int64_t last = first;
+  std::int64_t last = clock.nanoseconds();
   std::int64_t smallest_step = 0;
-  for (int reading = 0; reading < kReadings; ++reading) {
-    const std::int64_t now = clock.nanoseconds();
-    const std::int64_t step = now - last;
-    if (step > 0 && (smallest_step == 0 || step < smallest_step)) smallest_step = step;
-    last = now;
+  std::array<double, kRounds> costs_ns = {};
+  for (double& cost_ns : costs_ns) {
+    const std::int64_t first = last;
+    for (int reading = 0; reading < kReadings; ++reading) {
+      const std::int64_t now = clock.nanoseconds();
+      const std::int64_t step = now - last;
+      if (step > 0 && (smallest_step == 0 || step < smallest_step)) smallest_step = step;
+      last = now;
+    }
+    cost_ns = static_cast<double>(std::max<std::int64_t>(0, last - first)) / kReadings;
   }
-  ClockQuality quality;
-  quality.cost_ns = static_cast<double>(std::max<std::int64_t>(0, last - first)) / kReadings;
-  quality.resolution_ns = static_cast<double>(std::max<std::int64_t>(1, smallest_step));
-  return quality;
+  return {.cost_ns = stats::median(costs_ns),
+          .resolution_ns = static_cast<double>(std::max<std::int64_t>(1, smallest_step))};
 }
 
 double timing::clock_share(const ClockQuality& quality, double sample_ns) {

@@ -103,7 +103,7 @@ ValueRange range_of_medians(std::span<const ProcessSamples> processes,
   }
   double variance = options.assumed_process_deviation * options.assumed_process_deviation;
   for (const auto& process : processes) {
-    const double deviation = stats::estimate_median(process.values).relative_half_width / kScore;
+    const double deviation = stats::estimate_median(process.values).cautious_error / kScore;
     variance += deviation * deviation / count;
   }
   const double half_width = kScore * std::sqrt(variance / count);

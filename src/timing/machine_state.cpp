@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -23,6 +24,22 @@ double own_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// The second number of each thread's schedstat: nanoseconds ready to run, but not running.
+std::optional<double> waited_seconds() {
+  std::error_code failed;
+  double nanoseconds = 0;
+  bool is_known = false;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", failed)) {
+    std::ifstream file(task.path() / "schedstat");
+    double ran = 0;
+    double waited = 0;
+    if (!(file >> ran >> waited)) continue;
+    nanoseconds += waited;
+    is_known = true;
+  }
+  return is_known ? std::optional(nanoseconds * 1e-9) : std::nullopt;
+}
+
 class LinuxMachine : public MachineState {
  public:
   std::optional<MachineTimes> times() override {
@@ -30,7 +47,9 @@ class LinuxMachine : public MachineState {
     std::string line;
     std::getline(file, line);
     auto times = parse_proc_stat(line, static_cast<double>(::sysconf(_SC_CLK_TCK)));
-    if (times) times->own_seconds = own_seconds();
+    if (!times) return times;
+    times->own_seconds = own_seconds();
+    times->waited_seconds = waited_seconds();
     return times;
   }
 };

@@ -41,8 +41,10 @@ LatencySummary summarize(const Sampling& sampling) {
   latency.p90_ms = stats::tail_of_sorted(ascending, 0.90);
   latency.p95_ms = stats::tail_of_sorted(ascending, 0.95);
   latency.p99_ms = stats::tail_of_sorted(ascending, 0.99);
-  latency.ci95_low_ms = sampling.estimate.ci95.low;
-  latency.ci95_high_ms = sampling.estimate.ci95.high;
+  if (ascending.size() > 1) {
+    latency.ci95_low_ms = sampling.estimate.ci95.low;
+    latency.ci95_high_ms = sampling.estimate.ci95.high;
+  }
   return latency;
 }
 
@@ -87,6 +89,7 @@ Measurement measure(const TimedWork& timed, const TimingOptions& options, Progre
   measured.warmup_runs = warm.runs;
   measured.runs_per_sample = choose_runs_per_sample(warm, options, circumstances.clock);
   if (warm.first_run_ns) measured.first_run_ms = *warm.first_run_ns / 1e6;
+  if (timed.first_run_ms) measured.first_run_ms = timed.first_run_ms;
   if (warm.cancelled) return cancelled_in_warm_up(std::move(measured));
 
   circumstances.before = machine.times();

@@ -26,14 +26,8 @@ double samples_required(const stats::MedianEstimate& estimate, std::size_t sampl
   return is_correlated(estimate, samples) ? kFewestWhenCorrelated : stats::kFewestForInterval;
 }
 
-bool is_narrow_enough(const stats::MedianEstimate& estimate, std::size_t samples, double target) {
-  return estimate.effective_samples >= samples_required(estimate, samples) &&
-         estimate.relative_half_width <= target;
-}
-
-// Two significant digits, or all before the decimal point.
-std::string as_percent(double share) {
-  return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
+bool has_enough(const stats::MedianEstimate& estimate, std::size_t samples) {
+  return estimate.effective_samples >= samples_required(estimate, samples);
 }
 
 class Sampler {
@@ -89,7 +83,8 @@ class Sampler {
     look();
     const auto grown = std::ceil(static_cast<double>(count()) * kGrowthBetweenLooks);
     next_look_ = static_cast<std::size_t>(grown);
-    return has_settled(is_narrow_enough(taken_.estimate, count(), options_.target));
+    const auto& estimate = taken_.estimate;
+    return has_settled(has_enough(estimate, count()) && estimate.cautious_error <= options_.target);
   }
 
   // The autocorrelation is itself uncertain: one narrow interval may be luck, so correlated samples
@@ -110,7 +105,8 @@ class Sampler {
 
   std::string unmet() const {
     const bool has_minimum = options_.fixed_samples || count() >= options_.min_samples;
-    if (has_minimum && is_narrow_enough(taken_.estimate, count(), options_.target)) return "";
+    const bool is_narrow = taken_.estimate.relative_error <= options_.target;
+    if (has_minimum && is_narrow && has_enough(taken_.estimate, count())) return "";
     return fmt::format("{}, {}", shortfall(), when_it_ended());
   }
 
@@ -120,9 +116,10 @@ class Sampler {
       return fmt::format("{} of the {} samples that a 95 % interval needs", count(),
                          stats::kFewestForInterval);
     }
-    if (estimate.relative_half_width > options_.target) {
-      return fmt::format("the interval is ±{}, target ±{}",
-                         as_percent(estimate.relative_half_width), as_percent(options_.target));
+    if (estimate.relative_error > options_.target) {
+      return fmt::format("the interval is {}, target ±{:.2g} %",
+                         interval_text(estimate.median, estimate.ci95.low, estimate.ci95.high),
+                         100 * options_.target);
     }
     if (count() < options_.min_samples) {
       return fmt::format("{} of {} samples", count(), options_.min_samples);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "stats/bimodality.h"
 #include "stats/median_interval.h"
 #include "stats/steadiness.h"
@@ -23,6 +24,8 @@ constexpr double kClockNoisy = 0.01;
 // Shares of all processor time. Ticks are 10 ms, so a short interval says nothing.
 constexpr double kLoadMentioned = 0.10;
 constexpr double kLoadNoisy = 0.25;
+// Of the time in which this process could have run: the share in which something else did.
+constexpr double kWaitNoisy = 0.05;
 constexpr double kStealMentioned = 0.01;
 constexpr double kStealNoisy = 0.05;
 constexpr double kShortestObservedSeconds = 0.2;
@@ -34,8 +37,9 @@ MaybeWarning few_samples(const Measurement& measured, const Circumstances& circu
   if (count >= kFewSamples) return std::nullopt;
   const bool no_interval = circumstances.effective_samples < stats::kFewestForInterval;
   const auto* consequence =
-      no_interval ? "too few for a 95 % interval, the smallest and the largest are given"
-                  : "too few to detect drift, a second mode or autocorrelation";
+      count == 1    ? "one has no interval"
+      : no_interval ? "too few for a 95 % interval, the smallest and the largest are given"
+                    : "too few to detect drift, a second mode or autocorrelation";
   return TimingWarning{"few-samples",
                        fmt::format("{} sample{}: {}", count, count == 1 ? "" : "s", consequence),
                        "allow more time or more samples", no_interval};
@@ -71,11 +75,11 @@ MaybeWarning unsteady(const Measurement& measured, const Circumstances& circumst
 MaybeWarning two_modes(const Measurement& measured, const Circumstances&) {
   const auto modes = stats::find_modes(measured.samples_ms);
   if (!modes.bimodal) return std::nullopt;
-  return TimingWarning{
-      "bimodal",
-      fmt::format("{:.0f} % of the samples lie around {:.4g} ms, {:.0f} % around {:.4g} ms",
-                  100 * (1 - modes.upper_share), modes.lower, 100 * modes.upper_share, modes.upper),
-      "pin threads to cores, and look for work that only some runs do", true};
+  return TimingWarning{"bimodal",
+                       fmt::format("{:.0f} % of the samples lie around {}, {:.0f} % around {}",
+                                   100 * (1 - modes.upper_share), duration_text(modes.lower),
+                                   100 * modes.upper_share, duration_text(modes.upper)),
+                       "pin threads to cores, and look for work that only some runs do", true};
 }
 
 MaybeWarning first_run(const Measurement& measured, const Circumstances& circumstances) {
@@ -85,8 +89,8 @@ MaybeWarning first_run(const Measurement& measured, const Circumstances& circums
   if (factor < kSlowFirstRun) return std::nullopt;
   return TimingWarning{
       "first-run",
-      fmt::format("the first run took {:.4g} ms, {:.1f} times the median", *measured.first_run_ms,
-                  factor),
+      fmt::format("the first run took {}, {:.1f} times the median",
+                  duration_text(*measured.first_run_ms), factor),
       circumstances.first_run_is_a_sample
           ? "it is among the samples: warm up first"
           : "it is not among the samples, but a program that runs only once has this latency",
@@ -111,7 +115,15 @@ MaybeWarning clock_resolution(const Measurement& measured, const Circumstances& 
 struct Shares {
   double others = 0;
   double stolen = 0;
+  std::optional<double> waited = {};  // of the time in which this process could have run
 };
+
+std::optional<double> share_waited(const MachineTimes& before, const MachineTimes& after) {
+  if (!before.waited_seconds || !after.waited_seconds) return std::nullopt;
+  const double waited = std::max(0.0, *after.waited_seconds - *before.waited_seconds);
+  const double ready = waited + after.own_seconds - before.own_seconds;
+  return ready > 0 ? waited / ready : 0.0;
+}
 
 std::optional<Shares> shares_of_machine(const std::optional<MachineTimes>& before,
                                         const std::optional<MachineTimes>& after) {
@@ -122,15 +134,26 @@ std::optional<Shares> shares_of_machine(const std::optional<MachineTimes>& befor
   const double own = after->own_seconds - before->own_seconds;
   const double all = busy + idle + stolen;
   if (!(all >= kShortestObservedSeconds)) return std::nullopt;
-  return Shares{std::max(0.0, busy - own) / all, std::max(0.0, stolen) / all};
+  return Shares{std::max(0.0, busy - own) / all, std::max(0.0, stolen) / all,
+                share_waited(*before, *after)};
 }
 
+std::string waiting_text(const Shares& shares) {
+  if (!shares.waited) return "";
+  if (*shares.waited < 0.001) return "; this one did not wait for a processor";
+  return fmt::format("; this one waited {:.2g} % of its time for a processor",
+                     100 * *shares.waited);
+}
+
+// Load on other processors disturbs a measurement far less than load on its own.
 MaybeWarning competing_load(const Shares& shares) {
   if (shares.others < kLoadMentioned) return std::nullopt;
+  const bool had_to_wait = !shares.waited || *shares.waited >= kWaitNoisy;
   return TimingWarning{"competing-load",
-                       fmt::format("other programs used {:.0f} % of all processor time meanwhile",
-                                   100 * shares.others),
-                       "close other programs and measure again", shares.others >= kLoadNoisy};
+                       fmt::format("other programs used {:.0f} % of all processor time meanwhile{}",
+                                   100 * shares.others, waiting_text(shares)),
+                       "close other programs and measure again",
+                       shares.others >= kLoadNoisy && had_to_wait};
 }
 
 MaybeWarning steal_time(const Shares& shares) {

@@ -58,7 +58,7 @@ class AdviceTest : public ::testing::Test {
     layer.cost.parameter_bytes = work.weights;
     profile.steps.push_back(std::move(step));
     profile.layers.push_back(std::move(layer));
-    profile.typical_run_ms += time_ms;
+    profile.latency.latency.median_ms += time_ms;
     return profile.layers.back();
   }
 
@@ -433,7 +433,7 @@ TEST_F(AdviceTest, LayoutChangesNameTheLayersOnBothSides) {
   reorder.info.bytes_read = reorder.info.bytes_written = 2 * kMillion;
   profile.layers[0].steps.push_back(1);
   profile.steps.push_back(reorder);
-  profile.typical_run_ms += 1;
+  profile.latency.latency.median_ms += 1;
   add("second", "Conv", "jit", 5, {.flops = 500 * kMillion});
   judged();
   const auto advised = advice("layout-changes");
@@ -444,7 +444,7 @@ TEST_F(AdviceTest, LayoutChangesNameTheLayersOnBothSides) {
   EXPECT_THAT(advised->action, HasSubstr("so that both use one layout"));
   profile.steps[2].info.op = "Gemm";
   EXPECT_THAT(advice("layout-changes")->action, HasSubstr("pool images to one pixel"));
-  profile.typical_run_ms = 100;
+  profile.latency.latency.median_ms = 100;
   EXPECT_FALSE(advice("layout-changes"));
 }
 

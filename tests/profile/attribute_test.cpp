@@ -66,7 +66,7 @@ TEST(Attribution, StepsAndTheTimeBetweenThemAreTheMeanTimeOfARun) {
   EXPECT_NEAR(profile.between_steps_ms, 0.04, 1e-9);
   double steps = profile.between_steps_ms;
   for (const auto& step : profile.steps) steps += step.time_ms;
-  EXPECT_NEAR(steps, profile.typical_run_ms, 1e-9);
+  EXPECT_NEAR(steps, profile.run_ms(), 1e-9);
   double means = profile.between_steps_mean_ms;
   for (const auto& step : profile.steps) means += step.mean_ms;
   EXPECT_NEAR(means, profile.latency.latency.mean_ms, 1e-9);
@@ -196,32 +196,66 @@ TEST(StepTimes, MeansAreExactAndMediansSurviveThinning) {
   EXPECT_DOUBLE_EQ(times.medians_ms()[1], 5.0);
 }
 
-TEST(StepTimes, ATypicalRunIsTheMiddleHalfAndBalances) {
+double sum_of(const MedianRun& run) {
+  return std::accumulate(run.steps_ms.begin(), run.steps_ms.end(), run.between_steps_ms);
+}
+
+TEST(StepTimes, TheMedianRunIsMadeOfTheSamplesNextToTheMedian) {
   StepTimes times(2);
-  const std::vector<double> walls = {5, 1000, 3, 4, 6, 1, 4, 5};  // middle half: 4, 4, 5, 5
+  const std::vector<double> walls = {5, 1000, 3, 4, 6, 1, 4, 8};  // the median of 4 and 5 is 4.5
   for (const double wall : walls) {
     const std::vector<std::int64_t> sample = {static_cast<std::int64_t>(wall * 500'000), 1'000'000};
     times.add(sample, 1);
   }
-  const TypicalRun typical = times.typical(walls);
-  EXPECT_DOUBLE_EQ(typical.run_ms, (4 + 4 + 5 + 5) / 4.0);
-  EXPECT_DOUBLE_EQ(typical.steps_ms[0], (4 + 4 + 5 + 5) / 4.0 / 2);
-  EXPECT_DOUBLE_EQ(typical.steps_ms[1], 1.0);
+  const MedianRun run = times.at_median(walls, 4.5);
+  EXPECT_DOUBLE_EQ(run.run_ms, 4.5);
+  EXPECT_DOUBLE_EQ(run.steps_ms[0], 4.5 / 2);
+  EXPECT_DOUBLE_EQ(run.steps_ms[1], 4.5 * (1.0 / 4 + 1.0 / 5) / 2);
+  EXPECT_DOUBLE_EQ(sum_of(run), 4.5);
 }
 
-TEST(StepTimes, FewSamplesAreAllTypical) {
+TEST(StepTimes, AnInterruptedSampleDoesNotDistortTheMedianRun) {
+  StepTimes times(2);
+  std::vector<double> walls;
+  for (int i = 0; i < 100; ++i) {
+    const bool is_interrupted = i % 5 < 2;  // for 9 ms, in the second step
+    walls.push_back(is_interrupted ? 10 : 1);
+    const std::vector<std::int64_t> quiet = {600'000, 300'000};
+    const std::vector<std::int64_t> interrupted = {600'000, 9'300'000};
+    times.add(is_interrupted ? interrupted : quiet, 1);
+  }
+  const MedianRun run = times.at_median(walls, 1);
+  EXPECT_NEAR(run.steps_ms[0], 0.6, 0.03);
+  EXPECT_NEAR(run.steps_ms[1], 0.3, 0.05);
+  EXPECT_DOUBLE_EQ(sum_of(run), 1);
+}
+
+TEST(StepTimes, AMedianRunOfAFewSamplesBalances) {
   for (const std::size_t count : {1u, 2u, 3u}) {
     StepTimes times(1);
     std::vector<double> walls;
     for (std::size_t i = 1; i <= count; ++i) {
       walls.push_back(static_cast<double>(i));
-      const std::vector<std::int64_t> sample = {static_cast<std::int64_t>(i) * 1'000'000};
+      const std::vector<std::int64_t> sample = {static_cast<std::int64_t>(i) * 500'000};
       times.add(sample, 1);
     }
-    const double mean = static_cast<double>(count + 1) / 2;
-    EXPECT_DOUBLE_EQ(times.typical(walls).run_ms, mean);
-    EXPECT_DOUBLE_EQ(times.typical(walls).steps_ms[0], mean);
+    const double median = static_cast<double>(count + 1) / 2;
+    EXPECT_DOUBLE_EQ(times.at_median(walls, median).steps_ms[0], median / 2);
+    EXPECT_DOUBLE_EQ(sum_of(times.at_median(walls, median)), median);
   }
+}
+
+TEST(StepTimes, AMedianRunOfThinnedSamplesBalances) {
+  StepTimes times(2, 64);
+  std::vector<double> walls;
+  for (std::int64_t i = 1; i <= 1001; ++i) {
+    walls.push_back(static_cast<double>(i));
+    const std::vector<std::int64_t> sample = {i * 400'000, i * 500'000};
+    times.add(sample, 1);
+  }
+  const MedianRun run = times.at_median(walls, 501);
+  EXPECT_NEAR(run.steps_ms[0], 501 * 0.4, 1e-9);
+  EXPECT_NEAR(run.between_steps_ms, 501 * 0.1, 1e-9);
 }
 
 TEST(Memory, EfficiencyIsNeededOverAllocatedBytes) {

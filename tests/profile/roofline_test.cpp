@@ -159,7 +159,7 @@ Profile profile_of(std::vector<ProfileStep> steps) {
     layer.time_ms = steps[i].time_ms;
     layer.steps = {i};
     profile.layers.push_back(layer);
-    profile.typical_run_ms += steps[i].time_ms;
+    profile.latency.latency.median_ms += steps[i].time_ms;
   }
   profile.steps = std::move(steps);
   return profile;

@@ -114,7 +114,7 @@ TEST(ProfileModel, BalancesAndReportsItsPhases) {
   EXPECT_FALSE(profile.bottleneck);
   double layers = profile.between_steps_ms;
   for (const auto& layer : profile.layers) layers += layer.time_ms.value_or(0);
-  EXPECT_NEAR(layers, profile.typical_run_ms, profile.typical_run_ms / 1e5);
+  EXPECT_NEAR(layers, profile.run_ms(), profile.run_ms() / 1e5);
 }
 
 class CancelsAtOnce : public Progress {

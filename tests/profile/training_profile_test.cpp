@@ -57,7 +57,7 @@ TEST(TrainingProfile, LayersAndPhasesSumToTheStep) {
     by_phase += phase.time_ms;
     phase_flops += phase.flops;
   }
-  const double steps = profile.step.typical_run_ms - profile.step.between_steps_ms;
+  const double steps = profile.step.run_ms() - profile.step.between_steps_ms;
   EXPECT_NEAR(by_layer, steps, 1e-6);
   EXPECT_NEAR(by_phase, steps, 1e-6);
   EXPECT_EQ(flops, phase_flops);

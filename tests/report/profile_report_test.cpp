@@ -38,7 +38,7 @@ TEST(ProfileReport, TraceIsAsPinned) {
   expect_golden("profile_trace.json", profile_trace(fixed_profile()));
 }
 
-TEST(ProfileReport, RowsOfEveryGroupingSumToTheTypicalRun) {
+TEST(ProfileReport, RowsOfEveryGroupingSumToTheMedianRun) {
   for (const GroupBy group_by : {GroupBy::Layers, GroupBy::Steps, GroupBy::Ops}) {
     std::istringstream lines(profile_csv(fixed_profile(), {.group_by = group_by}));
     std::string line;

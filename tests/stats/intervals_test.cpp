@@ -81,13 +81,13 @@ TEST(MedianInterval, OfOneSampleIsThatSample) {
 }
 
 TEST(MedianInterval, NarrowsWithTheRootOfTheCount) {
-  const double few = estimate_median(noisy_series(1000, 0.1, 0, 1)).relative_half_width;
-  const double many = estimate_median(noisy_series(16'000, 0.1, 0, 2)).relative_half_width;
+  const double few = estimate_median(noisy_series(1000, 0.1, 0, 1)).relative_error;
+  const double many = estimate_median(noisy_series(16'000, 0.1, 0, 2)).relative_error;
   EXPECT_NEAR(few / many, 4, 0.6);
 }
 
 TEST(MedianInterval, OfTimesThatAreAllZeroIsCertain) {
-  EXPECT_EQ(estimate_median(Samples(20, 0.0)).relative_half_width, 0);
+  EXPECT_EQ(estimate_median(Samples(20, 0.0)).relative_error, 0);
 }
 
 TEST(MedianInterval, OfARatioCoversTheTruth) {

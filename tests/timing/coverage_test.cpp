@@ -20,6 +20,7 @@ struct Tally {
   double bimodal = 0;
   double met = 0;
   double mean_samples = 0;
+  double widest = 0;  // interval, over its median
 };
 
 template <typename Simulate>
@@ -37,6 +38,8 @@ Tally tally(int measurements, double truth_ms, Simulate simulate_one) {
     sum.unsteady += drift || changed ? share : 0;
     sum.bimodal += find_warning(measured, "bimodal") ? share : 0;
     sum.met += measured.unmet.empty() ? share : 0;
+    const double width = latency.ci95_high_ms.value_or(0) - latency.ci95_low_ms.value_or(0);
+    sum.widest = std::max(sum.widest, width / latency.median_ms);
     sum.mean_samples += share * static_cast<double>(measured.samples_ms.size());
   }
   return sum;
@@ -90,9 +93,36 @@ INSTANTIATE_TEST_SUITE_P(
                            true},
                       Case{"one run in 30 five times as long",
                            {.deviation = 0.05, .other = 5, .other_share = 0.033}},
+                      Case{"heavy tails", {.deviation = 0.03, .heavy_tails = true}},
                       Case{"correlated, 0.5", {.deviation = 0.05, .persistence = 0.5}},
                       Case{"correlated, 0.8", {.deviation = 0.05, .persistence = 0.8}, 0.015},
                       Case{"correlated, 0.9", {.deviation = 0.03, .persistence = 0.9}, 0.015}));
+
+// A series as another program makes it that runs a fifth of the time: for about 5 or 10 runs in
+// a row, each takes twice as long.
+TEST(Coverage, HoldsBesideBursts) {
+  for (const double length : {5.0, 10.0}) {
+    const Noise noise = {.deviation = 0.03, .other = 2, .other_share = 0.2, .burst_length = length};
+    TimingOptions options;
+    options.fixed_warmup = 1;
+    options.min_seconds = options.max_seconds = 20;
+    options.max_samples = 1000;
+    const Tally result = tally_of(noise, kRunNs, options, 1000);
+    EXPECT_GE(result.covered, 0.93) << length;
+    EXPECT_LE(result.covered, 0.97) << length;
+  }
+}
+
+// Bursts so long that the samples hold only a few of them: no estimate can be certain of the
+// median, but the interval must not reach to the slowest runs.
+TEST(Coverage, AFewLongBurstsDoNotStretchTheInterval) {
+  const Noise noise = {.deviation = 0.3, .other = 5, .other_share = 0.02, .burst_length = 50};
+  TimingOptions options;
+  options.fixed_warmup = 1;
+  options.min_seconds = options.max_seconds = 50;
+  options.max_samples = 5000;
+  EXPECT_LE(tally_of(noise, kRunNs, options, 100).widest, 0.25);
+}
 
 TEST(Coverage, HoldsForAFewSlowRuns) {
   TimingOptions options;

@@ -41,8 +41,8 @@ TEST_F(Measure, StopsAtTheMinimumWhenNothingVaries) {
   const auto measured = measure_it(constant_work(clock_, 10e6));
   EXPECT_EQ(measured.samples_ms.size(), 50u);
   EXPECT_DOUBLE_EQ(measured.latency.median_ms, 10);
-  EXPECT_DOUBLE_EQ(measured.latency.ci95_low_ms, 10);
-  EXPECT_DOUBLE_EQ(measured.latency.ci95_high_ms, 10);
+  EXPECT_DOUBLE_EQ(*measured.latency.ci95_low_ms, 10);
+  EXPECT_DOUBLE_EQ(*measured.latency.ci95_high_ms, 10);
   EXPECT_DOUBLE_EQ(measured.latency.std_ms, 0);
   EXPECT_EQ(measured.runs_per_sample, 1u);
   EXPECT_EQ(measured.verdict, Verdict::Valid);
@@ -76,12 +76,31 @@ TEST_F(Measure, TakesOneSampleWhateverItCosts) {
   ASSERT_TRUE(find_warning(measured, "few-samples"));
 }
 
+TEST_F(Measure, OneSampleHasNoInterval) {
+  const auto one = measure_it(constant_work(clock_, 10e6), {.fixed_samples = 1});
+  EXPECT_FALSE(one.latency.ci95_low_ms);
+  EXPECT_FALSE(one.latency.ci95_high_ms);
+  ASSERT_TRUE(find_warning(one, "few-samples"));
+  EXPECT_EQ(find_warning(one, "few-samples")->message, "1 sample: one has no interval");
+  EXPECT_TRUE(measure_it(constant_work(clock_, 10e6), {.fixed_samples = 2}).latency.ci95_low_ms);
+}
+
+TEST_F(Measure, TakesTheFirstRunFromBeforeTheMeasurement) {
+  TimedWork work = constant_work(clock_, 10e6);
+  work.first_run_ms = 70;
+  const auto measured = measure_it(work);
+  EXPECT_EQ(measured.first_run_ms, 70);
+  ASSERT_TRUE(find_warning(measured, "first-run"));
+  EXPECT_EQ(find_warning(measured, "first-run")->message,
+            "the first run took 70.00 ms, 7.0 times the median");
+}
+
 TEST_F(Measure, NamesTheCriterionThatTheBudgetLeftUnmet) {
   NoisyRuns runs({.deviation = 0.3}, 1);
   const auto measured =
       measure_it(simulated_work(clock_, 100e6, [&] { return runs.next(); }), {.max_seconds = 5});
   // 50 samples of 30 % noise: 2 * 1.25 * 30 % / sqrt(50) is about 10 %.
-  EXPECT_THAT(measured.unmet, HasSubstr("the interval is ±9.4 %"));
+  EXPECT_THAT(measured.unmet, HasSubstr("the interval is −9.3/+6.6 %"));
   EXPECT_THAT(measured.unmet, HasSubstr(" %, target ±1 %, after 5."));
   EXPECT_EQ(measured.verdict, Verdict::Noisy);
   ASSERT_TRUE(find_warning(measured, "wide-interval"));

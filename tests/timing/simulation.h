@@ -1,6 +1,7 @@
 // A clock that only simulated work advances, noise with a known true median, and a made-up machine.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -53,7 +54,9 @@ struct Noise {
   double deviation = 0.05;  // on the log scale
   double other = 1;         // centre of the second group
   double other_share = 0;
-  double persistence = 0;  // of the log, from one run to the next: AR(1)
+  double persistence = 0;    // of the log, from one run to the next: AR(1)
+  double burst_length = 0;   // mean number of successive runs in the second group; 0: by chance
+  bool heavy_tails = false;  // Student's t with two degrees of freedom: no finite variance
 };
 
 inline double below(double value, double centre, double deviation) {
@@ -75,19 +78,31 @@ inline double true_median(const Noise& noise) {
 class NoisyRuns {
  public:
   NoisyRuns(const Noise& noise, std::uint64_t seed)
-      : noise_(noise), random_(seed), state_(random_.normal()) {}
+      : noise_(noise), random_(seed), state_(random_.normal()) {
+    if (noise_.burst_length > 0) is_other_ = random_.uniform() < noise_.other_share;
+  }
 
   double next() {
     const double fresh = std::sqrt(1 - noise_.persistence * noise_.persistence);
     state_ = noise_.persistence * state_ + fresh * random_.normal();
-    const bool is_other = random_.uniform() < noise_.other_share;
-    return (is_other ? noise_.other : 1) * std::exp(noise_.deviation * state_);
+    is_other_ = random_.uniform() < chance_of_other();
+    const double scale = noise_.heavy_tails ? 1 / std::sqrt(-std::log(1 - random_.uniform())) : 1;
+    const double log = std::clamp(noise_.deviation * scale * state_, -5.0, 5.0);
+    return (is_other_ ? noise_.other : 1) * std::exp(log);
   }
 
  private:
+  // Bursts begin and end so often that they have the share and the length asked for.
+  double chance_of_other() const {
+    if (noise_.burst_length <= 0) return noise_.other_share;
+    if (is_other_) return 1 - 1 / noise_.burst_length;
+    return noise_.other_share / (1 - noise_.other_share) / noise_.burst_length;
+  }
+
   Noise noise_;
   Random random_;
   double state_ = 0;
+  bool is_other_ = false;
 };
 
 // Work that takes `run_ns` times whatever `factor` says for each run.

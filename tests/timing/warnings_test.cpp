@@ -28,6 +28,18 @@ TEST(TimingWarnings, CompetingLoadIsTheShareOfOtherPrograms) {
   EXPECT_EQ(measured.verdict, Verdict::Noisy);
 }
 
+TEST(TimingWarnings, LoadThatTheProcessDidNotWaitForDoesNotMakeTheResultNoisy) {
+  // 2 of 4 s were others', on another processor.
+  MachineTimes after = {.busy_seconds = 4, .own_seconds = 2, .waited_seconds = 0.05};
+  const auto beside = measure_on({{.waited_seconds = 0.0}, after});
+  ASSERT_TRUE(find_warning(beside, "competing-load"));
+  EXPECT_THAT(find_warning(beside, "competing-load")->message,
+              HasSubstr("used 50 % of all processor time meanwhile; this one waited 2.4 % of its"));
+  EXPECT_EQ(beside.verdict, Verdict::Valid);
+  after.waited_seconds = 0.5;  // of 2.5 s
+  EXPECT_EQ(measure_on({{.waited_seconds = 0.0}, after}).verdict, Verdict::Noisy);
+}
+
 TEST(TimingWarnings, OwnThreadsAreNotCompetingLoad) {
   const auto measured = measure_on({{}, {.busy_seconds = 4, .own_seconds = 3.9}});
   EXPECT_EQ(find_warning(measured, "competing-load"), nullptr);

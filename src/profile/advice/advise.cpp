@@ -53,13 +53,13 @@ bool ranks_before(const Advice& one, const Advice& other) {
 std::vector<Advice> advise(const Profile& profile) {
   constexpr std::size_t kMost = 8;
   std::vector<Advice> all;
-  if (profile.typical_run_ms <= 0) return all;
+  if (profile.run_ms() <= 0) return all;
   const RunFacts facts(profile);
   const bool is_reference = find_engine(profile.program.engine).is_reference;
   for (const Rule& rule : kRules) {
     if (!applies(rule, profile, is_reference)) continue;
     auto advice = rule.apply(facts);
-    if (!advice || !is_worth_it(*advice, profile.typical_run_ms)) continue;
+    if (!advice || !is_worth_it(*advice, profile.run_ms())) continue;
     advice->rule = rule.name;
     all.push_back(std::move(*advice));
   }

@@ -39,7 +39,7 @@ class RunFacts {
   double time_with(const StepFacts& step, const ChangeOfWork& change) const;
   double time_with(const StepGroup& group, const ChangeOfWork& change) const;
 
-  double share(double time_ms) const { return time_ms / profile_.typical_run_ms; }
+  double share(double time_ms) const { return time_ms / profile_.run_ms(); }
   std::string time_text(double time_ms) const;  // "4.1 ms (12 % of the run)"
 
  private:

@@ -38,7 +38,7 @@ std::optional<Advice> start_up(const RunFacts& facts) {
   const Profile& profile = facts.profile();
   const StartUp& took = profile.start_up;
   const double start_ms = took.compile_ms + took.first_run_ms;
-  const double runs = start_ms / profile.typical_run_ms;
+  const double runs = start_ms / profile.run_ms();
   const bool is_long = runs >= kManyRuns && start_ms >= kNoticedMilliseconds;
   if (!is_long || !chooses_algorithms(profile.program)) return {};
   Advice advice{.once = true};

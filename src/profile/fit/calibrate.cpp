@@ -49,7 +49,7 @@ std::vector<double> times_of(const std::vector<ClassifiedOperator>& operators,
   }
   const double attributed = std::accumulate(times.begin(), times.end(), 0.0);
   if (attributed <= 0) return times;
-  for (double& time : times) time *= profile.typical_run_ms / attributed;
+  for (double& time : times) time *= profile.run_ms() / attributed;
   return times;
 }
 
