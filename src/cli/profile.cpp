@@ -295,9 +295,18 @@ void write_artifacts(const ProfileArguments& arguments, const Profile& profile) 
     write_file(folder / "roofline.png", roofline_png(*chart));
     write_file(folder / "roofline.svg", roofline_svg(*chart));
   }
+  write_file(folder / "layer_times.png", layer_times_png(profile));
+  write_file(folder / "layer_times.svg", layer_times_svg(profile));
+  if (const auto png = memory_schedule_png(profile)) {
+    write_file(folder / "memory_schedule.png", *png);
+    write_file(folder / "memory_schedule.svg", memory_schedule_svg(profile).value_or(""));
+  }
   const auto layers = layer_estimates(profile);
   if (const auto summary = hardware_summary(arguments, profile, layers)) {
-    save_hardware_artifacts(folder, layers, {}, *summary);
+    const std::string& model = profile.model.name;
+    save_hardware_artifacts(folder, layers, {}, *summary, model);
+    write_file(folder / "layerwise_activation_memory.svg", activation_memory_svg(layers, model));
+    write_file(folder / "layerwise_macs.svg", macs_svg(layers, model));
   }
 }
 
@@ -392,8 +401,9 @@ void add_report_options(Command& command, ProfileArguments& arguments) {
   command.add_option("--trace", arguments.trace,
                      "write a timeline of some runs, for ui.perfetto.dev");
   command.add_option("--out", arguments.folder,
-                     "write profile.json, layers.csv, trace.json, the roofline and the hardware "
-                     "summary's tables and charts into this folder");
+                     "write profile.json, layers.csv, trace.json, pictures of the roofline, the "
+                     "layers' times and the memory, and the hardware summary's tables and "
+                     "charts into this folder");
   command.add_flag("--roofline", arguments.roofline,
                    "draw the layers under the machine's ceilings");
   command.add_flag("--hardware", arguments.hardware,

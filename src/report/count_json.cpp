@@ -27,7 +27,8 @@ Json memory_json(const MemorySummary& memory) {
           {"computed_weight_bytes", memory.computed_weight_bytes},
           {"steps", memory.steps},
           {"live_bytes", memory.live_bytes},
-          {"unplanned", memory.unplanned}};
+          {"unplanned", memory.unplanned},
+          {"buffers", buffers_json(memory.buffers)}};
 }
 
 }  // namespace
@@ -46,6 +47,7 @@ std::string count_json(const CountResult& result, const CountTableOptions& optio
   }
   json.end_list();
   json.field("memory", memory_json(result.memory));
+  json.field("edges", edges_json(result.model.edges));
   json.field("warnings", result.warnings);
   return json.finish();
 }

@@ -13,6 +13,8 @@ using Json = nlohmann::ordered_json;
 
 Json shape_json(const std::optional<Shape>& shape);
 Json model_json(const ModelSummary& model);
+Json edges_json(const std::vector<ModelEdge>& edges);  // [[from, to], …]
+Json buffers_json(const std::vector<NamedBuffer>& buffers);
 Json totals_json(const CostTotals& totals, std::int64_t peak_activation_bytes,
                  std::int64_t stored_bytes, const std::vector<UncountedOp>& uncounted);
 
