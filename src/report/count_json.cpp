@@ -8,8 +8,8 @@ using namespace assay::report;
 
 namespace {
 
-Json row_json(const LayerCost& layer, const CostTotals& totals) {
-  Json json = layer_json(layer);
+Json row_json(const LayerCost& layer, const CostTotals& totals, const DisplayNames& names) {
+  Json json = layer_json(layer, names);
   if (layer.answer == Answer::Unknown) {
     json["share"] = nullptr;
   } else {
@@ -41,9 +41,10 @@ std::string count_json(const CountResult& result, const CountTableOptions& optio
   json.field("precision", result.stored_as ? Json(name(*result.stored_as)) : Json(nullptr));
   json.field("totals", totals_json(result.cost.totals, result.memory.peak_activation_bytes,
                                    result.memory.stored_bytes, result.cost.uncounted));
+  const DisplayNames names = display_names(result);
   json.begin_list("layers");
   for (const LayerCost* layer : chosen_layers(result, options, false)) {
-    json.item(row_json(*layer, result.cost.totals));
+    json.item(row_json(*layer, result.cost.totals, names));
   }
   json.end_list();
   json.field("memory", memory_json(result.memory));

@@ -89,9 +89,10 @@ Json totals_json(const CostTotals& totals, std::int64_t peak_activation_bytes,
           {"uncounted", uncounted_json(uncounted)}};
 }
 
-Json layer_json(const LayerCost& layer) {
+Json layer_json(const LayerCost& layer, const DisplayNames& names) {
   Json json = {
       {"name", layer.name}, {"op", layer.op}, {"output_shape", shape_json(layer.output_shape)}};
+  if (const std::string label = names.of(layer.name); label != layer.name) json["label"] = label;
   json["node"] = layer.node.is_valid() ? Json(layer.node.number) : Json(nullptr);
   const bool unknown = layer.answer == Answer::Unknown;
   for (const auto& column : figure_columns()) {

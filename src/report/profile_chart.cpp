@@ -7,8 +7,11 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "report/charts/chart_title.h"
+#include "report/display_names.h"
 
 namespace assay {
+
+using namespace assay::report;
 
 namespace {
 
@@ -28,8 +31,9 @@ struct Repeated {
   }
 };
 
-Repeated work_of(const ProfileLayer& layer, const std::vector<ProfileStep>& steps) {
-  Repeated work{.name = layer.cost.name,
+Repeated work_of(const ProfileLayer& layer, const std::vector<ProfileStep>& steps,
+                 const DisplayNames& names) {
+  Repeated work{.name = names.of(layer.cost.name),
                 .op = layer.cost.op,
                 .bound = layer.rates.bound ? std::string(name(*layer.rates.bound)) : "",
                 .count = 1,
@@ -38,8 +42,7 @@ Repeated work_of(const ProfileLayer& layer, const std::vector<ProfileStep>& step
   for (const std::size_t at : layer.steps) {
     const StepInfo& info = steps[at].info;
     work.flops = saturating_add(work.flops, info.executed_flops);
-    work.bytes =
-        saturating_add(work.bytes, saturating_add(info.bytes_read, info.bytes_written));
+    work.bytes = saturating_add(work.bytes, saturating_add(info.bytes_read, info.bytes_written));
   }
   return work;
 }
@@ -51,8 +54,9 @@ bool has_a_point(const Repeated& work) {
 
 std::vector<Repeated> merged_layers(const Profile& profile) {
   std::vector<Repeated> merged;
+  const DisplayNames names = display_names(profile);
   for (const ProfileLayer& layer : profile.layers) {
-    const Repeated work = work_of(layer, profile.steps);
+    const Repeated work = work_of(layer, profile.steps, names);
     if (!has_a_point(work)) continue;
     const auto same = [&](const Repeated& other) { return work.does_the_same_as(other); };
     const auto found = std::ranges::find_if(merged, same);

@@ -120,8 +120,8 @@ void put_rates(const Rates& rates, Json& json) {
   json["headroom_ms"] = optional_json(rates.headroom_ms);
 }
 
-Json row_json(const ProfileRow& row) {
-  Json json = layer_json(row.cost);
+Json row_json(const ProfileRow& row, const DisplayNames& names) {
+  Json json = layer_json(row.cost, names);
   json["time_ms"] = optional_json(row.time_ms);
   json["share"] = row.time_ms ? Json(row.share) : Json(nullptr);
   put_rates(row.rates, json);
@@ -253,7 +253,8 @@ void put_rows(const Profile& profile, ProfileReportOptions options, GroupBy grou
               const char* key, JsonWriter& json) {
   options.group_by = group_by;
   json.begin_list(key);
-  for (const ProfileRow& row : profile_rows(profile, options)) json.item(row_json(row));
+  const DisplayNames names = display_names(profile);
+  for (const ProfileRow& row : profile_rows(profile, options)) json.item(row_json(row, names));
   json.end_list();
 }
 

@@ -47,10 +47,10 @@ Layout layout_of(const BarChart& chart) {
   const double headings =
       std::max(text_width(chart.title, kTitle), text_width(chart.subtitle, kSubtitle));
   double key = kMargin;
-  for (const BarKind& kind : chart.kinds) key += kKeySquare + text_width(kind.name, kFigure) + kKeyGap;
+  for (const BarKind& kind : chart.kinds)
+    key += kKeySquare + text_width(kind.name, kFigure) + kKeyGap;
   const double bars_left = kMargin + names + kGap;
-  const double right =
-      std::max({bars_left + kBarSpace + kGap + figures, kMargin + headings, key});
+  const double right = std::max({bars_left + kBarSpace + kGap + figures, kMargin + headings, key});
   const double top = kMargin + kTitleSpace + (chart.kinds.empty() ? 0 : kKeySpace);
   const double rows = kRow * static_cast<double>(chart.bars.size());
   return {bars_left, top, {right + kMargin, top + rows + kMargin}};
@@ -113,7 +113,8 @@ void draw_key(Canvas& canvas, const std::vector<BarKind>& kinds) {
   }
 }
 
-std::string drawn_bars(const BarChart& chart, const Layout& layout, std::unique_ptr<Canvas> canvas) {
+std::string drawn_bars(const BarChart& chart, const Layout& layout,
+                       std::unique_ptr<Canvas> canvas) {
   canvas->text({kMargin, kMargin + kTitle.size - 2}, chart.title, kTitle);
   canvas->text({kMargin, kMargin + kTitle.size + 13}, chart.subtitle, kSubtitle);
   draw_key(*canvas, chart.kinds);

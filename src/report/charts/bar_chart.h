@@ -28,8 +28,9 @@ struct BarKind {
 struct BarChart {
   std::string title;
   std::string subtitle;
-  std::vector<Bar> bars;            // drawn from top to bottom
-  std::vector<BarKind> kinds = {};  // with none, the largest bars that make up half of it are darker
+  std::vector<Bar> bars;  // drawn from top to bottom
+  std::vector<BarKind> kinds =
+      {};  // with none, the largest bars that make up half of it are darker
 };
 
 std::string bar_chart_png(const BarChart& chart);

@@ -9,6 +9,7 @@
 #include "report/charts/bar_chart.h"
 #include "report/charts/chart_title.h"
 #include "report/charts/palette.h"
+#include "report/display_names.h"
 #include "report/figures.h"
 
 namespace assay {
@@ -19,17 +20,17 @@ namespace {
 
 constexpr std::size_t kMostTimes = 60;  // bars on one page; the others share one
 
-enum Kind : std::size_t { kCompute, kMemory, kOverhead, kNotKnown };
+enum Kind : std::size_t { kCompute, kMemory, kOverhead, kOther };
 
 std::vector<BarKind> time_kinds() {
   return {{"bound by arithmetic", palette::kBlue},
           {"bound by memory", palette::kOrange},
           {"overhead", palette::kPurple},
-          {"bound not known", palette::kFrame}};
+          {"other", palette::kFrame}};
 }
 
 Kind kind_of(const ProfileLayer& layer) {
-  if (!layer.rates.bound) return kNotKnown;
+  if (!layer.rates.bound) return kOther;
   switch (*layer.rates.bound) {
     case Bound::Compute:
       return kCompute;
@@ -81,17 +82,17 @@ BarChart layer_times_chart(const Profile& profile) {
   double largest = 0;
   for (const ProfileLayer* layer : shown) largest = std::max(largest, *layer->time_ms);
   const TimeUnit unit = time_unit(largest);
-  BarChart chart{
-      .title = chart_title(profile.model.name, "time per layer"),
-      .subtitle = fmt::format("batch {}, {} {}; {} a run, in the order of execution", profile.batch,
-                              profile.program.cpu.threads,
-                              profile.program.cpu.threads == 1 ? "thread" : "threads",
-                              duration_text(run_ms)),
-      .bars = {},
-      .kinds = time_kinds()};
+  BarChart chart{.title = chart_title(profile.model.name, "time per layer"),
+                 .subtitle = fmt::format("batch {}, {} {}; {} a run, in the order of execution",
+                                         profile.batch, profile.program.cpu.threads,
+                                         profile.program.cpu.threads == 1 ? "thread" : "threads",
+                                         duration_text(run_ms)),
+                 .bars = {},
+                 .kinds = time_kinds()};
+  const DisplayNames names = display_names(profile);
   double rest = run_ms;
   for (const ProfileLayer* layer : shown) {
-    chart.bars.push_back({layer->cost.name, *layer->time_ms,
+    chart.bars.push_back({names.of(layer->cost.name), *layer->time_ms,
                           time_figure(*layer->time_ms, run_ms, unit), kind_of(*layer)});
     rest -= *layer->time_ms;
   }
@@ -99,9 +100,9 @@ BarChart layer_times_chart(const Profile& profile) {
       profile.layers, [](const ProfileLayer& layer) { return layer.time_ms.has_value(); });
   const auto others = timed - static_cast<std::ptrdiff_t>(shown.size());
   rest = std::max(rest, 0.0);
-  chart.bars.push_back({others > 0 ? fmt::format("({} other layers, between steps)", others)
-                                   : "(between steps)",
-                        rest, time_figure(rest, run_ms, unit), kNotKnown});
+  chart.bars.push_back(
+      {others > 0 ? fmt::format("({} other layers, between steps)", others) : "(between steps)",
+       rest, time_figure(rest, run_ms, unit), kOther});
   drop_unused_kinds(chart);
   return chart;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
 
 #include "assay/profile_report.h"
 #include "report/charts/axis.h"
@@ -10,6 +12,7 @@
 #include "report/charts/chart_title.h"
 #include "report/charts/lettering.h"
 #include "report/charts/palette.h"
+#include "report/display_names.h"
 #include "report/figures.h"
 
 namespace assay {
@@ -45,6 +48,7 @@ struct Schedule {
   std::vector<std::int64_t> live;  // by step
   std::size_t peak = 0;
   std::vector<const NamedBuffer*> at_peak;  // the largest first
+  std::vector<std::size_t> stacked;         // positions of those with a colour, oldest first
   std::int64_t most() const { return live.empty() ? 0 : live[peak]; }
 };
 
@@ -65,11 +69,20 @@ Schedule schedule_of(const std::vector<NamedBuffer>& buffers, std::size_t steps)
     if (is_alive && buffer.bytes > 0) schedule.at_peak.push_back(&buffer);
   }
   std::ranges::stable_sort(schedule.at_peak, std::greater<>{}, &NamedBuffer::bytes);
+  schedule.stacked.resize(std::min(schedule.at_peak.size(), kTensorColours.size()));
+  std::iota(schedule.stacked.begin(), schedule.stacked.end(), std::size_t{0});
+  std::ranges::stable_sort(schedule.stacked, {},
+                           [&](std::size_t i) { return schedule.at_peak[i]->first_step; });
   return schedule;
 }
 
-std::string buffer_text(const NamedBuffer& buffer) {
-  return buffer.name.empty() ? "(workspace)" : buffer.name;
+// Exporters name a tensor after the layer that writes it: "/conv1/Conv_output_0".
+std::string buffer_text(const NamedBuffer& buffer, const DisplayNames& names) {
+  constexpr std::string_view kFirstOutput = "_output_0";
+  std::string_view name = buffer.name;
+  if (name.empty()) return "(workspace)";
+  if (name.ends_with(kFirstOutput)) name.remove_suffix(kFirstOutput.size());
+  return names.of(name);
 }
 
 // 1, 2, 4 … bytes, at most `most` of which make up the range.
@@ -84,6 +97,7 @@ class SchedulePicture {
   SchedulePicture(const Profile& profile, Canvas& canvas)
       : profile_(profile),
         canvas_(canvas),
+        names_(display_names(profile)),
         schedule_(schedule_of(profile.memory.buffers, profile.steps.size())),
         top_(std::max<std::int64_t>(1, schedule_.most()) * 108 / 100) {}
 
@@ -96,9 +110,12 @@ class SchedulePicture {
   }
 
  private:
+  // At whole pixels of a PNG: neighbours meet without a seam.
   double x_of(std::size_t step) const {
-    return kSchedulePlot.x + kSchedulePlotSize.width * static_cast<double>(step) /
-                                 static_cast<double>(schedule_.live.size());
+    constexpr double kPixels = kDotsPerInch / 72;
+    const double x = kSchedulePlot.x + kSchedulePlotSize.width * static_cast<double>(step) /
+                                           static_cast<double>(schedule_.live.size());
+    return std::round(x * kPixels) / kPixels;
   }
   double y_of(std::int64_t bytes) const {
     return kScheduleBottom -
@@ -111,13 +128,12 @@ class SchedulePicture {
                  fitted(chart_title(profile_.model.name, "memory over one inference"), width,
                         kScheduleTitle),
                  kScheduleTitle);
-    const std::string subtitle =
-        fmt::format("batch {}; at most {} alive at once, {} allocated; weights take {} more",
-                    profile_.batch, binary_text(schedule_.most()),
-                    binary_text(profile_.memory.program.arena_bytes),
-                    binary_text(profile_.memory.program.weight_bytes));
-    canvas_.text({kScheduleMargin, kScheduleMargin + 29}, fitted(subtitle, width, kScheduleSubtitle),
-                 kScheduleSubtitle);
+    const std::string subtitle = fmt::format(
+        "batch {}; at most {} alive at once, {} allocated; weights take {} more", profile_.batch,
+        binary_text(schedule_.most()), binary_text(profile_.memory.program.arena_bytes),
+        binary_text(profile_.memory.program.weight_bytes));
+    canvas_.text({kScheduleMargin, kScheduleMargin + 29},
+                 fitted(subtitle, width, kScheduleSubtitle), kScheduleSubtitle);
   }
 
   void draw_axes() {
@@ -139,7 +155,7 @@ class SchedulePicture {
                  "step, in the order of execution", kScheduleAxis);
   }
 
-  // The tensors of the peak from below, the largest first; whatever else is alive above them.
+  // The tensors of the peak from below, the oldest first; whatever else is alive above them.
   void draw_column(std::size_t step, double left, double width) {
     std::int64_t base = 0;
     const auto stack = [&](std::int64_t bytes, Colour colour) {
@@ -148,7 +164,7 @@ class SchedulePicture {
                         colour);
       base += bytes;
     };
-    for (std::size_t i = 0; i < std::min(schedule_.at_peak.size(), kTensorColours.size()); ++i) {
+    for (const std::size_t i : schedule_.stacked) {
       const NamedBuffer& buffer = *schedule_.at_peak[i];
       const bool is_alive = buffer.first_step <= step && step <= buffer.last_step;
       stack(is_alive ? buffer.bytes : 0, kTensorColours[i]);
@@ -158,7 +174,6 @@ class SchedulePicture {
 
   // Of many steps that share a column, the one with the most alive.
   void draw_columns() {
-    constexpr double kOverlap = 0.2;  // no visible gap between neighbours
     const std::size_t steps = schedule_.live.size();
     const std::size_t per_column = (steps + kMostColumns - 1) / kMostColumns;
     for (std::size_t first = 0; first < steps; first += per_column) {
@@ -166,11 +181,12 @@ class SchedulePicture {
       const auto begin = schedule_.live.begin();
       const auto most = std::max_element(begin + static_cast<std::ptrdiff_t>(first),
                                          begin + static_cast<std::ptrdiff_t>(end));
-      const double width = x_of(end) - x_of(first) + (end < steps ? kOverlap : 0);
+      const double width = x_of(end) - x_of(first);
       draw_column(static_cast<std::size_t>(most - begin), x_of(first), width);
     }
     const double right = kSchedulePlot.x + kSchedulePlotSize.width;
-    canvas_.line({kSchedulePlot.x, kScheduleBottom}, {right, kScheduleBottom}, {palette::kFrame, 1});
+    canvas_.line({kSchedulePlot.x, kScheduleBottom}, {right, kScheduleBottom},
+                 {palette::kFrame, 1});
     canvas_.line(kSchedulePlot, {kSchedulePlot.x, kScheduleBottom}, {palette::kFrame, 1});
   }
 
@@ -180,7 +196,7 @@ class SchedulePicture {
     canvas_.line({x, kSchedulePlot.y + 4}, {x, y}, {palette::kInk, 0.9});
     const double middle = kSchedulePlot.x + kSchedulePlotSize.width / 2;
     canvas_.text({x + (x < middle ? 5 : -5), kSchedulePlot.y + 9},
-                 fitted("peak: " + profile_.steps[schedule_.peak].info.name,
+                 fitted("peak: " + names_.of(profile_.steps[schedule_.peak].info.name),
                         kSchedulePlotSize.width / 2, kScheduleText),
                  anchored(kScheduleText, x < middle ? Anchor::Start : Anchor::End));
   }
@@ -199,10 +215,10 @@ class SchedulePicture {
     canvas_.text({kScheduleLegend, baseline}, "Alive at the peak", kScheduleHead);
     baseline += 17;
     std::int64_t others = schedule_.most();
-    const std::size_t coloured = std::min(schedule_.at_peak.size(), kTensorColours.size());
+    const std::size_t coloured = schedule_.stacked.size();
     for (std::size_t i = 0; i < coloured; ++i) {
       const NamedBuffer& buffer = *schedule_.at_peak[i];
-      legend_row(baseline, kTensorColours[i], buffer_text(buffer), buffer.bytes);
+      legend_row(baseline, kTensorColours[i], buffer_text(buffer, names_), buffer.bytes);
       others -= buffer.bytes;
     }
     if (const std::size_t more = schedule_.at_peak.size() - coloured; more > 0) {
@@ -210,11 +226,13 @@ class SchedulePicture {
     }
     baseline += 6;
     canvas_.rectangle({kScheduleLegend, baseline - 8}, {9, 9}, kOtherTensors);
-    canvas_.text({kScheduleLegend + 16, baseline}, "other tensors, before and after", kScheduleNote);
+    canvas_.text({kScheduleLegend + 16, baseline}, "other tensors, before and after",
+                 kScheduleNote);
   }
 
   const Profile& profile_;
   Canvas& canvas_;
+  DisplayNames names_;
   Schedule schedule_;
   std::int64_t top_ = 1;
 };

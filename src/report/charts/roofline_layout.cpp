@@ -84,7 +84,7 @@ std::string plural(std::size_t count, std::string_view what) {
 
 // Axes fit the points that make up nearly all of the time: a layer of a few nanoseconds must not
 // push the others together.
-constexpr double kTimeThatMatters = 0.99;
+constexpr double kTimeThatMatters = 0.97;
 
 double time_of(const std::vector<RooflinePoint>& points) {
   double sum = 0;
@@ -105,13 +105,13 @@ void drop_what_hardly_matters(RooflineLayout& layout) {
   const std::size_t before = layout.points.size();
   const auto [least, most] = std::ranges::minmax(main, {}, &RooflinePoint::intensity);
   std::erase_if(layout.points, [&](const RooflinePoint& point) {
-    return point.gflops < slowest.gflops / 3 || point.intensity < least.intensity / 3 ||
-           point.intensity > most.intensity * 3;
+    return point.gflops < slowest.gflops / 2 || point.intensity < least.intensity / 2 ||
+           point.intensity > most.intensity * 2;
   });
   const std::size_t dropped = before - layout.points.size();
   if (dropped == 0) return;
-  layout.note += fmt::format("{}{} outside of the axes: {} of the time", layout.note.empty() ? "" : "; ",
-                             plural(dropped, "point"),
+  layout.note += fmt::format("{}{} outside of the axes: {} of the time",
+                             layout.note.empty() ? "" : "; ", plural(dropped, "point"),
                              share_text(std::max(0.0, whole - time_of(layout.points))));
 }
 
