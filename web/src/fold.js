@@ -1,7 +1,7 @@
 // A network folded by module: which groups are open decides what is drawn.
 import { bytesMoved, isBetweenSteps, pathOf } from './layers.js';
 
-const MOST_AT_FIRST = 160;   // boxes when the page opens
+const MOST_AT_FIRST = 60;   // boxes when the page opens
 const RUN = 40;              // nodes without modules are folded in runs of this length
 export const MOST_BOXES = 1500;
 
@@ -45,24 +45,19 @@ function foldRuns(group, groups) {
   group.children = runs;
 }
 
-// Opens groups level by level while that leaves few enough boxes.
+// Opens whole levels while that leaves few enough boxes.
 export function openAtFirst(groups) {
   const open = new Set(['']);
-  let frontier = [...groups.get('').children];
-  let boxes = frontier.length;
-  while (frontier.length > 0) {
-    const next = [];
-    for (const id of frontier) {
-      const group = groups.get(id);
-      const single = group.children.length === 1;
-      if (group.children.length === 0 || (!single && boxes + group.children.length - 1 > MOST_AT_FIRST)) continue;
-      open.add(id);
-      boxes += group.children.length - 1;
-      next.push(...group.children);
-    }
-    frontier = next;
+  let level = [...groups.get('').children];
+  let boxes = level.length;
+  for (;;) {
+    const inner = level.filter((id) => groups.get(id).children.length > 0);
+    const more = inner.reduce((sum, id) => sum + groups.get(id).children.length - 1, 0);
+    if (inner.length === 0 || boxes + more > MOST_AT_FIRST) return open;
+    inner.forEach((id) => open.add(id));
+    boxes += more;
+    level = inner.flatMap((id) => groups.get(id).children);
   }
-  return open;
 }
 
 // What is drawn: leaves and closed groups, with sums, and the edges between them.

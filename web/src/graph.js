@@ -14,9 +14,9 @@ const HEIGHT = 34;
 const titleOf = (box) => (box.isGroup ? `${box.group.id.split('/').filter(Boolean).join('.').replace(/run\d+$/, '') || box.name} (${box.layers.length})` : box.layers[0].op);
 const subtitleOf = (box) => (box.isGroup ? 'click to open' : labelOf(box.layers[0]));
 
-function arrange({ boxes, links }) {
+function arrange({ boxes, links }, direction) {
   const graph = new Graph();
-  graph.setGraph({ rankdir: 'TB', nodesep: 18, ranksep: 34, edgesep: 8, ranker: boxes.length > 300 ? 'longest-path' : 'tight-tree' });
+  graph.setGraph({ rankdir: direction, nodesep: 16, ranksep: 30, edgesep: 8, ranker: boxes.length > 300 ? 'longest-path' : 'tight-tree' });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const box of boxes) {
     const letters = Math.max(titleOf(box).length * 1.08, subtitleOf(box).length);
@@ -26,7 +26,7 @@ function arrange({ boxes, links }) {
   for (const [a, b] of links) graph.setEdge(a.id, b.id);
   layout(graph);
   for (const box of boxes) ({ x: box.x, y: box.y } = graph.node(box.id));
-  return links.map(([a, b]) => ({ a, b, points: graph.edge(a.id, b.id).points }));
+  return links.map(([a, b]) => ({ a, b, isAcross: direction === 'LR', points: graph.edge(a.id, b.id).points }));
 }
 
 class View {
@@ -55,15 +55,17 @@ class View {
     return { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
   }
 
-  // The whole width, but never so small that the names cannot be read.
+  // All of it, but never so small that the names cannot be read.
   fit() {
     const { clientWidth, clientHeight } = this.canvas;
     const { left, right, top, bottom } = this.bounds();
     const whole = Math.min(clientWidth / (right - left + 40), clientHeight / (bottom - top + 40));
-    this.scale = Math.min(1.1, Math.max(whole, Math.min(0.75, clientWidth / (right - left + 40))));
-    this.left = (left + right) / 2 - clientWidth / 2 / this.scale;
-    const shown = clientHeight / this.scale;
-    this.top = bottom - top + 40 < shown ? (top + bottom) / 2 - shown / 2 : top - 20;
+    this.scale = Math.min(1.1, Math.max(whole, 0.62));
+    const wide = clientWidth / this.scale;
+    const high = clientHeight / this.scale;
+    // What does not fit is shown from its beginning, and in the middle of the other direction.
+    this.left = right - left + 40 < wide || this.isDown ? (left + right) / 2 - wide / 2 : left - 20;
+    this.top = bottom - top + 40 < high || !this.isDown ? (top + bottom) / 2 - high / 2 : top - 20;
     this.draw();
   }
 
@@ -116,8 +118,8 @@ class View {
     }
   }
 
-  paintEdge(pen, { points }, right, bottom) {
-    const ys = [points[0].y, points[points.length - 1].y];
+  paintEdge(pen, { points, isAcross }, right, bottom) {
+    const ys = points.map((point) => point.y);
     const xs = points.map((point) => point.x);
     if (Math.max(...ys) < this.top || Math.min(...ys) > bottom || Math.max(...xs) < this.left || Math.min(...xs) > right) return;
     pen.beginPath();
@@ -127,13 +129,13 @@ class View {
       pen.quadraticCurveTo(points[i].x, points[i].y, middle.x, middle.y);
     }
     const end = points[points.length - 1];
-    pen.lineTo(end.x, end.y - 4);
+    pen.lineTo(end.x - (isAcross ? 4 : 0), end.y - (isAcross ? 0 : 4));
     pen.stroke();
     if (this.scale < 0.35) return;
     pen.beginPath();
     pen.moveTo(end.x, end.y);
-    pen.lineTo(end.x - 4, end.y - 7);
-    pen.lineTo(end.x + 4, end.y - 7);
+    pen.lineTo(end.x - (isAcross ? 7 : 4), end.y - (isAcross ? 4 : 7));
+    pen.lineTo(end.x + (isAcross ? -7 : 4), end.y + (isAcross ? 4 : -7));
     pen.fill();
   }
 
@@ -152,10 +154,10 @@ class View {
     pen.fillStyle = text;
     pen.textAlign = 'center';
     pen.font = '600 11.5px system-ui, sans-serif';
-    const fits = Math.floor((box.width - 14) / 6.3);
+    const fits = Math.floor((box.width - 12) / 7.1);
     pen.fillText(shortened(titleOf(box), fits), box.x, box.y - 2.5);
     pen.font = '10.5px system-ui, sans-serif';
-    pen.fillText(shortened(subtitleOf(box), fits), box.x, box.y + 11);
+    pen.fillText(shortened(subtitleOf(box), Math.floor(fits * 1.15)), box.x, box.y + 11);
   }
 
   listen() {
@@ -265,7 +267,8 @@ export function graphSection(result, select) {
   }
   function relayout(keep) {
     const shown = visible(groups, open, edges);
-    const edgesDrawn = arrange(shown);
+    view.isDown = canvas.clientWidth < 700;
+    const edgesDrawn = arrange(shown, view.isDown ? 'TB' : 'LR');
     view.show(shown.boxes, edgesDrawn);
     status.textContent = `${shown.boxes.length} boxes for ${layers.length} layers. Click a box with a number to open it; hold Ctrl and use the wheel, or pinch, to zoom.`;
     colourBoxes();
@@ -290,7 +293,7 @@ export function graphSection(result, select) {
   const frame = h('div.graph', canvas, hint, h('div.zoom', button('+', 'Zoom in', () => view.zoom(1.3)), button('−', 'Zoom out', () => view.zoom(0.77)), button('⤢', 'Show all', () => view.fit())));
   const options = Object.entries(MEASURES).filter(([name]) => hasTime || (name !== 'time' && name !== 'bound')).map(([name, [title]]) => [name, title]);
   whenVisible(frame, () => { relayout(); onThemeChange(colourBoxes); });
-  return section('network', 'The network', 'Data flows from top to bottom; modules are folded until they are opened.',
+  return section('network', 'The network', 'Data flows from left to right, on a narrow screen from top to bottom. Modules are folded until they are opened.',
     h('div.choices', choice('Colour by', options, measure, (value) => { measure = value; colourBoxes(); }),
       h('div.choice', { role: 'group', 'aria-label': 'Modules' }, h('span.choice-label', 'Modules'), h('button', { type: 'button', onclick: unfold }, 'open all'), h('button', { type: 'button', onclick: foldAll }, 'fold all'))),
     frame, key, status);

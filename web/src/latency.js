@@ -61,7 +61,8 @@ function runningMedian(samples, window) {
   const result = [];
   const stride = Math.max(1, Math.floor(samples.length / 200));
   for (let i = 0; i < samples.length; i += stride) {
-    const part = samples.slice(Math.max(0, i - half), i + half + 1).sort((a, b) => a - b);
+    const first = Math.max(0, Math.min(i - half, samples.length - window));
+    const part = samples.slice(first, first + window).sort((a, b) => a - b);
     result.push([i, part[Math.floor(part.length / 2)]]);
   }
   return result;

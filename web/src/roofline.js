@@ -27,7 +27,7 @@ function mainPoints(points) {
   const whole = sorted.reduce((sum, point) => sum + point.share, 0);
   let sum = 0;
   const main = sorted.filter((point) => {
-    const isMain = sum < 0.97 * whole;
+    const isMain = sum < 0.95 * whole;
     sum += point.share;
     return isMain;
   });
@@ -56,7 +56,7 @@ function roofSeries(machine, peaks, range, size) {
   const top = Math.max(...peaks.map((peak) => peak.peak));
   const best = Math.max(...machine.levels.map((level) => level.read_gbps));
   const label = (formatter, position, more) => ({ show: true, formatter, position, color: text, fontSize: 11, textBorderColor: surface, textBorderWidth: 3, ...more });
-  const style = { type: 'line', symbol: 'circle', symbolSize: 1, silent: true, lineStyle: { color: line, width: 1.5 }, itemStyle: { color: line }, z: 1, tooltip: { show: false } };
+  const style = { type: 'line', symbol: 'circle', symbolSize: 1, silent: true, lineStyle: { color: line, width: 1.5 }, itemStyle: { color: line }, z: 4, tooltip: { show: false } };
   // A slope of 1 on logarithmic axes, in degrees of the picture.
   const decades = ([low, high]) => Math.log10(high / low);
   const rotate = (Math.atan2(size.height / decades(range.y), size.width / decades(range.x)) * 180) / Math.PI;
