@@ -2,7 +2,7 @@
 import { chart, tip, tooltip } from './chart.js';
 import { choice, h } from './dom.js';
 import { bytes, isNumber, percent, si, time } from './format.js';
-import { bytesMoved, moduleTree, opTree } from './layers.js';
+import { bytesMoved, labelOf, moduleTree, opTree } from './layers.js';
 import { numberColumn, section, textColumn } from './parts.js';
 import { dataTable } from './table.js';
 import { ink, PALETTE, SERIES } from './theme.js';
@@ -18,12 +18,14 @@ const MEASURES = {
 const LIGHT = new Set([PALETTE.orange, PALETTE.sky, PALETTE.purple]);
 const DEEP = 300;  // layers beyond which the inner levels open by a click
 
-// ECharts keeps its own fields in these objects; colours belong to the outermost modules.
-function coloured(children) {
+// ECharts copies these objects, so they name layers by position. Colours belong to the outermost modules.
+function coloured(children, positions) {
   const sorted = [...children].sort((a, b) => b.value - a.value);
   const paint = (node, colour) => {
     node.itemStyle = { color: colour, borderColor: ink().surface };
     node.label = { color: LIGHT.has(colour) ? '#1a1a1e' : '#ffffff' };
+    if (node.layers) node.at = node.layers.map((layer) => positions.get(layer));
+    delete node.layers;
     node.children?.forEach((child) => paint(child, colour));
   };
   sorted.forEach((child, i) => paint(child, SERIES[i % SERIES.length]));
@@ -40,6 +42,8 @@ function topLevel(tree) {
 export function breakdownSection(result, select) {
   const available = Object.entries(MEASURES).filter(([, measure]) => result.layers.some((layer) => isNumber(measure.value(layer)) && measure.value(layer) > 0));
   if (available.length === 0) return null;
+  const positions = new Map(result.layers.map((layer, i) => [layer, i]));
+  const layersOf = (data) => (data?.at ?? []).map((i) => result.layers[i]);
   let measureKey = available[0][0];
   let by = 'module';
   const tree = () => ({ children: topLevel((by === 'module' ? moduleTree : opTree)(result.layers, MEASURES[measureKey].value)) });
@@ -50,13 +54,13 @@ export function breakdownSection(result, select) {
     const { surface, text: text1 } = ink();
     const text = MEASURES[measureKey].text;
     return {
-      tooltip: tooltip((item) => tip(item.data.layers?.length === 1 ? item.data.layers[0].label ?? item.data.layers[0].name : item.name, [
+      tooltip: tooltip((item) => tip(layersOf(item.data).length === 1 ? labelOf(layersOf(item.data)[0]) : item.name, [
         [MEASURES[measureKey].name.toLowerCase(), text(item.data.value)], ['share', percent(item.data.value / whole)],
-        item.data.layers?.length > 0 && ['op', item.data.layers[0].op],
+        layersOf(item.data).length > 0 && ['op', layersOf(item.data)[0].op],
       ])),
       series: [{
         type: 'treemap', left: 0, right: 0, top: 0, bottom: 34, roam: false, nodeClick: 'zoomToNode', leafDepth: result.layers.length > DEEP || width < 520 ? 2 : undefined,
-        data: coloured(data.children), visibleMin: width < 520 ? 500 : 150, name: 'all',
+        data: coloured(data.children, positions), visibleMin: width < 520 ? 500 : 150, name: 'all',
         label: { fontSize: 11.5, lineHeight: 15, overflow: 'truncate', formatter: (item) => `${item.name}\n${percent(item.value / whole)}` },
         upperLabel: { show: true, height: 20, color: text1, fontSize: 11.5, fontWeight: 600, formatter: (item) => (item.name ? `${item.name}  ${percent(item.value / whole)}` : '') },
         itemStyle: { borderColor: surface, gapWidth: 1, borderWidth: 1 },
@@ -79,7 +83,7 @@ export function breakdownSection(result, select) {
       holder.replaceChildren(table());
       return holder;
     },
-    onClick: (item) => { if (item.data?.layers?.length === 1 && !item.data.children) select?.(item.data.layers[0]); },
+    onClick: (item) => { if (layersOf(item.data).length === 1 && !item.data.children) select?.(layersOf(item.data)[0]); },
     controls: h('div.choices',
       choice('Show', available.map(([key, measure]) => [key, measure.name]), measureKey, (key) => { measureKey = key; refresh(); }),
       choice('by', [['module', 'module'], ['op', 'kind of op']], by, (value) => { by = value; refresh(); })),

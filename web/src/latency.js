@@ -83,7 +83,7 @@ export function drift(samples, outliers, label) {
     xAxis: axis('sample, in the order measured', { type: 'value', max: samples.length, splitLine: { show: false } }),
     yAxis: axis(unitName, { type: 'value', min: (sorted[0] * 0.99) / unit, max: top / unit, nameGap: 44, axisLabel: { color: ink().quiet, formatter: (v) => digits(v, 4) } }),
     series: [
-      { type: 'scatter', symbolSize: 3, itemStyle: { color: PALETTE.sky, opacity: 0.65 }, data: points, large: false },
+      { type: 'scatter', symbolSize: points.length < 200 ? 6 : 3, itemStyle: { color: PALETTE.sky, opacity: 0.65 }, data: points, large: false },
       { type: 'line', symbol: 'none', silent: true, lineStyle: { color: PALETTE.vermilion, width: 2 }, data: median.map(([i, value]) => [i, value / unit]) },
     ],
   });

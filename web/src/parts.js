@@ -17,7 +17,7 @@ export function card(name, figure, more, key, value) {
 export const cards = (list) => h('ul.cards', list.filter(Boolean));
 
 export function chip(text) {
-  const tone = /^(VALID|FASTER|PASSED|SAME|FITS|SUSTAINABLE|MET)$/.test(text) ? 'good'
+  const tone = /^(VALID|FASTER|PASSED|SAME|FITS|SUSTAINABLE|MET|RECOMMENDED)$/.test(text) ? 'good'
     : /^(SLOWER|FAILED|OVERLOADED|NOT MET|TOO)/.test(text) ? 'bad' : 'warn';
   return h(`span.chip.${tone}`, text);
 }

@@ -96,6 +96,7 @@ export function rooflineSection(result, select) {
   if (!machine || points.length === 0) return null;
   let colourBy = 'bound';
   const peaks = peaksOf(machine, points);
+  // ECharts copies its data: points are known by their positions.
   const option = (width) => {
     const range = rangesOf(points, machine, peaks);
     const groups = [...new Set(points.map((point) => point[colourBy] ?? ''))].sort();
@@ -104,13 +105,13 @@ export function rooflineSection(result, select) {
     const largest = Math.max(...points.map((point) => point.share));
     const series = groups.map((group) => ({
       type: 'scatter', name: name(group), z: 3, clip: true,
-      data: points.filter((point) => (point[colourBy] ?? '') === group).map((point) => ({ value: [point.intensity, point.gflops], point })),
-      symbolSize: (_, item) => Math.max(6, (width < 520 ? 26 : 38) * Math.sqrt(item.data.point.share / largest)),
+      data: points.filter((point) => (point[colourBy] ?? '') === group).map((point) => ({ value: [point.intensity, point.gflops], at: points.indexOf(point) })),
+      symbolSize: (_, item) => Math.max(6, (width < 520 ? 26 : 38) * Math.sqrt(points[item.data.at].share / largest)),
       itemStyle: { color: colour(group), opacity: 0.72, borderColor: ink().text, borderWidth: 0.6 }, emphasis: { scale: 1.25, itemStyle: { opacity: 1, borderWidth: 1.6 } },
     }));
     return {
       legend: legend({ data: groups.map((group) => name(group)) }), grid: { left: 64, right: 18, top: 40, bottom: 52 },
-      tooltip: tooltip((item) => pointTip(item.data.point)),
+      tooltip: tooltip((item) => pointTip(points[item.data.at])),
       xAxis: axis('arithmetic intensity, FLOP per byte', { type: 'log', min: range.x[0], max: range.x[1], axisLabel: { color: ink().quiet, formatter: (v) => digits(v, 1), showMinLabel: false, showMaxLabel: false } }),
       yAxis: axis('GFLOP/s', { type: 'log', min: range.y[0], max: range.y[1], nameGap: 42, axisLabel: { color: ink().quiet, formatter: (v) => digits(v, 1), showMinLabel: false, showMaxLabel: false } }),
       series: [...roofSeries(machine, peaks, range, { width: width - 82, height: HEIGHT - 92 }), ...series],
@@ -118,7 +119,7 @@ export function rooflineSection(result, select) {
   };
   const drawn = chart({
     label: 'Roofline: GFLOP/s over arithmetic intensity of every step', option, height: HEIGHT,
-    table: () => pointTable(points, select), onClick: (item) => item.data.point?.layer && select(item.data.point.layer),
+    table: () => pointTable(points, select), onClick: (item) => { const layer = points[item.data.at]?.layer; if (layer) select(layer); },
     note: 'The area of a point is its share of the time. Lines are what this machine reached when it was measured. Click a point to find its layer in the table.',
     controls: h('div.choices', choice('Colour by', [['bound', 'what limits it'], ['precision', 'precision']], colourBy, (value) => { colourBy = value; drawn.redraw(); })),
   });

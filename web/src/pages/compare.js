@@ -19,6 +19,8 @@ function changeCell(name, ratio) {
   return h(`span.${tone}`, change(ratio));
 }
 
+const barColour = (m) => (!LESS_IS_BETTER.test(m.name) && !MORE_IS_BETTER.test(m.name) ? ink().frame : LESS_IS_BETTER.test(m.name) === m.ratio < 1 ? PALETTE.green : PALETTE.vermilion);
+
 function metricTable(metrics, caption) {
   return dataTable([
     textColumn('metric', (m) => m.name.replace(/_/g, ' ')), textColumn('unit', (m) => m.unit || null), numberColumn('A', (m) => m.a, (v) => digits(v, 4)), numberColumn('B', (m) => m.b, (v) => digits(v, 4)),
@@ -39,7 +41,7 @@ function changeChart(metrics) {
       yAxis: axis('', { type: 'category', inverse: true, data: shown.map((m) => m.name.replace(/_/g, ' ')), splitLine: { show: false }, axisLabel: { color: ink().text } }),
       series: [{
         type: 'bar', barMaxWidth: 16, label: { show: true, position: 'right', color: ink().text, formatter: (item) => change(shown[item.dataIndex].ratio) },
-        data: shown.map((m) => ({ value: 100 * (m.ratio - 1), label: { position: m.ratio < 1 ? 'left' : 'right' }, itemStyle: { color: LESS_IS_BETTER.test(m.name) === m.ratio < 1 ? PALETTE.green : PALETTE.vermilion } })),
+        data: shown.map((m) => ({ value: 100 * (m.ratio - 1), label: { position: m.ratio < 1 ? 'left' : 'right' }, itemStyle: { color: barColour(m) } })),
       }],
     }),
   }).element;

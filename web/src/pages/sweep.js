@@ -6,10 +6,12 @@ import { card, cards, chip, genericTable, numberColumn, section, textColumn, war
 import { dataTable } from '../table.js';
 import { ink, precisionColour } from '../theme.js';
 
+const joules = (row) => row.energy_measured_j ?? row.energy_proxy_j;
+
 const COSTS = {
   latency: { name: 'Latency', axis: 'latency of a batch, ms', value: (row) => row.latency_ms, text: time, low: (row) => row.latency_ci95_low_ms, high: (row) => row.latency_ci95_high_ms },
   memory: { name: 'Memory', axis: 'stored tensors, MB', value: (row) => row.memory_mb, text: (v) => `${digits(v)} MB` },
-  energy: { name: 'Energy', axis: 'energy of a batch, mJ', value: (row) => 1000 * (row.energy_measured_j ?? row.energy_proxy_j), text: (v) => `${digits(v)} mJ` },
+  energy: { name: 'Energy', axis: 'energy of a batch, mJ', value: (row) => joules(row) && 1000 * joules(row), text: (v) => `${digits(v)} mJ` },
 };
 
 const isAccepted = (row) => row.accepted === true || row.accepted === 1 || row.accepted === 'true';
@@ -51,7 +53,7 @@ function paretoChart(result) {
       tooltip: tooltip(({ data }) => data.row && tip(data.row.version, [
         ['accuracy', percent(data.row.accuracy, 2)], [measure.name.toLowerCase(), measure.text(measure.value(data.row))], ['memory', `${digits(data.row.memory_mb)} MB`], ['batch', String(data.row.batch_size ?? '–')], ['standing', data.rank], data.row.error && ['error', data.row.error],
       ])),
-      xAxis: axis(measure.axis, { type: 'value', scale: true }), yAxis: axis('accuracy, %', { type: 'value', scale: true, nameGap: 42 }),
+      xAxis: axis(measure.axis, { type: 'value', scale: true }), yAxis: axis('accuracy, %', { type: 'value', scale: true, nameGap: 42, min: Math.floor(Math.min(...bars.map((bar) => bar[1]))), max: Math.min(100, Math.ceil(Math.max(...bars.map((bar) => bar[2])))) }),
       series: [
         { type: 'custom', silent: true, z: 1, data: bars, renderItem: (_, api) => { const [x, low] = api.coord([api.value(0), api.value(1)]); const [, high] = api.coord([api.value(0), api.value(2)]); return { type: 'line', shape: { x1: x, y1: low, x2: x, y2: high }, style: { stroke: quiet, lineWidth: 1, opacity: 0.6 } }; } },
         { type: 'line', step: 'end', symbol: 'none', silent: true, data: frontier, lineStyle: { color: text, width: 1.4, type: 'dashed' }, z: 2 },

@@ -3,6 +3,7 @@ import { axis, chart, legend, tip, tooltip } from '../chart.js';
 import { h } from '../dom.js';
 import { bytes, digits, interval, isNumber, modelTitle, percent, si, time, whole, words } from '../format.js';
 import { latencySection } from '../latency.js';
+import { byteStep } from '../memory.js';
 import { card, cards, chip, genericTable, numberColumn, section, textColumn, warningsSection } from '../parts.js';
 import { dataTable, factTable } from '../table.js';
 import { ink, PALETTE, SERIES } from '../theme.js';
@@ -57,13 +58,14 @@ function memoryByUse(result) {
   const uses = Object.keys(steps[0]).filter((use) => steps.some((step) => step[use] > 0));
   const stride = Math.max(1, Math.ceil(steps.length / 600));
   const columns = steps.map((_, i) => i).filter((i) => i % stride === 0 || i === result.memory.peak_step);
+  const most = 1.08 * Math.max(...steps.map((step) => uses.reduce((sum, use) => sum + step[use], 0)));
   const drawn = chart({
     label: 'Memory of a training step by category', height: 380, renderer: 'canvas',
     table: () => genericTable([steps[result.memory.peak_step] ?? steps[0]], 'At the peak'),
     option: () => ({
       legend: legend({ data: uses.map(words), icon: 'roundRect' }), grid: { left: 76, right: 20, top: 56, bottom: 48 },
       tooltip: tooltip((items) => tip(`step ${columns[items[0].dataIndex]}`, [['in all', bytes(items.reduce((sum, item) => sum + item.value, 0))], ...items.filter((item) => item.value > 0).map((item) => [item.seriesName, bytes(item.value)])]), { trigger: 'axis' }),
-      xAxis: axis('step, in the order of execution', { type: 'category', boundaryGap: false, data: columns.map(String), splitLine: { show: false } }), yAxis: axis('', { type: 'value', axisLabel: { color: ink().quiet, formatter: (v) => bytes(v) } }),
+      xAxis: axis('step, in the order of execution', { type: 'category', boundaryGap: false, data: columns.map(String), splitLine: { show: false } }), yAxis: axis('', { type: 'value', interval: byteStep(most), max: most, axisLabel: { color: ink().quiet, formatter: (v) => bytes(v), showMaxLabel: false } }),
       series: uses.map((use) => ({ type: 'line', name: words(use), stack: 'all', step: 'middle', symbol: 'none', lineStyle: { width: 0 }, itemStyle: { color: USE_COLOURS[use] ?? SERIES[0] }, areaStyle: { color: USE_COLOURS[use] ?? SERIES[0], opacity: 1 }, data: columns.map((i) => steps[i][use]) })),
     }),
   });
