@@ -55,6 +55,7 @@
 #include "assay/optimize.h"
 #include "assay/optimize_data.h"
 #include "assay/optimize_report.h"
+#include "assay/page.h"
 #include "assay/precision.h"
 #include "assay/precision_tradeoff.h"
 #include "assay/profile.h"

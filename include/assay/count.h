@@ -18,12 +18,29 @@ struct CountOptions {
   std::optional<DataType> stored_as = {};
 };
 
+// Node `to` reads what node `from` writes; both are positions in the root graph.
+struct ModelEdge {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+};
+
+// A block of the arena, by the first tensor that lives in it, in use from the first step that
+// accesses it to the last. Without a name it is the workspace of an algorithm or of a node's body.
+struct NamedBuffer {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;
+  std::size_t first_step = 0;
+  std::size_t last_step = 0;
+};
+
 struct ModelSummary {
   std::string name;
   std::int64_t opset = 0;
   std::vector<Value> inputs;
   std::vector<Value> outputs;
   std::optional<std::string> sha256 = {};
+  std::vector<ModelEdge> edges = {};  // by reader, in execution order
 };
 
 struct MemorySummary {
@@ -33,6 +50,7 @@ struct MemorySummary {
   std::int64_t computed_weight_bytes = 0;  // made from constants alone, so not in the arena
   std::vector<std::int64_t> live_bytes;    // by step
   std::vector<std::string> steps;          // the nodes' names
+  std::vector<NamedBuffer> buffers;        // of the planned arena; a step is a node
   std::vector<std::string> unplanned;      // tensors whose size is not known
 };
 

@@ -42,9 +42,14 @@ std::string precision_tradeoff_csv(const std::vector<PrecisionTradeoff>& table);
 
 std::string layer_estimates_csv(const std::vector<LayerEstimate>& layers);
 
-// Bar charts of 180 DPI, as PNG. Beyond 600 layers the smallest share one visible bar.
-std::string activation_memory_png(const std::vector<LayerEstimate>& layers);
-std::string macs_png(const std::vector<LayerEstimate>& layers);
+// Bar charts, as PNG of 180 DPI or as SVG, titled by the model. Beyond 600 layers the smallest
+// share one visible bar.
+std::string activation_memory_png(const std::vector<LayerEstimate>& layers,
+                                  const std::string& model = "");
+std::string activation_memory_svg(const std::vector<LayerEstimate>& layers,
+                                  const std::string& model = "");
+std::string macs_png(const std::vector<LayerEstimate>& layers, const std::string& model = "");
+std::string macs_svg(const std::vector<LayerEstimate>& layers, const std::string& model = "");
 
 // Writes layerwise_breakdown.csv, precision_tradeoffs.csv, hardware_summary.csv,
 // layerwise_activation_memory.png and layerwise_macs.png into `folder`, which is made if it is not
@@ -52,6 +57,7 @@ std::string macs_png(const std::vector<LayerEstimate>& layers);
 // of them could be made.
 std::vector<std::filesystem::path> save_hardware_artifacts(
     const std::filesystem::path& folder, const std::vector<LayerEstimate>& layers,
-    const std::vector<PrecisionTradeoff>& precision_table, const HardwareSummary& summary);
+    const std::vector<PrecisionTradeoff>& precision_table, const HardwareSummary& summary,
+    const std::string& model = "");
 
 }  // namespace assay

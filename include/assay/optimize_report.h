@@ -57,6 +57,9 @@ std::string sensitivity_table(const std::vector<LayerSensitivity>& layers);
 std::string sensitivity_csv(const std::vector<LayerSensitivity>& layers);
 // Bars of the output's error, in execution order, as PNG of 180 DPI. Beyond 600 layers only the
 // worst are drawn.
-std::string sensitivity_png(const std::vector<LayerSensitivity>& layers);
+std::string sensitivity_png(const std::vector<LayerSensitivity>& layers,
+                            const std::string& model = "");
+std::string sensitivity_svg(const std::vector<LayerSensitivity>& layers,
+                            const std::string& model = "");
 
 }  // namespace assay

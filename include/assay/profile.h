@@ -87,6 +87,7 @@ struct ProfileMemory {
   // How far the process grew from before compiling to after the first runs, code and page tables
   // included; missing where the system does not report it.
   std::optional<std::int64_t> peak_rss_growth_bytes = {};
+  std::vector<NamedBuffer> buffers = {};  // of the arena, by step; empty if the engine has none
 };
 
 // One run: its start relative to the first traced one, its duration and those of its steps.

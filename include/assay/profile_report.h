@@ -31,8 +31,17 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
 std::string profile_csv(const Profile& profile, const ProfileReportOptions& options = {});
 
 // Every layer that took time, under the ceilings it was compared with; without ceilings there is no
-// chart.
+// chart. Layers that do the same work, as in repeated blocks, are one point ("conv1 ×4").
 std::optional<RooflineChart> roofline_chart(const Profile& profile);
+
+// Bars of the layers that take the most time, in the order they run, coloured by what limits them.
+std::string layer_times_png(const Profile& profile);  // 180 DPI
+std::string layer_times_svg(const Profile& profile);
+
+// What the arena holds at every step, and which tensors are alive at the peak; nothing if the
+// engine has no arena.
+std::optional<std::string> memory_schedule_png(const Profile& profile);  // 180 DPI
+std::optional<std::string> memory_schedule_svg(const Profile& profile);
 
 // The layers with parameters or MACs, as summarize_hardware takes them.
 std::vector<LayerEstimate> layer_estimates(const Profile& profile);

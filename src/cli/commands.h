@@ -26,6 +26,7 @@ void add_train(CommandLine& program);
 void add_evaluate(CommandLine& program);
 void add_optimize(CommandLine& program);
 void add_sweep(CommandLine& program);
+void add_report(CommandLine& program);
 void add_zoo(CommandLine& program);
 void add_describe(CommandLine& program);  // hidden
 

@@ -52,12 +52,14 @@ void add_compare_outputs(Command& command, CompareOutputArguments& arguments) {
                      "write Google Benchmark's JSON to FILE, for its tools/compare.py");
   command.add_flag("--step-summary", arguments.step_summary,
                    "append Markdown to the file that GITHUB_STEP_SUMMARY names");
+  add_page_option(command, arguments.html);
 }
 
 CompareOutputs::CompareOutputs(const CompareOutputArguments& arguments)
     : printed_(arguments.json       ? compare_json
                : arguments.markdown ? compare_markdown
-                                    : compare_table) {
+                                    : compare_table),
+      page_(arguments.html) {
   if (!arguments.junit.empty()) add(arguments.junit, compare_junit);
   if (!arguments.benchmark_json.empty()) add(arguments.benchmark_json, compare_benchmark_json);
   if (arguments.step_summary) step_summary_ = step_summary_path();
@@ -73,6 +75,7 @@ void CompareOutputs::write(const CompareReport& report) {
     file.file->commit();
   }
   if (!step_summary_.empty()) append_to(step_summary_, compare_markdown(report) + "\n");
+  page_.write("compare.json", [&] { return compare_json(report); });
   print_data(printed_(report));
 }
 

@@ -8,6 +8,7 @@
 #include "assay/compare_report.h"
 #include "base/atomic_file.h"
 #include "cli/command.h"
+#include "cli/page.h"
 
 namespace assay::cli {
 
@@ -17,6 +18,7 @@ struct CompareOutputArguments {
   std::string junit;
   std::string benchmark_json;
   bool step_summary = false;
+  std::string html;
 };
 
 void add_compare_outputs(Command& command, CompareOutputArguments& arguments);
@@ -40,6 +42,7 @@ class CompareOutputs {
   Format printed_ = nullptr;
   std::vector<File> files_;
   std::string step_summary_;
+  PageFile page_;
 };
 
 }  // namespace assay::cli

@@ -11,6 +11,7 @@
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/output_format.h"
+#include "cli/page.h"
 
 namespace assay::cli {
 
@@ -24,6 +25,7 @@ struct CountArguments {
   bool strict = false;
   OutputFormat format;
   bool hash = false;
+  std::string html;
 };
 
 constexpr const char* kCountExamples = R"(Examples:
@@ -33,6 +35,7 @@ constexpr const char* kCountExamples = R"(Examples:
   assay count ocr.onnx --input x=1x3x48x320   give an input its whole shape
   assay count model.onnx --precision int8     bytes as if stored in 8 bits
   assay count model.onnx --json | jq .totals  for programs
+  assay count model.onnx --html count.html    a page with charts
   assay count model.onnx --strict             exit code 1 if any op was not counted)";
 
 CountTableOptions table_options(const CountArguments& arguments) {
@@ -66,9 +69,11 @@ Exit run_count(const CountArguments& arguments, bool quiet) {
   const CountTableOptions table = table_options(arguments);
   if (arguments.hash && is_zoo(arguments.model.model))
     fail_usage("--hash needs a file, not a zoo model");
+  PageFile page(arguments.html);
   CountResult result = counted(arguments);
   if (arguments.hash) result.model.sha256 = sha256_of_file(arguments.model.model);
   use_flags(result.warnings);
+  page.write("count.json", [&] { return count_json(result); });
   print_data(rendered(arguments, table, result));
   print_warnings(result.warnings, quiet);
   if (!arguments.strict || result.cost.uncounted.empty()) return Exit::Fine;
@@ -92,6 +97,7 @@ void add_count(CommandLine& program) {
   count->add_flag("--strict", arguments->strict, "exit code 1 if any op could not be counted");
   auto* csv = add_output_format(*count, arguments->format, "print the layers as CSV");
   count->add_flag("--hash", arguments->hash, "also print the file's SHA-256")->excludes(csv);
+  add_page_option(*count, arguments->html);
   count->footer(kCountExamples);
   count->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_count(*arguments, program.quiet); };

@@ -15,6 +15,7 @@
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/output_format.h"
+#include "cli/page.h"
 
 namespace assay::cli {
 
@@ -32,6 +33,7 @@ struct FitArguments {
   bool validate = false;
   bool recalibrate = false;
   OutputFormat format;
+  std::string html;
 };
 
 constexpr const char* kFitExamples = R"(Examples:
@@ -78,7 +80,8 @@ bool fits_somewhere(const FitReport& report) {
 }
 
 Exit fit_and_print(const FitArguments& arguments, const Machine& machine,
-                   const Calibration& calibration, bool quiet, std::vector<std::string> warnings) {
+                   const Calibration& calibration, bool quiet, std::vector<std::string> warnings,
+                   PageFile& page) {
   FitOptions options{.precision = arguments.precision};
   options.limits = {.max_ms = limit_of("--max-ms", arguments.max_ms),
                     .max_mb = limit_of("--max-mb", arguments.max_mb),
@@ -93,6 +96,7 @@ Exit fit_and_print(const FitArguments& arguments, const Machine& machine,
   });
   report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
   use_flags(report.warnings);
+  page.write("fit.json", [&] { return fit_json(report); });
   print_data(rendered(arguments, report));
   print_warnings(report.warnings, quiet);
   if (fits_somewhere(report)) return Exit::Fine;
@@ -104,6 +108,10 @@ Exit run_fit(const FitArguments& arguments, bool quiet) {
   if (arguments.model.model.empty() && !arguments.validate) {
     fail_usage("MODEL is required; 'assay fit --help' shows examples");
   }
+  if (arguments.validate && !arguments.html.empty()) {
+    fail_usage("--html cannot be combined with --validate");
+  }
+  PageFile page(arguments.html);
   catch_interrupts();
   std::vector<std::string> warnings;
   ProgressBar progress(quiet);
@@ -116,7 +124,7 @@ Exit run_fit(const FitArguments& arguments, bool quiet) {
     print_warnings(warnings, quiet);
     return Exit::Fine;
   }
-  return fit_and_print(arguments, machine, calibration, quiet, std::move(warnings));
+  return fit_and_print(arguments, machine, calibration, quiet, std::move(warnings), page);
 }
 
 }  // namespace
@@ -141,6 +149,7 @@ void add_fit(CommandLine& program) {
                 "show how well each built-in network is predicted from the others");
   fit->add_flag("--recalibrate", arguments->recalibrate, "measure the built-in networks again");
   add_output_format(*fit, arguments->format, "print one line per device as CSV");
+  add_page_option(*fit, arguments->html);
   fit->footer(kFitExamples);
   fit->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_fit(*arguments, program.quiet); };

@@ -26,6 +26,7 @@ constexpr const char* kMainExamples = R"(Examples:
   assay evaluate trained.onnx --dataset fashion-mnist   accuracy, latency, memory, energy
   assay optimize model.onnx -o small.onnx --target-ms 50%   a faster version
   assay sweep config.yaml             many versions of a model, and which one to take
+  assay report results -o page.html   stored results as a page with charts
   assay devices                       a catalogue of other devices
   assay count zoo:resnet50 --json     a built-in network, for programs
   assay zoo                           the built-in networks
@@ -52,6 +53,7 @@ void describe(CommandLine& program) {
   add_evaluate(program);
   add_optimize(program);
   add_sweep(program);
+  add_report(program);
   add_zoo(program);
   add_describe(program);
 }

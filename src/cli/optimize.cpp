@@ -13,6 +13,7 @@
 #include "cli/optimize_advice.h"
 #include "cli/optimize_files.h"
 #include "cli/optimize_search.h"
+#include "cli/page.h"
 
 namespace assay::cli {
 
@@ -202,6 +203,7 @@ void print_report(const OptimizeArguments& arguments, const OptimizeReport& repo
 Exit run_optimize(const OptimizeArguments& arguments, bool quiet) {
   OptimizeRequest request = request_of(arguments);
   check_outputs(arguments);
+  PageFile page(arguments.html);
   catch_interrupts();
   const SharedTuning tuning(request.engine);
   apply_run_options(request);
@@ -222,6 +224,7 @@ Exit run_optimize(const OptimizeArguments& arguments, bool quiet) {
   use_flags(report.warnings);
   write_record(report);
   write_artifacts(arguments, report);
+  page.write("optimize.json", [&] { return optimize_json(report); });
   print_report(arguments, report, quiet);
   return exit_of(report);
 }

@@ -1,5 +1,7 @@
 #include "cli/optimize_arguments.h"
 
+#include "cli/page.h"
+
 namespace assay::cli {
 
 namespace {
@@ -77,6 +79,7 @@ void add_optimize_options(Command& command, OptimizeArguments& arguments) {
                    "the model");
   command.add_option("--out", arguments.out, "write tables and pictures into this folder");
   add_output_format(command, arguments.format, "print the versions tried as CSV");
+  add_page_option(command, arguments.html);
 }
 
 }  // namespace assay::cli

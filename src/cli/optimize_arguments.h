@@ -42,6 +42,7 @@ struct OptimizeArguments {
   std::string out;
   bool sensitivity = false;
   OutputFormat format;
+  std::string html;
 };
 
 void add_optimize_options(Command& command, OptimizeArguments& arguments);

@@ -26,7 +26,9 @@ void write_sensitivity(const OptimizeArguments& arguments, const OptimizeReport&
   const std::string base =
       arguments.out.empty() ? arguments.output + ".sensitivity" : arguments.out + "/sensitivity";
   write_file(base + ".csv", sensitivity_csv(report.sensitivities));
-  write_file(base + ".png", sensitivity_png(report.sensitivities));
+  const std::string& model = arguments.model.model;
+  write_file(base + ".png", sensitivity_png(report.sensitivities, model));
+  write_file(base + ".svg", sensitivity_svg(report.sensitivities, model));
 }
 
 void write_tables(const std::string& folder, const OptimizeReport& report) {

@@ -20,6 +20,7 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/page.h"
 #include "cli/profile_gate.h"
 #include "cli/profile_training.h"
 #include "cli/turns.h"
@@ -40,6 +41,7 @@ struct ProfileArguments {
   std::string top;
   std::string trace;
   std::string folder;
+  std::string html;
   bool ops = false;
   bool steps = false;
   bool strict = false;
@@ -68,6 +70,7 @@ constexpr const char* kProfileExamples = R"(Examples:
   assay profile model.onnx --hardware --memory-bandwidth-gbps 12.8 --peak-compute-gmacs 64
   assay profile model.onnx --hardware --csv      the same model on every device of the catalogue
   assay profile model.onnx --out results         everything, with pictures, in a folder
+  assay profile model.onnx --html report.html    a page with charts, to share
   assay profile model.onnx --json > before.json  every sample; see 'assay compare'
   assay profile model.onnx --train --batch 32    a step of training, forward pass, backward pass, update
   assay profile model.onnx --train --optimizer adam --max-mb 512   and the batch that fits
@@ -295,9 +298,18 @@ void write_artifacts(const ProfileArguments& arguments, const Profile& profile) 
     write_file(folder / "roofline.png", roofline_png(*chart));
     write_file(folder / "roofline.svg", roofline_svg(*chart));
   }
+  write_file(folder / "layer_times.png", layer_times_png(profile));
+  write_file(folder / "layer_times.svg", layer_times_svg(profile));
+  if (const auto png = memory_schedule_png(profile)) {
+    write_file(folder / "memory_schedule.png", *png);
+    write_file(folder / "memory_schedule.svg", memory_schedule_svg(profile).value_or(""));
+  }
   const auto layers = layer_estimates(profile);
   if (const auto summary = hardware_summary(arguments, profile, layers)) {
-    save_hardware_artifacts(folder, layers, {}, *summary);
+    const std::string& model = profile.model.name;
+    save_hardware_artifacts(folder, layers, {}, *summary, model);
+    write_file(folder / "layerwise_activation_memory.svg", activation_memory_svg(layers, model));
+    write_file(folder / "layerwise_macs.svg", macs_svg(layers, model));
   }
 }
 
@@ -329,6 +341,7 @@ Exit run_training(const ProfileArguments& arguments, bool quiet) {
                                      : arguments.csv ? TrainingRequest::Format::Csv
                                                      : TrainingRequest::Format::Table,
                            .folder = arguments.folder,
+                           .html = arguments.html,
                            .strict = arguments.strict};
   return run_training_profile(std::move(training), arguments.training, quiet);
 }
@@ -336,7 +349,7 @@ Exit run_training(const ProfileArguments& arguments, bool quiet) {
 // A hash lets 'assay compare' find out whether the file is still the same. Its own processes need
 // none.
 bool is_stored_for_later(const ProfileArguments& arguments) {
-  const bool is_written = arguments.json || !arguments.folder.empty();
+  const bool is_written = arguments.json || !arguments.folder.empty() || !arguments.html.empty();
   return is_written && arguments.turns.empty() && !is_zoo(arguments.model.model);
 }
 
@@ -346,12 +359,16 @@ Exit run_profile(const ProfileArguments& arguments, bool quiet) {
   check_hardware_flags(arguments);
   ProfileReportOptions report = report_options(arguments);
   Files files(arguments);
+  PageFile page(arguments.html);
   Profile profile = profiled(arguments, quiet);
   if (is_stored_for_later(arguments)) {
     profile.model.sha256 = sha256_of_file(arguments.model.model);
   }
   if (arguments.hardware) report.hardware = hardware_report(arguments, profile);
   files.write(profile, report);
+  page.write("profile.json", [&] {
+    return profile_json(profile, {.hardware = hardware_report(arguments, profile)});
+  });
   if (!arguments.folder.empty()) write_artifacts(arguments, profile);
   print_data(rendered(arguments, profile, report));
   print_warnings(profile.warnings, quiet);
@@ -392,8 +409,10 @@ void add_report_options(Command& command, ProfileArguments& arguments) {
   command.add_option("--trace", arguments.trace,
                      "write a timeline of some runs, for ui.perfetto.dev");
   command.add_option("--out", arguments.folder,
-                     "write profile.json, layers.csv, trace.json, the roofline and the hardware "
-                     "summary's tables and charts into this folder");
+                     "write profile.json, layers.csv, trace.json, pictures of the roofline, the "
+                     "layers' times and the memory, and the hardware summary's tables and "
+                     "charts into this folder");
+  add_page_option(command, arguments.html);
   command.add_flag("--roofline", arguments.roofline,
                    "draw the layers under the machine's ceilings");
   command.add_flag("--hardware", arguments.hardware,

@@ -10,6 +10,7 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/page.h"
 #include "cli/profile_gate.h"
 
 namespace assay::cli {
@@ -124,6 +125,7 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   const auto budget_of_step = bytes_from("--memory-budget", arguments.memory_budget);
   const auto budget_of_batch = bytes_from("--max-mb", arguments.max_mb);
   if (!request.folder.empty()) make_folder(request.folder);
+  PageFile page(request.html);
   ProgressBar progress(quiet);
   catch_interrupts();
   std::vector<std::string> machine_warnings;
@@ -145,6 +147,7 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   use_flags(warnings);
   use_flags(profile.step.advice);
   if (!request.folder.empty()) write_files(request.folder, profile, report);
+  page.write("profile.json", [&] { return training_json(profile, report); });
   print_data(rendered(request.format, profile, report));
   print_warnings(warnings, quiet);
   return exit_after(profile.step, request.strict);

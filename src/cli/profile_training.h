@@ -34,6 +34,7 @@ struct TrainingRequest {
   std::optional<std::size_t> top = {};
   Format format = Format::Table;
   std::string folder = "";
+  std::string html = "";
   bool strict = false;
 };
 

@@ -16,6 +16,7 @@
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/output_format.h"
+#include "cli/page.h"
 
 namespace assay::cli {
 
@@ -34,6 +35,7 @@ struct StreamArguments {
   bool deployment = false;
   std::string folder;
   OutputFormat format;
+  std::string html;
 };
 
 constexpr const char* kStreamExamples = R"(Examples:
@@ -211,9 +213,11 @@ std::string rendered(const StreamArguments& arguments, const StreamReport& repor
 Exit run_stream(const StreamArguments& arguments, bool quiet) {
   StreamRequest request = requested(arguments);
   if (!arguments.folder.empty()) make_folder(arguments.folder);  // fails before anything runs
+  PageFile page(arguments.html);
   const StreamReport report =
       naming_model(request.name, [&] { return streamed(arguments, std::move(request), quiet); });
   write_files(arguments.folder, report);
+  page.write("stream.json", [&] { return stream_json(report); });
   print_data(rendered(arguments, report));
   print_warnings(report.profile.warnings, quiet);
   if (!report.was_interrupted()) return Exit::Fine;
@@ -261,6 +265,7 @@ void add_stream(CommandLine& program) {
   stream->add_option("--out", arguments->folder,
                      "write operator_profile.csv, hardware_totals.csv and stream.json there");
   add_output_format(*stream, arguments->format, "print the operators as CSV");
+  add_page_option(*stream, arguments->html);
   stream->footer(kStreamExamples);
   stream->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_stream(*arguments, program.quiet); };

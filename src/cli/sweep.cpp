@@ -4,8 +4,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "assay/sweep_config_file.h"
@@ -16,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/model_argument.h"
+#include "cli/page.h"
 #include "cli/sweep_parts.h"
 
 namespace assay::cli {
@@ -68,6 +67,7 @@ Exit run_sweep_command(const SweepArguments& arguments, bool quiet) {
     return Exit::Fine;
   }
   if (arguments.dry_run) return print_plan(config);
+  PageFile page(arguments.format.html);
   catch_interrupts();
   SweepResult result;
   {
@@ -75,7 +75,7 @@ Exit run_sweep_command(const SweepArguments& arguments, bool quiet) {
     result = run_sweep(config, {.retries_errors = arguments.retry_errors, .command = own_command()},
                        &progress);
   }
-  return report_sweep(result, config.output_dir, arguments.format, quiet);
+  return report_sweep(result, config.output_dir, arguments.format, page, quiet);
 }
 
 Exit run_init(const std::string& file, bool quiet) {
@@ -99,14 +99,6 @@ void add_init(Command& sweep, CommandLine& program) {
 }
 
 }  // namespace
-
-std::string own_command() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  std::ranges::replace(text, '\0', ' ');
-  return text;
-}
 
 Exit listing_problems(const std::function<Exit()>& work) {
   try {
@@ -141,6 +133,7 @@ void add_sweep_format(Command& command, SweepFormat& format) {
   json->excludes(csv);
   json->excludes(table);
   csv->excludes(table);
+  add_page_option(command, format.html);
 }
 
 void add_sweep(CommandLine& program) {

@@ -165,13 +165,14 @@ void add_merge(Command& sweep, CommandLine& program) {
 }  // namespace
 
 Exit merge_and_report(const std::string& folder, const SweepFormat& format, bool quiet) {
+  PageFile page(format.html);
   SweepResult result{.merged = merge_sweep(folder, own_command())};
   write_sweep_files(folder, result.merged);
   const std::size_t missing = result.merged.missing.size();
   result.outcome.tasks =
       missing + result.merged.records - result.merged.duplicates - result.merged.foreign;
   result.outcome.done_before = result.outcome.tasks - missing;
-  return report_sweep(result, folder, format, quiet);
+  return report_sweep(result, folder, format, page, quiet);
 }
 
 void add_sweep_machines(Command& sweep, CommandLine& program) {

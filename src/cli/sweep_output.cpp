@@ -45,12 +45,15 @@ std::string progress_text(const SweepOutcome& outcome) {
 }  // namespace
 
 Exit report_sweep(const SweepResult& result, const std::string& folder, const SweepFormat& format,
-                  bool quiet) {
+                  PageFile& page, bool quiet) {
   const MergedSweep& merged = result.merged;
   if (prints_tables(format)) {
     print_data(tables_of(merged));
   } else {
     print_data(data_of(merged, format));
+  }
+  if (!merged.runs.empty()) {
+    page.write("summary.json", [&] { return data_of(merged, SweepFormat{.json = true}); });
   }
   print_note(progress_text(result.outcome), quiet);
   if (!merged.runs.empty()) print_note("results are in " + folder, quiet);

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
+#include "cli/page.h"
 
 namespace assay::cli {
 
@@ -16,8 +17,9 @@ struct SweepFormat {
   bool json = false;
   bool csv = false;
   bool table = false;
+  std::string html = {};
 };
-// --json, --csv and --table, which exclude each other.
+// --json, --csv and --table, which exclude each other, and --html.
 void add_sweep_format(Command& command, SweepFormat& format);
 
 struct SweepArguments {
@@ -34,12 +36,9 @@ struct SweepArguments {
 SweepConfig config_of(const SweepArguments& arguments);
 // Problems of a configuration are printed one by one.
 Exit listing_problems(const std::function<Exit()>& work);
-// The words this process was started with.
-std::string own_command();
-
 // Prints what was found and where the files are.
 Exit report_sweep(const SweepResult& result, const std::string& folder, const SweepFormat& format,
-                  bool quiet);
+                  PageFile& page, bool quiet);
 
 // Gathers the results of all workers, writes the files, and prints what was found.
 Exit merge_and_report(const std::string& folder, const SweepFormat& format, bool quiet);

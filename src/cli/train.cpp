@@ -16,6 +16,7 @@
 #include "cli/flags.h"
 #include "cli/model_argument.h"
 #include "cli/output_format.h"
+#include "cli/page.h"
 #include "cli/training_progress.h"
 
 namespace assay::cli {
@@ -45,6 +46,7 @@ struct TrainArguments {
   bool evaluate_only = false;
   bool confusion = false;
   OutputFormat format;
+  std::string html;
 };
 
 constexpr const char* kTrainExamples = R"(Examples:
@@ -157,6 +159,7 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   const TrainingData data = load_data(arguments, graph, report.options.seed);
   report.model = model_summary(graph, arguments.model);
   report.dataset = trained_on(data.training, &data.validation);
+  PageFile page(arguments.html);
   catch_interrupts();
   TrainingProgress progress(report.options.epochs, quiet);
   if (arguments.evaluate_only) {
@@ -171,6 +174,7 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   auto& warnings = report.result.warnings;
   warnings.insert(warnings.begin(), data.warnings.begin(), data.warnings.end());
   use_flags(warnings);
+  page.write("train.json", [&] { return train_json(report); });
   print_data(formatted(
       arguments.format, [&] { return train_table(report); }, [&] { return train_json(report); },
       [&] { return train_csv(report); }));
@@ -226,6 +230,7 @@ void add_running_options(Command& train, TrainArguments& arguments) {
       ->excludes(checkpoint);
   train.add_flag("--confusion", arguments.confusion, "print the confusion matrix");
   add_output_format(train, arguments.format, "print the epochs as CSV");
+  add_page_option(train, arguments.html);
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ MemorySummary summarize(const Prepared& prepared) {
   for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
     summary.steps.push_back(graph.display_name(NodeId{i}));
   }
+  for (const Buffer& buffer : plan.buffers) {
+    summary.buffers.push_back({buffer.value.is_valid() ? graph.value(buffer.value).name : "",
+                               buffer.bytes, buffer.offset, buffer.first_step, buffer.last_step});
+  }
   for (const ValueId id : plan.unplanned) summary.unplanned.push_back(graph.value(id).name);
   return summary;
 }

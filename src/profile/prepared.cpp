@@ -37,6 +37,21 @@ std::int64_t stored_bytes(const CostTotals& totals) {
                         saturating_add(totals.statistics_bytes, totals.constants_bytes));
 }
 
+std::vector<ModelEdge> edges_of(const Graph& graph) {
+  std::vector<ModelEdge> edges;
+  const auto readers = consumers(graph);
+  for (std::uint32_t i = 0; i < graph.value_count(); ++i) {
+    const NodeId producer = graph.producer(ValueId{i});
+    if (!producer.is_valid()) continue;
+    for (const NodeId reader : readers[i]) edges.push_back({producer.number, reader.number});
+  }
+  const auto by_reader = [](const ModelEdge& edge) { return std::pair(edge.to, edge.from); };
+  std::ranges::sort(edges, {}, by_reader);
+  const auto repeated = std::ranges::unique(edges, {}, by_reader);
+  edges.erase(repeated.begin(), repeated.end());
+  return edges;
+}
+
 struct Axis {
   ValueId input;
   std::size_t number = 0;
@@ -90,7 +105,8 @@ Prepared prepare_model(Graph graph, std::string name, const CountOptions& option
   prepared.model = {.name = std::move(name),
                     .opset = inferred.opset(),
                     .inputs = values_of(inferred, inferred.inputs()),
-                    .outputs = values_of(inferred, inferred.outputs())};
+                    .outputs = values_of(inferred, inferred.outputs()),
+                    .edges = edges_of(inferred)};
   prepared.cost = count_costs(prepared.inferred, {.stored_as = options.stored_as});
   prepared.plan = plan_memory(prepared.inferred, {.stored_as = options.stored_as});
   prepared.stored_bytes = stored_bytes(prepared.cost.totals);

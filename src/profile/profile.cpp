@@ -49,8 +49,27 @@ Started start(Inferred model, const ProgramOptions& options, const ProgramCallba
   return started;
 }
 
-ProgramFacts facts_of(const Started& started) {
+std::vector<std::string> value_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Value& value : graph.values()) names.push_back(value.name);
+  return names;
+}
+
+// A compiled graph keeps the numbers of the model's values; those beyond are the engine's own.
+std::vector<NamedBuffer> named_buffers(const Program& program,
+                                       const std::vector<std::string>& names) {
+  std::vector<NamedBuffer> buffers;
+  for (const ProgramBuffer& buffer : program.buffers()) {
+    const bool is_named = buffer.value.is_valid() && buffer.value.number < names.size();
+    buffers.push_back({is_named ? names[buffer.value.number] : "", buffer.bytes, buffer.offset,
+                       buffer.first_step, buffer.last_step});
+  }
+  return buffers;
+}
+
+ProgramFacts facts_of(const Started& started, const std::vector<std::string>& names) {
   ProgramFacts facts = profile::facts_of(*started.program);
+  facts.memory.buffers = named_buffers(*started.program, names);
   facts.memory.peak_rss_growth_bytes = started.grown_bytes;
   return facts;
 }
@@ -129,12 +148,13 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
                                   const ProfileOptions& options, const ProgramCallbacks& callbacks,
                                   Progress* progress) {
   Facts facts = known_before(prepared);
+  const std::vector<std::string> names = value_names(prepared.inferred.graph);
   Started started =
       start(std::move(prepared.inferred), options.run.program, callbacks, start_up, progress);
   Observation seen = observe(*started.program, options.timing, options.traced_runs, progress,
                              steady_clock(), start_up.first_run_ms);
   const bool was_interrupted = seen.measurement.cancelled;
-  Profile profile = assemble(std::move(facts), facts_of(started), std::move(seen));
+  Profile profile = assemble(std::move(facts), facts_of(started, names), std::move(seen));
   if (options.count_events && !was_interrupted) {
     count_events(*started.program, profile.steps, profile.uncounted_events);
   }

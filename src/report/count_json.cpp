@@ -8,8 +8,8 @@ using namespace assay::report;
 
 namespace {
 
-Json row_json(const LayerCost& layer, const CostTotals& totals) {
-  Json json = layer_json(layer);
+Json row_json(const LayerCost& layer, const CostTotals& totals, const DisplayNames& names) {
+  Json json = layer_json(layer, names);
   if (layer.answer == Answer::Unknown) {
     json["share"] = nullptr;
   } else {
@@ -27,7 +27,8 @@ Json memory_json(const MemorySummary& memory) {
           {"computed_weight_bytes", memory.computed_weight_bytes},
           {"steps", memory.steps},
           {"live_bytes", memory.live_bytes},
-          {"unplanned", memory.unplanned}};
+          {"unplanned", memory.unplanned},
+          {"buffers", buffers_json(memory.buffers)}};
 }
 
 }  // namespace
@@ -40,12 +41,14 @@ std::string count_json(const CountResult& result, const CountTableOptions& optio
   json.field("precision", result.stored_as ? Json(name(*result.stored_as)) : Json(nullptr));
   json.field("totals", totals_json(result.cost.totals, result.memory.peak_activation_bytes,
                                    result.memory.stored_bytes, result.cost.uncounted));
+  const DisplayNames names = display_names(result);
   json.begin_list("layers");
   for (const LayerCost* layer : chosen_layers(result, options, false)) {
-    json.item(row_json(*layer, result.cost.totals));
+    json.item(row_json(*layer, result.cost.totals, names));
   }
   json.end_list();
   json.field("memory", memory_json(result.memory));
+  json.field("edges", edges_json(result.model.edges));
   json.field("warnings", result.warnings);
   return json.finish();
 }

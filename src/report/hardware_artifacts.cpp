@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "report/charts/bar_chart.h"
+#include "report/charts/chart_title.h"
 
 namespace assay {
 
@@ -62,27 +63,46 @@ BarChart chart_of(const std::vector<LayerEstimate>& layers, Figure figure, Figur
   return chart;
 }
 
-}  // namespace
-
-std::string activation_memory_png(const std::vector<LayerEstimate>& layers) {
-  return bar_chart_png(chart_of(layers, &LayerEstimate::activation_bytes, with_binary_unit,
-                                "Activation memory by layer"));
+BarChart activation_chart(const std::vector<LayerEstimate>& layers, const std::string& model) {
+  return chart_of(layers, &LayerEstimate::activation_bytes, with_binary_unit,
+                  chart_title(model, "activation memory by layer"));
 }
 
-std::string macs_png(const std::vector<LayerEstimate>& layers) {
-  return bar_chart_png(
-      chart_of(layers, &LayerEstimate::macs, with_si_suffix, "Multiply-accumulates by layer"));
+BarChart macs_chart(const std::vector<LayerEstimate>& layers, const std::string& model) {
+  return chart_of(layers, &LayerEstimate::macs, with_si_suffix,
+                  chart_title(model, "multiply-accumulates by layer"));
+}
+
+}  // namespace
+
+std::string activation_memory_png(const std::vector<LayerEstimate>& layers,
+                                  const std::string& model) {
+  return bar_chart_png(activation_chart(layers, model));
+}
+
+std::string activation_memory_svg(const std::vector<LayerEstimate>& layers,
+                                  const std::string& model) {
+  return bar_chart_svg(activation_chart(layers, model));
+}
+
+std::string macs_png(const std::vector<LayerEstimate>& layers, const std::string& model) {
+  return bar_chart_png(macs_chart(layers, model));
+}
+
+std::string macs_svg(const std::vector<LayerEstimate>& layers, const std::string& model) {
+  return bar_chart_svg(macs_chart(layers, model));
 }
 
 std::vector<std::filesystem::path> save_hardware_artifacts(
     const std::filesystem::path& folder, const std::vector<LayerEstimate>& layers,
-    const std::vector<PrecisionTradeoff>& precision_table, const HardwareSummary& summary) {
+    const std::vector<PrecisionTradeoff>& precision_table, const HardwareSummary& summary,
+    const std::string& model) {
   const std::vector<std::pair<std::string, std::string>> files = {
       {"layerwise_breakdown.csv", layer_estimates_csv(layers)},
       {"precision_tradeoffs.csv", precision_tradeoff_csv(precision_table)},
       {"hardware_summary.csv", hardware_summary_csv(summary)},
-      {"layerwise_activation_memory.png", activation_memory_png(layers)},
-      {"layerwise_macs.png", macs_png(layers)},
+      {"layerwise_activation_memory.png", activation_memory_png(layers, model)},
+      {"layerwise_macs.png", macs_png(layers, model)},
   };
   make_folder(folder);
   std::vector<std::filesystem::path> paths;

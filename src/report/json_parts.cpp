@@ -52,6 +52,24 @@ Json model_json(const ModelSummary& model) {
   return json;
 }
 
+Json edges_json(const std::vector<ModelEdge>& edges) {
+  Json list = Json::array();
+  for (const ModelEdge& edge : edges) list.push_back({edge.from, edge.to});
+  return list;
+}
+
+Json buffers_json(const std::vector<NamedBuffer>& buffers) {
+  Json list = Json::array();
+  for (const NamedBuffer& buffer : buffers) {
+    list.push_back({{"name", buffer.name.empty() ? Json(nullptr) : Json(buffer.name)},
+                    {"bytes", buffer.bytes},
+                    {"offset", buffer.offset},
+                    {"first_step", buffer.first_step},
+                    {"last_step", buffer.last_step}});
+  }
+  return list;
+}
+
 Json totals_json(const CostTotals& totals, std::int64_t peak_activation_bytes,
                  std::int64_t stored_bytes, const std::vector<UncountedOp>& uncounted) {
   return {{"parameters", totals.parameters},
@@ -71,9 +89,11 @@ Json totals_json(const CostTotals& totals, std::int64_t peak_activation_bytes,
           {"uncounted", uncounted_json(uncounted)}};
 }
 
-Json layer_json(const LayerCost& layer) {
+Json layer_json(const LayerCost& layer, const DisplayNames& names) {
   Json json = {
       {"name", layer.name}, {"op", layer.op}, {"output_shape", shape_json(layer.output_shape)}};
+  if (const std::string label = names.of(layer.name); label != layer.name) json["label"] = label;
+  json["node"] = layer.node.is_valid() ? Json(layer.node.number) : Json(nullptr);
   const bool unknown = layer.answer == Answer::Unknown;
   for (const auto& column : figure_columns()) {
     const bool is_stored =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/count.h"
+#include "report/display_names.h"
 
 namespace assay::report {
 
@@ -13,11 +14,14 @@ using Json = nlohmann::ordered_json;
 
 Json shape_json(const std::optional<Shape>& shape);
 Json model_json(const ModelSummary& model);
+Json edges_json(const std::vector<ModelEdge>& edges);  // [[from, to], …]
+Json buffers_json(const std::vector<NamedBuffer>& buffers);
 Json totals_json(const CostTotals& totals, std::int64_t peak_activation_bytes,
                  std::int64_t stored_bytes, const std::vector<UncountedOp>& uncounted);
 
-// Name, op, output shape and every figure; an unknown cost is null, never 0.
-Json layer_json(const LayerCost& layer);
+// Name, op, output shape and every figure; an unknown cost is null, never 0. `label` is the name
+// that people read, where it differs.
+Json layer_json(const LayerCost& layer, const DisplayNames& names);
 
 template <typename T>
 Json optional_json(const std::optional<T>& value) {

@@ -1,30 +1,84 @@
 // A profile as a roofline, and as the layers of a hardware summary.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "assay/profile_report.h"
+#include "base/checked.h"
 #include "base/text.h"
+#include "report/charts/chart_title.h"
+#include "report/display_names.h"
 
 namespace assay {
 
+using namespace assay::report;
+
 namespace {
 
-// Executed work divided by the bytes that its steps move.
-std::optional<RooflinePoint> point_of(const ProfileLayer& layer,
-                                      const std::vector<ProfileStep>& steps) {
-  if (!layer.time_ms || *layer.time_ms <= 0) return {};
-  double flops = 0;
-  double bytes = 0;
+// Layers that execute the same work: repeated blocks of a network.
+struct Repeated {
+  std::string name;  // of the first
+  std::string op;
+  std::int64_t flops = 0;  // of one
+  std::int64_t bytes = 0;
+  std::string bound;
+  std::int64_t count = 0;
+  double time_ms = 0;  // of all
+  double share = 0;
+
+  bool does_the_same_as(const Repeated& other) const {
+    return op == other.op && flops == other.flops && bytes == other.bytes && bound == other.bound;
+  }
+};
+
+Repeated work_of(const ProfileLayer& layer, const std::vector<ProfileStep>& steps,
+                 const DisplayNames& names) {
+  Repeated work{.name = names.of(layer.cost.name),
+                .op = layer.cost.op,
+                .bound = layer.rates.bound ? std::string(name(*layer.rates.bound)) : "",
+                .count = 1,
+                .time_ms = layer.time_ms.value_or(0),
+                .share = layer.share};
   for (const std::size_t at : layer.steps) {
     const StepInfo& info = steps[at].info;
-    flops += static_cast<double>(info.executed_flops);
-    bytes += static_cast<double>(info.bytes_read) + static_cast<double>(info.bytes_written);
+    work.flops = saturating_add(work.flops, info.executed_flops);
+    work.bytes = saturating_add(work.bytes, saturating_add(info.bytes_read, info.bytes_written));
   }
-  if (flops <= 0 || bytes <= 0) return {};  // a layer without arithmetic has no point on a roofline
-  return RooflinePoint{.name = layer.cost.name,
-                       .intensity = flops / bytes,
-                       .gflops = flops / (*layer.time_ms * 1e6),
-                       .time_share = layer.share,
-                       .bound = layer.rates.bound ? std::string(name(*layer.rates.bound)) : ""};
+  return work;
+}
+
+// A layer without arithmetic has no point on a roofline.
+bool has_a_point(const Repeated& work) {
+  return work.time_ms > 0 && work.flops > 0 && work.bytes > 0;
+}
+
+std::vector<Repeated> merged_layers(const Profile& profile) {
+  std::vector<Repeated> merged;
+  const DisplayNames names = display_names(profile);
+  for (const ProfileLayer& layer : profile.layers) {
+    const Repeated work = work_of(layer, profile.steps, names);
+    if (!has_a_point(work)) continue;
+    const auto same = [&](const Repeated& other) { return work.does_the_same_as(other); };
+    const auto found = std::ranges::find_if(merged, same);
+    if (found == merged.end()) {
+      merged.push_back(work);
+      continue;
+    }
+    ++found->count;
+    found->time_ms += work.time_ms;
+    found->share += work.share;
+  }
+  return merged;
+}
+
+// Executed work divided by the bytes that its steps move.
+RooflinePoint point_of(const Repeated& work) {
+  const auto flops = static_cast<double>(work.flops);
+  return {.name = work.count > 1 ? fmt::format("{} ×{}", work.name, work.count) : work.name,
+          .intensity = flops / static_cast<double>(work.bytes),
+          .gflops = flops * static_cast<double>(work.count) / (work.time_ms * 1e6),
+          .time_share = work.share,
+          .bound = work.bound};
 }
 
 }  // namespace
@@ -33,7 +87,7 @@ std::optional<RooflineChart> roofline_chart(const Profile& profile) {
   if (!profile.roofline) return {};
   const Roofline& roofline = *profile.roofline;
   RooflineChart chart;
-  chart.title = fmt::format("{}, batch {}", profile.model.name, profile.batch);
+  chart.title = chart_title(profile.model.name, fmt::format("roofline, batch {}", profile.batch));
   chart.machine = fmt::format("{}{}{} {}", without_control_characters(roofline.processor),
                               roofline.processor.empty() ? "" : ", ", roofline.threads,
                               roofline.threads == 1 ? "thread" : "threads");
@@ -42,9 +96,7 @@ std::optional<RooflineChart> roofline_chart(const Profile& profile) {
   for (const MemoryRoof& roof : roofline.levels) {
     chart.bandwidths.push_back({roof.level, roof.read_gbps});
   }
-  for (const ProfileLayer& layer : profile.layers) {
-    if (const auto point = point_of(layer, profile.steps)) chart.points.push_back(*point);
-  }
+  for (const Repeated& work : merged_layers(profile)) chart.points.push_back(point_of(work));
   return chart;
 }
 

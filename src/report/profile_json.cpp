@@ -78,7 +78,8 @@ Json memory_json(const ProfileMemory& memory) {
           {"planned_arena_bytes", memory.program.planned_arena_bytes},
           {"peak_bytes", memory.peak_bytes},
           {"useful_bytes", memory.useful_bytes},
-          {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)}};
+          {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)},
+          {"buffers", buffers_json(memory.buffers)}};
 }
 
 }  // namespace
@@ -101,6 +102,9 @@ Json report::machine_json(const std::optional<Roofline>& roofline) {
           {"int8_peak_gflops", optional_json(roofline->int8_peak_gflops)},
           {"bandwidth_gbps", roofline->levels.back().read_gbps},
           {"levels", std::move(levels)},
+          {"peaks_gflops", roofline->peaks_gflops},
+          {"vector_peaks_gflops", roofline->vector_peaks_gflops},
+          {"instruction_sets", roofline->instruction_sets},
           {"step_overhead_ms", roofline->step_overhead_ms},
           {"provenance", "measured"}};
 }
@@ -117,8 +121,8 @@ void put_rates(const Rates& rates, Json& json) {
   json["headroom_ms"] = optional_json(rates.headroom_ms);
 }
 
-Json row_json(const ProfileRow& row) {
-  Json json = layer_json(row.cost);
+Json row_json(const ProfileRow& row, const DisplayNames& names) {
+  Json json = layer_json(row.cost, names);
   json["time_ms"] = optional_json(row.time_ms);
   json["share"] = row.time_ms ? Json(row.share) : Json(nullptr);
   put_rates(row.rates, json);
@@ -149,10 +153,21 @@ Json energy_json(const EnergyEstimate& energy) {
 
 }  // namespace
 
+namespace {
+
+Json node_numbers(const std::vector<NodeId>& nodes) {
+  Json numbers = Json::array();
+  for (const NodeId node : nodes) numbers.push_back(node.number);
+  return numbers;
+}
+
+}  // namespace
+
 Json report::step_json(const ProfileStep& step) {
   Json json = {{"name", step.info.name},
                {"op", step.info.op},
                {"layers", step.layer_names},
+               {"nodes", node_numbers(step.info.layers)},
                {"algorithm", step.info.algorithm},
                {"precision", step.info.precision},
                {"storage", step.info.storage.empty() ? Json(nullptr) : Json(step.info.storage)},
@@ -239,7 +254,8 @@ void put_rows(const Profile& profile, ProfileReportOptions options, GroupBy grou
               const char* key, JsonWriter& json) {
   options.group_by = group_by;
   json.begin_list(key);
-  for (const ProfileRow& row : profile_rows(profile, options)) json.item(row_json(row));
+  const DisplayNames names = display_names(profile);
+  for (const ProfileRow& row : profile_rows(profile, options)) json.item(row_json(row, names));
   json.end_list();
 }
 
@@ -276,6 +292,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   json.field("fell_back", fell_back_json(profile.steps));
   json.field("uncounted_events", profile.uncounted_events);
   json.field("advice", advice_json(profile.advice));
+  json.field("edges", edges_json(profile.model.edges));
   if (options.hardware) json.field("hardware", hardware_json(*options.hardware));
   json.field("warnings", profile.warnings);
   return json.finish();

@@ -4,6 +4,7 @@
 #include "assay/optimize_report.h"
 #include "base/text.h"
 #include "report/charts/bar_chart.h"
+#include "report/charts/chart_title.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "report/hardware_columns.h"
@@ -77,8 +78,10 @@ std::string sensitivity_csv(const std::vector<LayerSensitivity>& layers) {
   return text;
 }
 
-std::string sensitivity_png(const std::vector<LayerSensitivity>& layers) {
-  BarChart chart{.title = "Sensitivity to 8 bits",
+namespace {
+
+BarChart sensitivity_chart(const std::vector<LayerSensitivity>& layers, const std::string& model) {
+  BarChart chart{.title = chart_title(model, "sensitivity to 8 bits"),
                  .subtitle =
                      "error of the output when one layer alone is quantised, as a share of "
                      "the output; signal to noise at the right",
@@ -87,7 +90,17 @@ std::string sensitivity_png(const std::vector<LayerSensitivity>& layers) {
     chart.bars.push_back(
         {.name = layer.layer, .value = error_share(layer), .figure = decibels_text(layer.snr_db)});
   }
-  return bar_chart_png(chart);
+  return chart;
+}
+
+}  // namespace
+
+std::string sensitivity_png(const std::vector<LayerSensitivity>& layers, const std::string& model) {
+  return bar_chart_png(sensitivity_chart(layers, model));
+}
+
+std::string sensitivity_svg(const std::vector<LayerSensitivity>& layers, const std::string& model) {
+  return bar_chart_svg(sensitivity_chart(layers, model));
 }
 
 }  // namespace assay

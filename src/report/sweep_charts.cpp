@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/charts/chart_title.h"
 #include "report/charts/palette.h"
 #include "report/charts/scatter_chart.h"
 #include "report/sweep_parts.h"
@@ -171,12 +172,10 @@ std::vector<std::string> chart_notes(const SweepRun& run) {
   return notes;
 }
 
-}  // namespace
-
-std::string report::accuracy_chart_png(const SweepRun& run, ParetoCost cost) {
+ScatterChart accuracy_chart(const SweepRun& run, ParetoCost cost) {
   const auto costs = pareto_costs(run.rows, cost);
   const ChartedCost charted = charted_cost(run, cost, largest_cost(costs));
-  ScatterChart chart{.title = "Accuracy and " + charted.title,
+  ScatterChart chart{.title = chart_title(run.config.model, "accuracy and " + charted.title),
                      .subtitle = swept_text(run),
                      .x_title = charted.axis,
                      .y_title = "accuracy, %",
@@ -187,7 +186,17 @@ std::string report::accuracy_chart_png(const SweepRun& run, ParetoCost cost) {
   chart.points = chart_points(run, cost, costs, charted, chart.groups);
   chart.frontier = chart_frontier(run, cost, costs, charted);
   chart.limit = chart_limit(run, cost, charted);
-  return scatter_chart_png(chart);
+  return chart;
+}
+
+}  // namespace
+
+std::string report::accuracy_chart_png(const SweepRun& run, ParetoCost cost) {
+  return scatter_chart_png(accuracy_chart(run, cost));
+}
+
+std::string report::accuracy_chart_svg(const SweepRun& run, ParetoCost cost) {
+  return scatter_chart_svg(accuracy_chart(run, cost));
 }
 
 }  // namespace assay

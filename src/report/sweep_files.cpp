@@ -60,9 +60,13 @@ void add_documents(const SweepRun& run, Files& files) {
 }
 
 void add_charts(const SweepRun& run, Files& files) {
-  files.emplace_back("accuracy_vs_latency.png", accuracy_chart_png(run, ParetoCost::Latency));
-  files.emplace_back("accuracy_vs_energy.png", accuracy_chart_png(run, ParetoCost::Energy));
-  files.emplace_back("accuracy_vs_memory.png", accuracy_chart_png(run, ParetoCost::Memory));
+  const std::pair<const char*, ParetoCost> charts[] = {{"latency", ParetoCost::Latency},
+                                                       {"energy", ParetoCost::Energy},
+                                                       {"memory", ParetoCost::Memory}};
+  for (const auto& [name, cost] : charts) {
+    files.emplace_back(fmt::format("accuracy_vs_{}.png", name), accuracy_chart_png(run, cost));
+    files.emplace_back(fmt::format("accuracy_vs_{}.svg", name), accuracy_chart_svg(run, cost));
+  }
 }
 
 // What the baseline's layers need; not there before it has been analysed.
@@ -71,8 +75,11 @@ void add_hardware(const SweepRun& run, Files& files) {
   if (run.hardware) files.emplace_back("hardware_summary.csv", hardware_summary_csv(*run.hardware));
   if (run.layers.empty()) return;
   files.emplace_back("layerwise_breakdown.csv", layer_estimates_csv(run.layers));
-  files.emplace_back("layerwise_activation_memory.png", activation_memory_png(run.layers));
-  files.emplace_back("layerwise_macs.png", macs_png(run.layers));
+  const std::string& model = run.config.model;
+  files.emplace_back("layerwise_activation_memory.png", activation_memory_png(run.layers, model));
+  files.emplace_back("layerwise_activation_memory.svg", activation_memory_svg(run.layers, model));
+  files.emplace_back("layerwise_macs.png", macs_png(run.layers, model));
+  files.emplace_back("layerwise_macs.svg", macs_svg(run.layers, model));
 }
 
 }  // namespace

@@ -142,6 +142,18 @@ void put_budgets(const SweepConfig& config, Json& json) {
   json["latency_multiplier"] = config.latency_multiplier();
 }
 
+// The rows of sweep_results.csv, with a name for each.
+Json sweep_rows_json(const SweepRun& run) {
+  const std::vector<std::string> violations = violation_names(run.config);
+  Json rows = Json::array();
+  for (const SweepRow& row : run.rows) {
+    Json json = {{"version", describe(row)}};
+    json.update(object_of(sweep_figures(row, violations)));
+    rows.push_back(std::move(json));
+  }
+  return rows;
+}
+
 Json seconds_json(const SweepRun& run) {
   Json json = Json::object();
   for (const auto& [phase, seconds] : run.phases) json[phase] = seconds;
@@ -160,6 +172,7 @@ Json report::sweep_summary_object(const SweepRun& run) {
   put_counts(run, json);
   json["deployment"] = deployment_json(run);
   put_decision(run, json);
+  json["rows"] = sweep_rows_json(run);
   json["phases"] = seconds_json(run);
   json["machine"] = sweep_host_json(run);
   json["warnings"] = run.warnings;

@@ -22,6 +22,7 @@ std::string frontier_csv(const SweepRun& run, const std::vector<std::size_t>& fr
 std::string sweep_errors_csv(const std::vector<SweepRow>& rows);
 std::string quantization_metadata_json(const QuantizationMetadata& metadata);
 std::string accuracy_chart_png(const SweepRun& run, ParetoCost cost);
+std::string accuracy_chart_svg(const SweepRun& run, ParetoCost cost);
 
 // The content of summary.json.
 Json sweep_summary_object(const SweepRun& run);

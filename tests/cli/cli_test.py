@@ -881,8 +881,10 @@ class Judging(CacheCase):
         self.profile("zoo:small_cnn", "--out", str(self.folder / "results"))
         names = {path.name for path in (self.folder / "results").iterdir()}
         self.assertEqual(names, {"profile.json", "layers.csv", "trace.json", "roofline.png", "roofline.svg",
+                                 "layer_times.png", "layer_times.svg", "memory_schedule.png", "memory_schedule.svg",
                                  "layerwise_breakdown.csv", "precision_tradeoffs.csv", "hardware_summary.csv",
-                                 "layerwise_activation_memory.png", "layerwise_macs.png"})
+                                 "layerwise_activation_memory.png", "layerwise_activation_memory.svg",
+                                 "layerwise_macs.png", "layerwise_macs.svg"})
 
 
 class Streaming(CacheCase):

@@ -41,6 +41,8 @@ FILES = {"sweep_results.csv", "pareto_frontier_latency.csv", "pareto_frontier_en
          "pareto_frontier_memory.csv", "summary.json", "reproducibility.json", "accuracy_vs_latency.png",
          "accuracy_vs_energy.png", "accuracy_vs_memory.png", "layerwise_breakdown.csv", "precision_tradeoffs.csv",
          "hardware_summary.csv", "layerwise_activation_memory.png", "layerwise_macs.png",
+         "accuracy_vs_latency.svg", "accuracy_vs_energy.svg", "accuracy_vs_memory.svg",
+         "layerwise_activation_memory.svg", "layerwise_macs.svg",
          "quantization_metadata_p0.0_int8.json", "quantization_metadata_p0.5_int8.json", "recommended.onnx"}
 
 

@@ -43,15 +43,29 @@ std::size_t lines_of(const std::string& text) {
 
 // CONTRACT.md, section 5, and section 1's artifacts.
 TEST(SweepFiles, AreThoseOfTheContract) {
-  EXPECT_EQ(
-      names_of(sweep_files(fixed_sweep())),
-      (std::vector<std::string>{
-          "accuracy_vs_energy.png", "accuracy_vs_latency.png", "accuracy_vs_memory.png",
-          "hardware_summary.csv", "layerwise_activation_memory.png", "layerwise_breakdown.csv",
-          "layerwise_macs.png", "pareto_frontier_energy.csv", "pareto_frontier_latency.csv",
-          "pareto_frontier_memory.csv", "precision_tradeoffs.csv",
-          "quantization_metadata_p0.0_int8.json", "quantization_metadata_p0.25_int8.json",
-          "reproducibility.json", "summary.json", "sweep_errors.csv", "sweep_results.csv"}));
+  EXPECT_EQ(names_of(sweep_files(fixed_sweep())),
+            (std::vector<std::string>{"accuracy_vs_energy.png",
+                                      "accuracy_vs_energy.svg",
+                                      "accuracy_vs_latency.png",
+                                      "accuracy_vs_latency.svg",
+                                      "accuracy_vs_memory.png",
+                                      "accuracy_vs_memory.svg",
+                                      "hardware_summary.csv",
+                                      "layerwise_activation_memory.png",
+                                      "layerwise_activation_memory.svg",
+                                      "layerwise_breakdown.csv",
+                                      "layerwise_macs.png",
+                                      "layerwise_macs.svg",
+                                      "pareto_frontier_energy.csv",
+                                      "pareto_frontier_latency.csv",
+                                      "pareto_frontier_memory.csv",
+                                      "precision_tradeoffs.csv",
+                                      "quantization_metadata_p0.0_int8.json",
+                                      "quantization_metadata_p0.25_int8.json",
+                                      "reproducibility.json",
+                                      "summary.json",
+                                      "sweep_errors.csv",
+                                      "sweep_results.csv"}));
 }
 
 TEST(SweepFiles, OfASweepWithoutFailuresHaveNoErrors) {

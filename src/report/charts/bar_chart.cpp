@@ -18,6 +18,9 @@ constexpr double kBarSpace = 360;
 constexpr double kTitleSpace = 46;
 constexpr double kRow = 17;
 constexpr double kBarThickness = 11;
+constexpr double kKeySpace = 18;  // a line that says what the colours mean
+constexpr double kKeySquare = 14;
+constexpr double kKeyGap = 16;
 
 const TextStyle kTitle{.size = 14, .is_bold = true, .colour = palette::kInk};
 const TextStyle kSubtitle{.size = 9, .colour = palette::kQuietInk};
@@ -30,6 +33,7 @@ std::string shown_name(const Bar& bar) {
 
 struct Layout {
   double bars_left = 0;
+  double bars_top = 0;
   Size size;
 };
 
@@ -42,10 +46,14 @@ Layout layout_of(const BarChart& chart) {
   }
   const double headings =
       std::max(text_width(chart.title, kTitle), text_width(chart.subtitle, kSubtitle));
+  double key = kMargin;
+  for (const BarKind& kind : chart.kinds)
+    key += kKeySquare + text_width(kind.name, kFigure) + kKeyGap;
   const double bars_left = kMargin + names + kGap;
-  const double right = std::max(bars_left + kBarSpace + kGap + figures, kMargin + headings);
+  const double right = std::max({bars_left + kBarSpace + kGap + figures, kMargin + headings, key});
+  const double top = kMargin + kTitleSpace + (chart.kinds.empty() ? 0 : kKeySpace);
   const double rows = kRow * static_cast<double>(chart.bars.size());
-  return {bars_left, {right + kMargin, kMargin + kTitleSpace + rows + kMargin}};
+  return {bars_left, top, {right + kMargin, top + rows + kMargin}};
 }
 
 // The largest bars whose sum first reaches half of all.
@@ -72,29 +80,58 @@ void draw_bar(Canvas& canvas, const Bar& bar, Point left_middle, double length, 
   canvas.text({left_middle.x + length + kGap, baseline}, bar.figure, kFigure);
 }
 
-void draw_bars(Canvas& canvas, const std::vector<Bar>& bars, const Layout& layout) {
-  double largest = 0;
-  for (const Bar& bar : bars) largest = std::max(largest, bar.value);
-  const auto is_main = main_half(bars);
-  for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double middle = kMargin + kTitleSpace + kRow * (static_cast<double>(i) + 0.5);
-    const double length = largest > 0 ? kBarSpace * bars[i].value / largest : 0;
-    draw_bar(canvas, bars[i], {layout.bars_left, middle}, length,
-             is_main[i] ? palette::kBlue : palette::kSky);
+std::vector<Colour> colours_of(const BarChart& chart) {
+  const auto is_main = main_half(chart.bars);
+  std::vector<Colour> colours;
+  for (std::size_t i = 0; i < chart.bars.size(); ++i) {
+    colours.push_back(chart.kinds.empty() ? is_main[i] ? palette::kBlue : palette::kSky
+                                          : chart.kinds.at(chart.bars[i].kind).colour);
   }
-  canvas.line({layout.bars_left, kMargin + kTitleSpace - 2},
+  return colours;
+}
+
+void draw_bars(Canvas& canvas, const BarChart& chart, const Layout& layout) {
+  double largest = 0;
+  for (const Bar& bar : chart.bars) largest = std::max(largest, bar.value);
+  const auto colours = colours_of(chart);
+  for (std::size_t i = 0; i < chart.bars.size(); ++i) {
+    const double middle = layout.bars_top + kRow * (static_cast<double>(i) + 0.5);
+    const double length = largest > 0 ? kBarSpace * chart.bars[i].value / largest : 0;
+    draw_bar(canvas, chart.bars[i], {layout.bars_left, middle}, length, colours[i]);
+  }
+  canvas.line({layout.bars_left, layout.bars_top - 2},
               {layout.bars_left, layout.size.height - kMargin + 2}, {palette::kFrame, 0.8});
+}
+
+void draw_key(Canvas& canvas, const std::vector<BarKind>& kinds) {
+  double left = kMargin;
+  const double baseline = kMargin + kTitle.size + 32;
+  for (const BarKind& kind : kinds) {
+    canvas.rectangle({left, baseline - 8}, {9, 9}, kind.colour);
+    canvas.text({left + kKeySquare, baseline}, kind.name, kFigure);
+    left += kKeySquare + text_width(kind.name, kFigure) + kKeyGap;
+  }
+}
+
+std::string drawn_bars(const BarChart& chart, const Layout& layout,
+                       std::unique_ptr<Canvas> canvas) {
+  canvas->text({kMargin, kMargin + kTitle.size - 2}, chart.title, kTitle);
+  canvas->text({kMargin, kMargin + kTitle.size + 13}, chart.subtitle, kSubtitle);
+  draw_key(*canvas, chart.kinds);
+  draw_bars(*canvas, chart, layout);
+  return canvas->finish();
 }
 
 }  // namespace
 
 std::string bar_chart_png(const BarChart& chart) {
   const Layout layout = layout_of(chart);
-  const auto canvas = png_canvas(layout.size);
-  canvas->text({kMargin, kMargin + kTitle.size - 2}, chart.title, kTitle);
-  canvas->text({kMargin, kMargin + kTitle.size + 13}, chart.subtitle, kSubtitle);
-  draw_bars(*canvas, chart.bars, layout);
-  return canvas->finish();
+  return drawn_bars(chart, layout, png_canvas(layout.size));
+}
+
+std::string bar_chart_svg(const BarChart& chart) {
+  const Layout layout = layout_of(chart);
+  return drawn_bars(chart, layout, svg_canvas(layout.size, chart.title));
 }
 
 }  // namespace assay::report

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "report/figures.h"
 
@@ -77,6 +78,43 @@ LogRange range_around(const std::vector<double>& numbers, double space, LogRange
   return {range.low * std::pow(10, -missing / 2), range.high * std::pow(10, missing / 2)};
 }
 
+std::string plural(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// Axes fit the points that make up nearly all of the time: a layer of a few nanoseconds must not
+// push the others together.
+constexpr double kTimeThatMatters = 0.97;
+
+double time_of(const std::vector<RooflinePoint>& points) {
+  double sum = 0;
+  for (const RooflinePoint& point : points) sum += point.time_share;
+  return sum;
+}
+
+void drop_what_hardly_matters(RooflineLayout& layout) {
+  const double whole = time_of(layout.points);
+  if (whole <= 0) return;
+  double sum = 0;
+  std::size_t kept = 0;
+  while (kept < layout.points.size() && sum < kTimeThatMatters * whole) {
+    sum += layout.points[kept++].time_share;
+  }
+  const std::span<const RooflinePoint> main(layout.points.data(), kept);
+  const auto slowest = std::ranges::min(main, {}, &RooflinePoint::gflops);
+  const std::size_t before = layout.points.size();
+  const auto [least, most] = std::ranges::minmax(main, {}, &RooflinePoint::intensity);
+  std::erase_if(layout.points, [&](const RooflinePoint& point) {
+    return point.gflops < slowest.gflops / 2 || point.intensity < least.intensity / 2 ||
+           point.intensity > most.intensity * 2;
+  });
+  const std::size_t dropped = before - layout.points.size();
+  if (dropped == 0) return;
+  layout.note += fmt::format("{}{} outside of the axes: {} of the time",
+                             layout.note.empty() ? "" : "; ", plural(dropped, "point"),
+                             share_text(std::max(0.0, whole - time_of(layout.points))));
+}
+
 LogRange intensity_range(const RooflineLayout& layout) {
   std::vector<double> numbers = knees(layout.roofs);
   for (const RooflinePoint& point : layout.points) numbers.push_back(point.intensity);
@@ -114,10 +152,6 @@ void trim_roofs(RooflineLayout& layout) {
   std::erase_if(layout.roofs, [](const Roof& roof) { return roof.from >= roof.to; });
 }
 
-std::string plural(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string note_on(std::size_t points, std::size_t ceilings) {
   std::string text;
   if (points > 0) {
@@ -137,6 +171,7 @@ RooflineLayout layout_of(const RooflineChart& chart) {
   layout.roofs = drawable_roofs(chart);
   layout.note = note_on(chart.points.size() - layout.points.size(),
                         chart.peaks.size() + chart.bandwidths.size() - layout.roofs.size());
+  drop_what_hardly_matters(layout);
   layout.intensity = intensity_range(layout);
   layout.gflops = gflops_range(layout);
   trim_roofs(layout);

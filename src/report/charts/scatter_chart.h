@@ -51,5 +51,6 @@ struct ScatterChart {
 };
 
 std::string scatter_chart_png(const ScatterChart& chart);
+std::string scatter_chart_svg(const ScatterChart& chart);
 
 }  // namespace assay::report

@@ -359,4 +359,10 @@ std::string scatter_chart_png(const ScatterChart& chart) {
   return canvas->finish();
 }
 
+std::string scatter_chart_svg(const ScatterChart& chart) {
+  const auto canvas = svg_canvas(kScatterPicture, chart.title);
+  ScatterPicture(*canvas, chart).draw();
+  return canvas->finish();
+}
+
 }  // namespace assay::report

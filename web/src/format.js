@@ -1,0 +1,80 @@
+// Figures as text, in the units and with the digits of the terminal's tables.
+
+export const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
+const NONE = '–';
+
+export function digits(value, count = 3) {
+  if (!isNumber(value)) return NONE;
+  if (value === 0) return '0';
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
+  if (magnitude < -4 || magnitude > 14) return value.toExponential(count - 1);
+  const decimals = Math.max(0, count - 1 - magnitude);
+  return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+export const whole = (value) => (isNumber(value) ? value.toLocaleString('en-US', { maximumFractionDigits: 0 }) : NONE);
+
+const TIMES = [[1000, 's'], [1, 'ms'], [1e-3, 'µs'], [1e-6, 'ns']];
+export function timeUnit(ms) {
+  return TIMES.find(([unit]) => Math.abs(ms) >= unit) ?? TIMES[TIMES.length - 1];
+}
+export function time(ms) {
+  if (!isNumber(ms)) return NONE;
+  if (ms === 0) return '0 ms';
+  const [unit, name] = timeUnit(ms);
+  return `${digits(ms / unit, 4)} ${name}`;
+}
+
+export function bytes(value) {
+  if (!isNumber(value)) return NONE;
+  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  let at = 0;
+  let rest = value;
+  while (Math.abs(rest) >= 1024 && at + 1 < names.length) {
+    rest /= 1024;
+    ++at;
+  }
+  return at === 0 ? `${whole(rest)} B` : `${digits(rest)} ${names[at]}`;
+}
+
+export function si(value, unit = '') {
+  if (!isNumber(value)) return NONE;
+  const names = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
+  let at = 0;
+  let rest = value;
+  while (Math.abs(rest) >= 1000 && at + 1 < names.length) {
+    rest /= 1000;
+    ++at;
+  }
+  const text = at === 0 ? whole(rest) : digits(rest);
+  const name = names[at] + unit;
+  return name ? `${text} ${name}` : text;
+}
+
+export const percent = (share, count = 1) => (isNumber(share) ? `${(100 * share).toFixed(count)} %` : NONE);
+
+// −25.0 %, +3.1 %
+export function change(ratio) {
+  if (!isNumber(ratio)) return NONE;
+  const value = 100 * (ratio - 1);
+  return `${value > 0 ? '+' : value < 0 ? '−' : ''}${Math.abs(value).toFixed(1)} %`;
+}
+
+export function interval(low, high, text = time) {
+  return isNumber(low) && isNumber(high) ? `${text(low)} to ${text(high)}` : NONE;
+}
+
+export const shape = (dims) => (Array.isArray(dims) ? dims.map((dim) => dim ?? '?').join('×') : NONE);
+
+// "/models/resnet50.onnx" and "zoo:resnet50" are "resnet50".
+export function modelTitle(name) {
+  const text = String(name ?? '');
+  if (text.startsWith('zoo:')) return text.slice(4);
+  const stem = text.slice(text.lastIndexOf('/') + 1);
+  return stem.replace(/(.)\.onnx$/, '$1') || text;
+}
+
+export const plural = (count, what) => `${whole(count)} ${what}${count === 1 ? '' : 's'}`;
+
+// "net_block_ms" → "net block ms"
+export const words = (key) => String(key).replace(/_/g, ' ');

@@ -1,0 +1,96 @@
+// Reads the results that the page holds and builds it: a heading, links to the sections, and the sections.
+import { append, h, icon } from './dom.js';
+import { comparePage, sideBySide } from './pages/compare.js';
+import { countPage } from './pages/count.js';
+import { fitPage, genericPage, optimizePage, streamPage } from './pages/others.js';
+import { profilePage } from './pages/profile.js';
+import { sweepPage } from './pages/sweep.js';
+import { trainingProfilePage, trainPage } from './pages/training.js';
+import { section } from './parts.js';
+import { shape } from './format.js';
+import { factTable } from './table.js';
+import { toggleTheme } from './theme.js';
+
+const PAGES = {
+  profile: profilePage, 'profile-train': trainingProfilePage, count: countPage, compare: comparePage, sweep: sweepPage, train: trainPage, optimize: optimizePage, fit: fitPage, stream: streamPage,
+};
+const kindOf = (result) => /^assay\.([a-z_-]+)\//.exec(result.schema)?.[1];
+const isKnown = (result) => Object.hasOwn(PAGES, kindOf(result));
+
+// A result that does not have what its page needs is still shown, as tables.
+function pageOf(result) {
+  if (!isKnown(result)) return genericPage(result);
+  try {
+    return PAGES[kindOf(result)](result);
+  } catch (error) {
+    const page = genericPage(result);
+    page.sections.unshift(section('incomplete', 'Incomplete', `This result lacks something that its page shows (${error.message}); here is all it has.`));
+    return page;
+  }
+}
+
+function provenance(data, documents) {
+  const facts = documents.flatMap(({ name, result, page }) => [
+    ['result', `${name} (${result.schema})`], result.model?.name && ['model', result.model.name], result.model?.sha256 && ['SHA-256 of the model', result.model.sha256], result.model?.opset && ['opset', String(result.model.opset)],
+    ...(Array.isArray(result.model?.inputs) ? result.model.inputs.map((input) => ['input', `${input.name}: ${input.type} ${shape(input.shape)}`]) : []),
+    result.machine?.processor && ['processor', result.machine.processor], result.provenance && ['provenance', result.provenance], ...(page?.facts ?? []),
+  ]);
+  return section('provenance', 'Provenance', 'Where these figures come from.', factTable([['assay', data.version], data.command && ['command', data.command], ...facts].filter((fact) => fact && fact[1]), 'Provenance'));
+}
+
+function uniqueIds(sections, prefix) {
+  if (!prefix) return;
+  for (const one of sections) {
+    for (const element of [one, ...one.querySelectorAll('[id]')]) if (element.id) element.id = `${prefix}${element.id}`;
+    const label = one.getAttribute('aria-labelledby');
+    if (label) one.setAttribute('aria-labelledby', prefix + label);
+  }
+}
+
+function pagesOf(documents) {
+  const pages = documents.map((document) => ({ ...document, page: pageOf(document.result) }));
+  const profiles = documents.filter(({ result }) => kindOf(result) === 'profile').map(({ result }) => result);
+  if (documents.length === 2 && profiles.length === 2) return [{ page: sideBySide(...profiles) }, ...pages];
+  // What has a page of its own comes first.
+  return pages.sort((a, b) => isKnown(b.result) - isKnown(a.result));
+}
+
+function followSections(links) {
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      for (const link of links) link.toggleAttribute('aria-current', link.hash === `#${entry.target.id}`);
+    }
+  }, { rootMargin: '-15% 0px -75% 0px' });
+  for (const link of links) {
+    const target = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    if (target) seen.observe(target);
+  }
+}
+
+function build(data) {
+  const pages = pagesOf(data.documents);
+  const first = pages[0].page;
+  document.title = `${first.title.slice(0, 120)} – assay report`;
+  const main = h('main', { id: 'content' });
+  const items = [];
+  pages.forEach(({ page, name }, i) => {
+    const sections = page.sections.filter(Boolean);
+    uniqueIds(sections, i > 0 ? `r${i}-` : '');
+    if (i > 0) main.append(h('h2.result-title', { id: `result${i}` }, `${page.kind}: ${page.title}`), h('p.setting', [name, page.setting].filter(Boolean).join(' · ')));
+    if (i > 0) items.push(h('a', { href: `#result${i}` }, page.title.slice(0, 30)));
+    append(main, sections);
+    if (i === 0) items.push(...sections.map((one) => h('a', { href: `#${one.id}` }, one.querySelector('h2')?.textContent ?? 'Summary')));
+  });
+  main.append(provenance(data, pages.filter((one) => one.result)));
+  items.push(h('a', { href: '#provenance' }, 'Provenance'));
+  const theme = h('button.theme', { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: toggleTheme }, icon('M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z'));
+  append(document.body, [
+    h('a.skip', { href: '#content' }, 'Skip to content'), h('header.top', h('div', h('p.kind', first.kind), h('h1', first.title), h('p.setting', first.setting)), theme),
+    h('nav.sections', { 'aria-label': 'Sections' }, h('ul', items.map((item) => h('li', item)))), main, h('footer', `Written by assay ${data.version}. This page fetches nothing and sends nothing.`),
+  ]);
+  followSections(items);
+}
+
+build(JSON.parse(document.getElementById('assay-data').textContent));
+document.documentElement.dataset.ready = 'true';
