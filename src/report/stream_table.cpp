@@ -50,7 +50,7 @@ std::string utilization_text(const HardwareProfile& profile) {
   if (totals.stream_utilization_uncapped <= 1) {
     return at_least + share_text(totals.stream_utilization) + " of the interval";
   }
-  return fmt::format("all of the interval, of which {}{:.3g} would be needed", at_least,
+  return fmt::format("100 % of the interval; {}{:.3g} times as long is needed", at_least,
                      totals.stream_utilization_uncapped);
 }
 

@@ -128,7 +128,7 @@ TEST(HardwareCsv, HasTheseHeaders) {
               StartsWith("figure,before,after,change_percent\n"
                          "estimated_total_bytes,113616.0,113616.0,0.0\n"));
   EXPECT_THAT(device_comparison_csv(compare_devices(some_layers(), 2.0, reference_devices())),
-              HasSubstr("\"as often quoted; on the wire 12.8, STREAM reaches 5.6\"\n"));
+              HasSubstr("measured with STREAM; the wire rate is 12.8\"\n"));
 }
 
 TEST(BarChart, Records180DotsPerInch) {

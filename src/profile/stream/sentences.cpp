@@ -118,11 +118,11 @@ std::string overhead_text(const HardwareProfile& profile) {
       rest_ms < kNothing ? "next to nothing" : "only " + duration_text(rest_ms));
 }
 
-// "of 2.104 ms, 1.500 ms; fc1 takes most of it, 61 % of all"
+// "1.500 ms of 2.104 ms; the longest is fc1, 61 % of all"
 std::string share_text(double bound_ms, const OperatorProfile& row,
                        const HardwareProfile& profile) {
   const double all_ms = profile.totals.latency_ms;
-  return fmt::format("{} of {}; {} takes most of it, {} of all", duration_text(bound_ms),
+  return fmt::format("{} of {}; the longest is {}, {} of all", duration_text(bound_ms),
                      duration_text(all_ms), row.operator_name, percent(*row.latency_ms / all_ms));
 }
 
