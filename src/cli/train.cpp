@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/cache_file.h"
 #include "base/fail.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -158,6 +159,7 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   report.model = model_summary(graph, arguments.model);
   report.dataset = trained_on(data.training, &data.validation);
   catch_interrupts();
+  keep_freed_memory();
   TrainingProgress progress(report.options.epochs, quiet);
   if (arguments.evaluate_only) {
     report.result.model = std::move(graph);
