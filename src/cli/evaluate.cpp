@@ -5,6 +5,7 @@
 #include "assay/memory_budget.h"
 #include "assay/metrics_report.h"
 #include "base/fail.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -90,6 +91,7 @@ Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
   report.batch = std::min(report.batch, data.size());
   report.threads = threads_of(options.program);
   catch_interrupts();
+  keep_freed_memory();
   ProgressBar progress(quiet);
   const Loader loader(data, {.batch_size = report.batch, .shuffle = false});
   report.metrics = naming_model(arguments.model, [&] {

@@ -1,11 +1,10 @@
 // The command line: a table of contents, and the one place where errors become exit codes.
-#include <malloc.h>
-
 #include <algorithm>
 #include <new>
 
 #include "assay/error.h"
 #include "assay/version.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -111,8 +110,7 @@ Exit run(int count, char** words) {
 
 int main(int count, char** words) {
   using assay::cli::Exit;
-  // Large blocks are returned to the system when they are freed, however many there were.
-  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  assay::return_freed_memory();
   Exit code = Exit::Failed;
   try {
     code = assay::cli::run(count, words);

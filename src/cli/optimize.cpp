@@ -3,6 +3,7 @@
 
 #include "assay/device_list.h"
 #include "assay/stored_calibration.h"
+#include "base/heap.h"
 #include "base/sha256.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -205,6 +206,7 @@ Exit run_optimize(const OptimizeArguments& arguments, bool quiet) {
   check_outputs(arguments);
   PageFile page(arguments.html);
   catch_interrupts();
+  keep_freed_memory();
   const SharedTuning tuning(request.engine);
   apply_run_options(request);
   OptimizePlan& plan = request.plan;

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
+#include "cli/fewer_threads.h"
 #include "cli/flags.h"
 #include "cli/folder.h"
 #include "cli/machine_choice.h"
@@ -145,6 +146,11 @@ ProfileRequest request_of(const ProfileArguments& arguments) {
   return {std::move(model), std::move(options)};
 }
 
+// Only for people: programs that read the output decide about threads themselves.
+bool advises_about_threads(const ProfileArguments& arguments, bool quiet) {
+  return !quiet && !arguments.json && !arguments.csv && arguments.turns.empty();
+}
+
 Profile profiled(const ProfileArguments& arguments, bool quiet) {
   ProfileRequest request = request_of(arguments);
   ProgressBar bar(quiet);
@@ -157,9 +163,12 @@ Profile profiled(const ProfileArguments& arguments, bool quiet) {
     request.options.machine = chosen_machine(progress, quiet, kNoCeilings, machine_warnings);
   }
   Profile profile = naming_model(arguments.model.model, [&] {
-    return profile_model(std::move(request.model.graph), arguments.model.model, request.options,
-                         &progress);
+    return profile_model(request.model.graph, arguments.model.model, request.options, &progress);
   });
+  if (advises_about_threads(arguments, quiet)) {
+    const auto note = fewer_threads_note(request.model.graph, request.options, profile);
+    if (note) print_note(*note, quiet);
+  }
   profile.warnings.insert(profile.warnings.end(), machine_warnings.begin(), machine_warnings.end());
   use_flags(profile.warnings);
   use_flags(profile.advice);

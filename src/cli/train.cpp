@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/cache_file.h"
 #include "base/fail.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -161,6 +162,7 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   report.dataset = trained_on(data.training, &data.validation);
   PageFile page(arguments.html);
   catch_interrupts();
+  keep_freed_memory();
   TrainingProgress progress(report.options.epochs, quiet);
   if (arguments.evaluate_only) {
     report.result.model = std::move(graph);

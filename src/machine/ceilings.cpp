@@ -30,10 +30,6 @@ struct Plan {
   double try_seconds = 0;    // and to try one kernel that works in registers or caches
 };
 
-void check(Progress& progress) {
-  if (progress.cancelled()) throw Error(ErrorKind::Cancelled, "cancelled while measuring ceilings");
-}
-
 // --- peaks
 
 std::int64_t rounds_for_a_try(const PeakKernel& kernel, PinnedTeam& team) {
@@ -107,10 +103,7 @@ class Reporter {
  public:
   Reporter(Progress& progress, double seconds) : progress_(progress), seconds_(seconds) {}
 
-  void next(const std::string& what) {
-    check(progress_);
-    progress_.report(std::min(1.0, spent() / seconds_), what);
-  }
+  void next(const std::string& what) { progress_.report(std::min(1.0, spent() / seconds_), what); }
   double spent() const { return static_cast<double>(steady_clock().nanoseconds() - start_) * 1e-9; }
 
  private:
@@ -270,7 +263,7 @@ Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& option
     const double start = reporter.spent();
     if (round > 0 && start + round_seconds > plan.seconds) break;
     for (const auto& processors : teams) {
-      PinnedTeam team(processors);
+      PinnedTeam team(processors, &listener);
       measure_round(team, topology, options, plan, reporter, ceilings);
     }
     round_seconds = std::max(round_seconds, reporter.spent() - start);

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "assay/error.h"
 #include "assay/timing.h"
 #include "base/processors.h"
 
 namespace assay::machine {
 
-PinnedTeam::PinnedTeam(const std::vector<int>& processors)
-    : line_(static_cast<std::ptrdiff_t>(processors.size()) + 1), spans_(processors.size()) {
+PinnedTeam::PinnedTeam(const std::vector<int>& processors, Progress* progress)
+    : progress_(progress),
+      line_(static_cast<std::ptrdiff_t>(processors.size()) + 1),
+      spans_(processors.size()) {
   for (std::size_t i = 0; i < processors.size(); ++i) {
     threads_.emplace_back([this, i, processor = processors[i]] { serve(i, processor); });
   }
@@ -40,6 +43,8 @@ void PinnedTeam::line_up(std::size_t round) {
 }
 
 std::int64_t PinnedTeam::time(const std::function<void(std::size_t thread)>& work) {
+  if (progress_ != nullptr && progress_->cancelled())
+    throw Error(ErrorKind::Cancelled, "cancelled while measuring ceilings");
   work_ = &work;
   line_.arrive_and_wait();
   line_.arrive_and_wait();

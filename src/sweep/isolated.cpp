@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,6 +16,7 @@
 
 #include "base/fail.h"
 #include "base/free_memory.h"
+#include "base/heap.h"
 #include "base/system_error.h"
 #include "base/text.h"
 
@@ -81,14 +81,6 @@ void limit_memory(const std::optional<std::int64_t>& most) {
 // The first to go if the system runs out of memory, rather than the process that keeps the results.
 void volunteer_to_be_killed() {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-}
-
-// The process is short-lived: memory that it frees is better kept for its next batch.
-void keep_freed_memory() {
-  constexpr int kLargestPooled = 32 << 20;  // the most that glibc allows
-  constexpr int kKept = 1 << 30;
-  ::mallopt(M_MMAP_THRESHOLD, kLargestPooled);
-  ::mallopt(M_TRIM_THRESHOLD, kKept);
 }
 
 // Locks and journals belong to the parent; only the pipe stays open.

@@ -1104,6 +1104,21 @@ class Devices(Case):
         self.expect(3, "directory", "devices", "--device-file", self.folder)
 
 
+class FewerThreads(Case):
+    def test_one_thread_is_never_compared_with_fewer(self):
+        result = assay("profile", "zoo:mlp", "--threads", "1", "--runs", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("thread is faster", result.stderr)
+
+    def test_the_note_names_both_times(self):
+        """Whether it appears depends on the machine; without progress or notes nothing is measured for it."""
+        result = assay("profile", "zoo:mlp", "--threads", "2", "--runs", "3")
+        for line in result.stderr.splitlines():
+            if "thread is faster" in line:
+                self.assertRegex(line, r"1 thread is faster: [\d.]+ .s, 2 threads [\d.]+ .s.*--threads 1")
+        self.assertNotIn("thread is faster", assay("-q", "profile", "zoo:mlp", "--threads", "2", "--runs", "3").stderr)
+
+
 class Tuning(Case):
     def test_tuning_is_kept_and_taken_again(self):
         tuning = self.folder / "tuning"

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "assay/error.h"
 #include "machine/peaks/peak_kernel.h"
 #include "machine/pinned_team.h"
 #include "machine/traffic/traffic_kernel.h"
+#include "machine/traffic/traffic_meter.h"
 
 namespace assay {
 
@@ -86,6 +88,31 @@ TEST(TrafficKernels, TouchEveryElementAndNothingElse) {
       EXPECT_EQ(kernel.bytes_a_number, static_cast<std::int64_t>(8 * kernel.arrays));
     }
   }
+}
+
+// Answers that it is cancelled from the given question on.
+class CancelledLater : public Progress {
+ public:
+  explicit CancelledLater(int questions) : left_(questions) {}
+  bool cancelled() const override { return left_-- <= 0; }
+
+ private:
+  mutable int left_ = 0;
+};
+
+TEST(PinnedTeam, StopsBetweenTwoTriesWhenCancelled) {
+  CancelledLater progress(2);
+  PinnedTeam team({0}, &progress);
+  int tries = 0;
+  EXPECT_THROW(best_of({40, 40}, [&] { return team.time([&](std::size_t) { ++tries; }); }), Error);
+  EXPECT_EQ(tries, 2);
+}
+
+TEST(TrafficMeter, StopsBetweenTwoPiecesWhenCancelled) {
+  CancelledLater progress(1);
+  PinnedTeam team({0}, &progress);
+  TrafficMeter meter(team, std::size_t{64} << 20);
+  EXPECT_THROW((void)meter.bytes_within(1, 1e6), Error);
 }
 
 TEST(PinnedTeam, EveryMemberWorksOncePerCall) {

@@ -53,25 +53,28 @@ TrafficMeter::TrafficMeter(PinnedTeam& team, std::size_t most_bytes)
   }
 }
 
-// Each thread first touches its own buffer, so that the pages are on its NUMA node.
-std::size_t TrafficMeter::touched_within(double seconds) {
+// Piece by piece, so that it can be cancelled in between.
+TrafficMeter::Written TrafficMeter::written_within(double seconds, std::size_t most_bytes,
+                                                   int byte) {
   constexpr std::size_t kPiece = std::size_t{16} << 20;
-  std::size_t touched = 0;
-  double spent = 0;
-  while (touched < most_bytes_ && spent <= seconds * 1e9) {
-    const std::size_t piece = std::min(kPiece, most_bytes_ - touched);
-    spent += static_cast<double>(team_.time(
-        [&](std::size_t thread) { std::memset(blocks_[thread].data() + touched, 0, piece); }));
-    touched += piece;
+  Written written;
+  while (written.bytes < most_bytes && written.nanoseconds <= seconds * 1e9) {
+    const std::size_t piece = std::min(kPiece, most_bytes - written.bytes);
+    written.nanoseconds += static_cast<double>(team_.time([&](std::size_t thread) {
+      std::memset(blocks_[thread].data() + written.bytes, byte, piece);
+    }));
+    written.bytes += piece;
   }
-  return touched;
+  return written;
 }
 
+// Each thread first touches its own buffer, so that the pages are on its NUMA node. The second time
+// tells how fast it is.
 std::size_t TrafficMeter::bytes_within(double pass_seconds, double touch_seconds) {
-  const std::size_t touched = touched_within(touch_seconds);
-  const auto once = static_cast<double>(
-      team_.time([&](std::size_t thread) { std::memset(blocks_[thread].data(), 1, touched); }));
-  const double bytes = static_cast<double>(touched) * pass_seconds * 1e9 / std::max(1.0, once);
+  const std::size_t touched = written_within(touch_seconds, most_bytes_, 0).bytes;
+  const Written again = written_within(touch_seconds, touched, 1);
+  const double bytes =
+      static_cast<double>(again.bytes) * pass_seconds * 1e9 / std::max(1.0, again.nanoseconds);
   return std::min(touched, static_cast<std::size_t>(bytes));
 }
 

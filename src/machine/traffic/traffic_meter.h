@@ -32,7 +32,11 @@ class TrafficMeter {
                     const TryLimits& limits);
 
  private:
-  std::size_t touched_within(double seconds);
+  struct Written {
+    std::size_t bytes = 0;  // of each thread
+    double nanoseconds = 0;
+  };
+  Written written_within(double seconds, std::size_t most_bytes, int byte);
 
   PinnedTeam& team_;
   std::size_t most_bytes_ = 0;

@@ -1,6 +1,7 @@
 #include "execute/cpu/onednn/trial.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "execute/cpu/kernels/own_convolution.h"
 #include "execute/threads.h"
@@ -14,13 +15,15 @@ constexpr std::size_t kMostSpareBytes = std::size_t{64} << 20;
 
 }  // namespace
 
+// New ones are larger than needed, so that they serve for more operands: pages that are not touched
+// take no memory.
 MemoryBlock SpareBlocks::take(std::size_t bytes) {
   auto best = blocks_.end();
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
     if (block->size() < bytes) continue;
     if (best == blocks_.end() || block->size() < best->size()) best = block;
   }
-  if (best == blocks_.end()) return MemoryBlock(bytes, "choosing an algorithm");
+  if (best == blocks_.end()) return MemoryBlock(std::bit_ceil(bytes), "choosing an algorithm");
   MemoryBlock taken = std::move(*best);
   bytes_ -= taken.size();
   blocks_.erase(best);

@@ -26,7 +26,7 @@ constexpr int kFewestTurns = 3;
 constexpr int kFewestTurnsIfLong = 2;
 constexpr int kMostTurns = 30;
 constexpr std::int64_t kLong = 5'000'000;         // nanoseconds of one run
-constexpr std::int64_t kEnoughTime = 8'000'000;   // nanoseconds of all candidates of a layer
+constexpr std::int64_t kEnoughTime = 5'000'000;   // nanoseconds of all candidates of a layer
 constexpr std::int64_t kLongEnough = 40'000'000;  // likewise
 // A candidate that is slower than the best by this much will not win: after its first run, which
 // may have to warm up, after its second, and after a few.
