@@ -18,6 +18,7 @@ struct StoredInput {
 
 // What a comparison needs of a profile written by `profile_json`.
 struct StoredProfile {
+  std::string processor = "";  // of the machine, where the profile was compared with its ceilings
   std::string model;
   std::optional<std::string> sha256 = {};  // of the model's file
   std::vector<StoredInput> inputs = {};    // those whose shape is known

@@ -57,6 +57,15 @@ Comparison compare_samples(std::span<const ProcessSamples> a_processes,
                            std::span<const ProcessSamples> b_processes,
                            const ComparisonOptions& options = {});
 
+// What is taken for the deviation of processes where it was not measured on the machine.
+inline constexpr double kAssumedStoredDeviation = 0.05;
+
+// One process of each, which measured at different times: the ratio of their medians. Nothing in
+// the samples tells how much processes differ, so `options.assumed_process_deviation` must: the
+// machine's ProcessSpread, or kAssumedStoredDeviation.
+Comparison compare_stored(const std::vector<double>& a, const std::vector<double>& b,
+                          const ComparisonOptions& options);
+
 // B / A of a value of each process, such as its 95th percentile, in pairs. Nothing for fewer than 6
 // pairs or values that are not above 0.
 std::optional<RatioEstimate> paired_ratio(std::span<const double> a, std::span<const double> b);

@@ -74,12 +74,23 @@ struct Ceilings {
   std::vector<std::string> warnings = {};  // load that may have lowered them
 };
 
+// How much the median of one model differs between fresh processes: their memory layout, the
+// algorithms they choose, what else the machine does at the time.
+struct ProcessSpread {
+  double deviation = 0;  // standard deviation relative to the median, at its upper 90 % limit
+  int processes = 0;     // that it was measured with
+};
+
+// From the medians that processes measured; nothing from fewer than three.
+std::optional<ProcessSpread> process_spread(const std::vector<double>& medians);
+
 struct Machine {
   std::string measured_at = "";  // 2026-11-15T20:51:49Z
   Topology topology = {};
   Surroundings surroundings = {};
   Instruments instruments = {};
   Ceilings ceilings = {};
+  std::optional<ProcessSpread> process_spread = {};  // missing where it was not measured
 };
 
 struct CeilingOptions {

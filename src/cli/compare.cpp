@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "assay/machine.h"
 #include "assay/stored_sweep.h"
 #include "assay/timing.h"
 #include "base/fail.h"
@@ -13,6 +14,7 @@
 #include "cli/compare_results.h"
 #include "cli/console.h"
 #include "cli/model_argument.h"
+#include "cli/stored_spread.h"
 
 namespace assay::cli {
 
@@ -127,7 +129,9 @@ void warn_of_settings(ModelComparison& comparison) {
 ComparedSide side_alone(const ComparedResult& result, const CompareRequest& request, bool quiet) {
   if (result.profile) return stored_side(*result.profile);
   ProgressBar progress(quiet);
-  return stored_side(profile_alone(result.fresh, request.options, progress));
+  StoredProfile profile = profile_alone(result.fresh, request.options, progress);
+  profile.processor = read_topology().processor;
+  return stored_side(profile);
 }
 
 ModelComparison compared_as_stored(const ComparedResult& a, const ComparedResult& b,
@@ -136,11 +140,15 @@ ModelComparison compared_as_stored(const ComparedResult& a, const ComparedResult
   comparison.a = side_alone(a, request, quiet);
   comparison.b = side_alone(b, request, quiet);
   comparison.interleaved = false;
+  const StoredSpread spread = spread_of_stored(comparison.a.profile, comparison.b.profile);
+  ComparisonOptions options = request.options;
+  options.assumed_process_deviation = spread.deviation;
   comparison.result =
-      compare_samples(comparison.a.processes, comparison.b.processes, request.options);
-  comparison.warnings.emplace_back(
-      "stored profiles were not run in turns: other load on the machine may be part of the "
-      "difference; compare the models themselves to be sure");
+      compare_stored(comparison.a.profile.samples_ms, comparison.b.profile.samples_ms, options);
+  comparison.warnings.push_back(
+      fmt::format("stored profiles were not run in turns: the interval allows for processes that "
+                  "differ by {:.2g} % ({}); compare the models themselves to be sure",
+                  100 * spread.deviation, spread.origin));
   for (const ComparedResult* result : {&a, &b}) {
     if (result->why_not_fresh.empty()) continue;
     comparison.warnings.push_back(

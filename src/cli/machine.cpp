@@ -9,6 +9,7 @@
 #include "cli/flags.h"
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
+#include "cli/stored_spread.h"
 
 namespace assay::cli {
 
@@ -22,7 +23,7 @@ struct MachineArguments {
 };
 
 constexpr const char* kMachineExamples = R"(Examples:
-  assay machine             caches, peaks and bandwidths; at most 15 s, then cached
+  assay machine             caches, peaks and bandwidths; about 20 s, then cached
   assay machine --refresh   measure again; otherwise the cached result is shown
   assay machine --refresh --max-time 60   larger buffers and more tries
   assay machine --quick     fewer repetitions, no copy bandwidth; not cached
@@ -45,10 +46,17 @@ Machine wanted_machine(const MachineArguments& arguments, bool quiet,
   const CeilingOptions options = ceiling_options(arguments);
   ProgressBar progress(quiet);
   if (!arguments.refresh && !arguments.quick) {
-    return chosen_machine(progress, quiet, kStoredMachine, warnings);
+    Machine machine = chosen_machine(progress, quiet, kStoredMachine, warnings);
+    if (machine.process_spread || is_chosen_by_user()) return machine;
+    machine.process_spread = measured_process_spread(progress);
+    std::vector<std::string> known;  // what is wrong with its ceilings has been said
+    cache_machine(machine, known);
+    return machine;
   }
   Machine machine = measure_machine(options, &progress);
-  if (!arguments.quick) cache_machine(machine, warnings);
+  if (arguments.quick) return machine;
+  machine.process_spread = measured_process_spread(progress);
+  cache_machine(machine, warnings);
   return machine;
 }
 

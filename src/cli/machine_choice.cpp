@@ -46,10 +46,14 @@ void announce_measuring(std::string_view how_to_skip, bool quiet) {
 
 }  // namespace
 
+bool is_chosen_by_user() {
+  const char* path = std::getenv("ASSAY_MACHINE");
+  return path != nullptr && *path != '\0';
+}
+
 Machine chosen_machine(Progress& progress, bool quiet, std::string_view how_to_skip,
                        std::vector<std::string>& warnings) {
-  const char* path = std::getenv("ASSAY_MACHINE");
-  if (path != nullptr && *path != '\0') return machine_in(path, warnings);
+  if (is_chosen_by_user()) return machine_in(std::getenv("ASSAY_MACHINE"), warnings);
   if (!cached_machine(read_topology())) announce_measuring(how_to_skip, quiet);
   return cached_or_measured_machine(warnings, &progress);
 }

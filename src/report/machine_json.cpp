@@ -82,6 +82,11 @@ Json bandwidths_json(const Ceilings& ceilings) {
   return bandwidths;
 }
 
+Json process_spread_json(const std::optional<ProcessSpread>& spread) {
+  if (!spread) return nullptr;
+  return {{"deviation", spread->deviation}, {"processes", spread->processes}};
+}
+
 }  // namespace
 
 std::string machine_json(const Machine& machine) {
@@ -97,6 +102,7 @@ std::string machine_json(const Machine& machine) {
                          {"peaks", peaks_json(machine.ceilings)},
                          {"bandwidths", bandwidths_json(machine.ceilings)},
                          {"measuring_seconds", machine.ceilings.seconds},
+                         {"process_spread", process_spread_json(machine.process_spread)},
                          {"doubts", machine.ceilings.warnings},
                          {"warnings", machine.surroundings.notes}};
   return text_of(document) + "\n";

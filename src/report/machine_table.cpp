@@ -147,6 +147,13 @@ std::string small_buffer_text(const Machine& machine) {
       with_binary_unit(static_cast<double>(least)), last.level);
 }
 
+std::string process_spread_text(const Machine& machine) {
+  if (!machine.process_spread) return "";
+  return fmt::format(
+      "Medians of one model differ by {:.2g} % (standard deviation) between {} processes.\n",
+      100 * machine.process_spread->deviation, machine.process_spread->processes);
+}
+
 }  // namespace
 
 std::string machine_table(const Machine& machine) {
@@ -154,7 +161,7 @@ std::string machine_table(const Machine& machine) {
          bandwidth_table(machine.ceilings) +
          fmt::format("\nEach is the best of several tries, measured in {:.1f} s on {}.\n",
                      machine.ceilings.seconds, machine.measured_at) +
-         spread_text(machine.ceilings) + small_buffer_text(machine);
+         spread_text(machine.ceilings) + small_buffer_text(machine) + process_spread_text(machine);
 }
 
 }  // namespace assay

@@ -97,6 +97,13 @@ Ceilings ceilings_of(const JsonReader& reader) {
   return ceilings;
 }
 
+// Older files have none.
+std::optional<ProcessSpread> process_spread_of(const JsonReader& reader) {
+  if (!reader.has("process_spread") || reader.at("process_spread").is_null()) return {};
+  return ProcessSpread{.deviation = reader.at_least_zero("process_spread/deviation"),
+                       .processes = reader.small_count("process_spread/processes")};
+}
+
 }  // namespace
 
 Machine parse_machine_json(std::string_view text, const std::string& described_as) {
@@ -106,7 +113,8 @@ Machine parse_machine_json(std::string_view text, const std::string& described_a
           .topology = topology_of(reader),
           .surroundings = surroundings_of(reader),
           .instruments = instruments_of(reader),
-          .ceilings = ceilings_of(reader)};
+          .ceilings = ceilings_of(reader),
+          .process_spread = process_spread_of(reader)};
 }
 
 }  // namespace assay

@@ -77,6 +77,9 @@ StoredProfile parse_profile_json(std::string_view text, const std::string& descr
   stored.peak_rss_growth_bytes = reader.count_or_null("memory/peak_rss_growth_bytes");
   stored.energy_j = energy_of(reader);
   stored.verdict = reader.text("latency/verdict");
+  if (reader.has("machine") && !reader.at("machine").is_null()) {
+    stored.processor = reader.text("machine/processor");
+  }
   return stored;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/fail.h"
 #include "stats/median_interval.h"
@@ -195,6 +196,29 @@ Comparison compare_samples(std::span<const ProcessSamples> a_processes,
   comparison.median_a = stats::median(a_medians);
   comparison.median_b = stats::median(b_medians);
   comparison.median_b_ci95 = range_of_medians(b_processes, b_medians, options);
+  comparison.verdict = judge(comparison, options.threshold);
+  comparison.explanation = explain(comparison, options.threshold);
+  return comparison;
+}
+
+Comparison compare_stored(const std::vector<double>& a, const std::vector<double>& b,
+                          const ComparisonOptions& options) {
+  check(1, 1, options);
+  const std::vector<ProcessSamples> b_process = {{b}};
+  const auto b_median = process_medians(b_process, "B");
+  Comparison comparison;
+  comparison.pairs = 1;
+  comparison.median_a = process_medians(std::vector<ProcessSamples>{{a}}, "A").front();
+  comparison.median_b = b_median.front();
+  comparison.median_b_ci95 = range_of_medians(b_process, b_median, options);
+  comparison.ratio = comparison.median_b / comparison.median_a;
+  const auto within = stats::ratio_of_medians(b, a);
+  const double between = kScore * std::numbers::sqrt2 * options.assumed_process_deviation;
+  const auto widened = [&](double end) {
+    return std::hypot(std::log(end / comparison.ratio), between);
+  };
+  comparison.ci95_low = comparison.ratio * std::exp(-widened(within.low));
+  comparison.ci95_high = comparison.ratio * std::exp(widened(within.high));
   comparison.verdict = judge(comparison, options.threshold);
   comparison.explanation = explain(comparison, options.threshold);
   return comparison;

@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+from report_figures import contradictions
+
 ASSAY = ""
 
 
@@ -813,6 +815,22 @@ class Judging(CacheCase):
         result = assay("profile", *words, "--runs", "5", "--warmup", "2", env=self.environment)
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
+
+    def test_no_figure_of_the_report_contradicts_another(self):
+        for model in ("zoo:lenet5", "zoo:mlp"):
+            with tempfile.TemporaryDirectory() as folder:
+                result = assay("profile", model, "--threads", "1", "--top", "0", "--runs", "9", "--warmup", "1",
+                               "--out", folder, env=self.environment)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                document = json.loads((pathlib.Path(folder) / "profile.json").read_text())
+            self.assertEqual(contradictions(result.stdout, result.stderr, document), [], result.stdout)
+
+    def test_one_sample_has_no_interval(self):
+        result = assay("profile", "zoo:mlp", "--runs", "1", "--json", env=self.environment)
+        latency = json.loads(result.stdout)["latency"]
+        self.assertIsNone(latency["ci95_low_ms"])
+        self.assertIsNone(latency["ci95_high_ms"])
+        self.assertIn("no 95 % interval", assay("profile", "zoo:mlp", "--runs", "1", env=self.environment).stdout)
 
     def test_layers_are_compared_with_measured_ceilings(self):
         document = json.loads(self.profile("zoo:small_cnn", "--json"))

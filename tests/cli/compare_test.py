@@ -47,8 +47,10 @@ class Comparing(CompareCase):
         self.assertIn("SLOWER", result.stdout)
         self.assertIn("not run in turn", result.stderr)
         self.assertRegex(result.stdout, r"bandwidth .*%")
+        self.assertRegex(result.stderr, r"processes that differ by .* % \((measured|assumed)")
         document = self.document(0, large, small)
         self.assertEqual(document["verdict"], "FASTER")
+        self.assertAlmostEqual(document["ratio"], document["b"]["median_ms"] / document["a"]["median_ms"], delta=1e-9)
         self.assertLess(document["ci95_high"], 1)
         for figure in ("estimated_total_bytes", "estimated_total_macs", "latency_ms", "achieved_bandwidth_gbps"):
             self.assertEqual(set(document["impact"][figure]), {"before", "after", "change_percent"})

@@ -32,6 +32,7 @@ inline Machine some_machine() {
                      {"DRAM", "read", 3, 1 << 20, 20}},
       .seconds = 7.5,
       .warnings = {"other programs used 30 %"}};
+  machine.process_spread = {.deviation = 0.0215, .processes = 12};
   return machine;
 }
 

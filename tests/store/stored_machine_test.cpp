@@ -35,6 +35,9 @@ TEST(StoredMachine, ComesBackAsItWas) {
   EXPECT_EQ(back.ceilings.peaks[0].spread, 0.015);
   EXPECT_EQ(back.ceilings.bandwidths[1].spread, 0.125);
   EXPECT_EQ(back.ceilings.seconds, 7.5);
+  ASSERT_TRUE(back.process_spread);
+  EXPECT_EQ(back.process_spread->deviation, 0.0215);
+  EXPECT_EQ(back.process_spread->processes, 12);
   EXPECT_EQ(back.ceilings.warnings, machine.ceilings.warnings);
 }
 
@@ -69,6 +72,8 @@ TEST(StoredMachine, SaysWhichFieldIsWrong) {
 TEST(StoredMachine, WithoutSpreadsIsReadToo) {
   Json json = Json::parse(machine_json(some_machine()));
   json["peaks"][0].erase("spread");
+  json.erase("process_spread");
+  EXPECT_FALSE(parse_machine_json(json.dump(), "x.json").process_spread);
   EXPECT_EQ(parse_machine_json(json.dump(), "x.json").ceilings.peaks[0].spread, 0);
 }
 

@@ -14,7 +14,7 @@ namespace {
 TEST(StoredProfile, ReadsBackWhatWasWritten) {
   const StoredProfile stored = parse_profile_json(profile_json(fixed_profile()), "a.json");
   EXPECT_EQ(stored.model, "tiny.onnx");
-  EXPECT_EQ(stored.samples_ms, (std::vector<double>{1.75, 2.0, 2.0, 8.0}));
+  EXPECT_EQ(stored.samples_ms, (std::vector<double>{1.75, 2.0, 2.0, 2.0, 2.0, 8.0}));
   EXPECT_DOUBLE_EQ(stored.median_ms, 2.0);
   EXPECT_EQ(stored.batch, 2);
   EXPECT_EQ(stored.threads, 2);

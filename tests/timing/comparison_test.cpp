@@ -191,6 +191,24 @@ TEST(Comparison, OfSinglePairsAssumesThatProcessesDiffer) {
   EXPECT_EQ(verdict(9.5), ComparisonVerdict::Faster);
 }
 
+TEST(Comparison, OfStoredSamplesIsTheRatioOfTheirMedians) {
+  const std::vector<double> a = {1.0, 1.0, 1.0, 1.01, 1.01, 1.02, 1.3, 1.4};
+  const std::vector<double> b = {0.90, 0.90, 0.90, 0.91, 0.91, 0.92, 0.95, 2.0};
+  ComparisonOptions options;
+  options.assumed_process_deviation = 0.05;
+  const Comparison careful = compare_stored(a, b, options);
+  EXPECT_DOUBLE_EQ(careful.median_a, 1.01);
+  EXPECT_DOUBLE_EQ(careful.median_b, 0.91);
+  EXPECT_DOUBLE_EQ(careful.ratio, 0.91 / 1.01);
+  // 1.96 * sqrt(2) * 5 % are 14 %: 10 % may be the difference between two processes.
+  EXPECT_EQ(careful.verdict, ComparisonVerdict::Undecided);
+  EXPECT_GT(careful.ci95_high, careful.ratio * std::exp(0.1385));
+  const std::vector<double> steady_a(100, 1.0);
+  const std::vector<double> steady_b(100, 0.9);
+  options.assumed_process_deviation = 0.01;
+  EXPECT_EQ(compare_stored(steady_a, steady_b, options).verdict, ComparisonVerdict::Faster);
+}
+
 TEST(Comparison, IntervalOfTheMedianIncludesTheDifferenceBetweenProcesses) {
   // One process: 1.96 * 0.8 % either way. Six: the whole range of their medians.
   const auto one = compare_samples(processes({{10, 10}}), processes({{10, 10}}));

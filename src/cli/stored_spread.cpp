@@ -1,0 +1,48 @@
+#include "cli/stored_spread.h"
+
+#include <algorithm>
+
+#include "assay/stored_machine.h"
+#include "cli/duel.h"
+
+namespace assay::cli {
+
+namespace {
+
+constexpr int kProcesses = 12;
+// Short runs differ most between processes.
+constexpr const char* kSmallModel = "zoo:lenet5";
+
+}  // namespace
+
+std::optional<ProcessSpread> measured_process_spread(Progress& progress) {
+  constexpr double kSecondsEach = 0.3;
+  ComparedModel model{.model = kSmallModel};
+  model.engine.threads = "1";
+  Progress silent;
+  std::vector<double> medians;
+  for (int i = 0; i < kProcesses; ++i) {
+    progress.report(static_cast<double>(i) / kProcesses, "comparing processes");
+    medians.push_back(profile_alone(model, {.max_seconds = kSecondsEach}, silent).median_ms);
+  }
+  return process_spread(medians);
+}
+
+StoredSpread spread_of_stored(const StoredProfile& a, const StoredProfile& b) {
+  const auto machine = cached_machine(read_topology());
+  const auto is_from_here = [&](const StoredProfile& profile) {
+    return profile.processor == machine->topology.processor;
+  };
+  if (!machine || !machine->process_spread) {
+    return {kAssumedStoredDeviation, "assumed; 'assay machine' measures it"};
+  }
+  if (!is_from_here(a) || !is_from_here(b)) {
+    return {kAssumedStoredDeviation, "assumed: not all were measured on this machine"};
+  }
+  // Never below what live comparisons assume.
+  return {
+      std::max(ComparisonOptions{}.assumed_process_deviation, machine->process_spread->deviation),
+      "measured on this machine"};
+}
+
+}  // namespace assay::cli
