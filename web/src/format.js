@@ -53,9 +53,10 @@ export function si(value, unit = '') {
 
 export const percent = (share, count = 1) => (isNumber(share) ? `${(100 * share).toFixed(count)} %` : NONE);
 
-// −25.0 %, +3.1 %
+// −25.0 %, +3.1 %, ×12.3
 export function change(ratio) {
   if (!isNumber(ratio)) return NONE;
+  if (ratio > 5) return `×${digits(ratio)}`;
   const value = 100 * (ratio - 1);
   return `${value > 0 ? '+' : value < 0 ? '−' : ''}${Math.abs(value).toFixed(1)} %`;
 }

@@ -34,7 +34,7 @@ export function warningsSection(list, id = 'warnings') {
 export const longName = (text) => h('span.long', { title: String(text).length > 60 ? String(text).slice(0, 1000) : undefined }, text);
 export const dot = (colour) => h('span.dot', { style: { background: colour }, 'aria-hidden': 'true' });
 export const shareBar = (share) =>
-  h('span', h('span.share', { style: { width: `${Math.max(0, Math.min(1, share ?? 0)) * 64}px` }, 'aria-hidden': 'true' }));
+  h('span', h('span.share', { style: { width: `${Math.max(0, Math.min(1, share ?? 0)) * 48}px` }, 'aria-hidden': 'true' }));
 
 export function numberColumn(title, value, text = whole, more = {}) {
   return { title, isNumber: true, value, cell: (row) => text(value(row)), ...more };
