@@ -14,7 +14,12 @@ export function digits(value, count = 3) {
 
 export const whole = (value) => (isNumber(value) ? value.toLocaleString('en-US', { maximumFractionDigits: 0 }) : NONE);
 
-const TIMES = [[1000, 's'], [1, 'ms'], [1e-3, 'µs'], [1e-6, 'ns']];
+const TIMES = [
+  [1000, 's'],
+  [1, 'ms'],
+  [1e-3, 'µs'],
+  [1e-6, 'ns'],
+];
 export function timeUnit(ms) {
   return TIMES.find(([unit]) => Math.abs(ms) >= unit) ?? TIMES[TIMES.length - 1];
 }
