@@ -80,7 +80,7 @@ class View {
     const { clientWidth, clientHeight } = this.canvas;
     const { left, right, top, bottom } = this.bounds();
     const whole = Math.min(clientWidth / (right - left + 40), clientHeight / (bottom - top + 40));
-    this.scale = Math.min(1.1, Math.max(whole, 0.62));
+    this.scale = Math.min(1.1, Math.max(whole, 0.85));
     const wide = clientWidth / this.scale;
     const high = clientHeight / this.scale;
     // What does not fit is shown from its beginning, and in the middle of the other direction.
@@ -269,6 +269,9 @@ function onFill(fill) {
   return 0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2] > 140 ? '#1a1a1e' : '#ffffff';
 }
 
+// A network that is one long chain needs no high frame.
+const heightFor = ({ top, bottom }) => Math.max(260, Math.min(560, bottom - top + 120));
+
 export function graphSection(result, select) {
   const edges = result.edges ?? [];
   const layers = result.layers.filter((layer) => typeof layer.node === 'number');
@@ -336,6 +339,7 @@ export function graphSection(result, select) {
     view.isDown = canvas.clientWidth < 700;
     const edgesDrawn = arrange(shown, view.isDown ? 'TB' : 'LR');
     view.show(shown.boxes, edgesDrawn);
+    frame.style.height = view.isDown ? '' : `${heightFor(view.bounds())}px`;
     status.textContent = `${shown.boxes.length} boxes for ${layers.length} layers. Click a box with a number to open it; hold Ctrl and use the wheel, or pinch, to zoom.`;
     colourBoxes();
     if (!keep) view.fit();
