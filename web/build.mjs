@@ -40,7 +40,9 @@ mkdirSync(dist, { recursive: true });
 const script = readFileSync(join(dist, 'page.js'), 'utf8');
 const style = readFileSync(join(dist, 'page.css'), 'utf8');
 if (/<\/script|<!--/i.test(script)) throw new Error('the bundle would end its own script element');
-writeFileSync(join(dist, 'page_bundle.cpp'), `// Written by web/build.mjs.
+writeFileSync(
+  join(dist, 'page_bundle.cpp'),
+  `// Written by web/build.mjs.
 #include "report/page_bundle.h"
 
 namespace assay::report {
@@ -63,5 +65,6 @@ std::span<const std::string_view> page_style() {
 }
 
 }  // namespace assay::report
-`);
+`,
+);
 console.log(`page.js ${(script.length / 1024).toFixed(0)} KiB, page.css ${(style.length / 1024).toFixed(0)} KiB`);

@@ -95,6 +95,24 @@ TEST(ProfileRoofline, MergesLayersThatDoTheSameWork) {
   EXPECT_NEAR(chart->points[0].gflops, 2000 / 0.03e6, 1e-9);
 }
 
+TEST(ProfileRoofline, LegendTellsLongNamesApart) {
+  RooflineChart chart{.title = "deep", .machine = "", .peaks = {}, .bandwidths = {}, .points = {}};
+  for (const char* block : {"3", "4"}) {
+    chart.points.push_back({.name = "features.with.a.long.name.denseblock" + std::string(block) +
+                                    ".denselayer11.another.long.name.conv1",
+                            .intensity = 1,
+                            .gflops = 1,
+                            .time_share = 0.5});
+  }
+  const std::string svg = roofline_svg(chart);
+  const auto label_after = [&](const std::string& letter) {
+    const std::size_t at =
+        svg.find('>', svg.find("<text", svg.find(">" + letter + "</text>\n<text x=\"606\"")));
+    return svg.substr(at, svg.find('<', at) - at);
+  };
+  EXPECT_NE(label_after("A"), label_after("B"));
+}
+
 TEST(ChartTitle, IsTheModelAsPeopleCallIt) {
   EXPECT_EQ(model_title("/models/resnet50.onnx"), "resnet50");
   EXPECT_EQ(model_title("zoo:lenet5"), "lenet5");

@@ -2,13 +2,33 @@
 // numbers as a table; it is drawn when it comes into view, and again when the theme changes.
 import * as echarts from 'echarts/core';
 import { BarChart, CustomChart, LineChart, ScatterChart, TreemapChart } from 'echarts/charts';
-import { DataZoomInsideComponent, GridComponent, LegendPlainComponent, LegendScrollComponent, MarkLineComponent, TooltipComponent } from 'echarts/components';
+import {
+  DataZoomInsideComponent,
+  GridComponent,
+  LegendPlainComponent,
+  LegendScrollComponent,
+  MarkLineComponent,
+  TooltipComponent,
+} from 'echarts/components';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 import { h } from './dom.js';
 import { ink, onThemeChange } from './theme.js';
 
-echarts.use([BarChart, CustomChart, LineChart, ScatterChart, TreemapChart, DataZoomInsideComponent, GridComponent,
-  LegendPlainComponent, LegendScrollComponent, MarkLineComponent, TooltipComponent, CanvasRenderer, SVGRenderer]);
+echarts.use([
+  BarChart,
+  CustomChart,
+  LineChart,
+  ScatterChart,
+  TreemapChart,
+  DataZoomInsideComponent,
+  GridComponent,
+  LegendPlainComponent,
+  LegendScrollComponent,
+  MarkLineComponent,
+  TooltipComponent,
+  CanvasRenderer,
+  SVGRenderer,
+]);
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const drawn = new Set();
@@ -16,13 +36,16 @@ onThemeChange(() => drawn.forEach((redraw) => redraw()));
 window.addEventListener('beforeprint', () => waiting.forEach((draw) => draw()));
 const waiting = new Set();
 
-const whenSeen = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    if (!entry.isIntersecting) continue;
-    whenSeen.unobserve(entry.target);
-    entry.target.dispatchEvent(new Event('seen'));
-  }
-}, { rootMargin: '300px' });
+const whenSeen = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      whenSeen.unobserve(entry.target);
+      entry.target.dispatchEvent(new Event('seen'));
+    }
+  },
+  { rootMargin: '300px' },
+);
 
 // Calls `draw` once, shortly before the element scrolls into view.
 export function whenVisible(element, draw) {
@@ -38,9 +61,15 @@ export function whenVisible(element, draw) {
 export function axis(title, more = {}) {
   const { quiet, frame, grid, text } = ink();
   return {
-    name: title, nameLocation: 'middle', nameGap: 30, nameTextStyle: { color: text, fontSize: 12.5 },
-    axisLine: { show: true, lineStyle: { color: frame } }, axisTick: { lineStyle: { color: frame } },
-    axisLabel: { color: quiet, fontSize: 11.5, hideOverlap: true }, splitLine: { lineStyle: { color: grid } }, ...more,
+    name: title,
+    nameLocation: 'middle',
+    nameGap: 30,
+    nameTextStyle: { color: text, fontSize: 12.5 },
+    axisLine: { show: true, lineStyle: { color: frame } },
+    axisTick: { lineStyle: { color: frame } },
+    axisLabel: { color: quiet, fontSize: 11.5, hideOverlap: true },
+    splitLine: { lineStyle: { color: grid } },
+    ...more,
   };
 }
 
@@ -48,24 +77,47 @@ export function axis(title, more = {}) {
 export function tooltip(content, more = {}) {
   const { surface, text, frame } = ink();
   return {
-    confine: true, backgroundColor: surface, borderColor: frame, padding: [8, 11], textStyle: { color: text, fontSize: 12.5, fontFamily: FONT },
-    extraCssText: 'max-width:min(340px,80vw);white-space:normal;overflow-wrap:anywhere;box-shadow:0 4px 18px rgba(0,0,0,.18)',
-    formatter: content, ...more,
+    confine: true,
+    backgroundColor: surface,
+    borderColor: frame,
+    padding: [8, 11],
+    textStyle: { color: text, fontSize: 12.5, fontFamily: FONT },
+    extraCssText:
+      'max-width:min(340px,80vw);white-space:normal;overflow-wrap:anywhere;box-shadow:0 4px 18px rgba(0,0,0,.18)',
+    formatter: content,
+    ...more,
   };
 }
 
 export function tip(title, rows) {
-  return h('div.tip', h('strong', title), h('dl', rows.filter(Boolean).map(([name, value]) => [h('dt', name), h('dd', value)])));
+  return h(
+    'div.tip',
+    h('strong', title),
+    h(
+      'dl',
+      rows.filter(Boolean).map(([name, value]) => [h('dt', name), h('dd', value)]),
+    ),
+  );
 }
 
 const base = () => ({
-  animation: false, textStyle: { fontFamily: FONT, color: ink().text }, backgroundColor: 'transparent',
+  animation: false,
+  textStyle: { fontFamily: FONT, color: ink().text },
+  backgroundColor: 'transparent',
   grid: { left: 68, right: 22, top: 26, bottom: 52 },
 });
 
 export const legend = (more = {}) => ({
-  top: 0, left: 0, type: 'scroll', icon: 'circle', itemWidth: 11, itemHeight: 11, textStyle: { color: ink().text, fontSize: 12 },
-  inactiveColor: ink().frame, pageTextStyle: { color: ink().quiet }, ...more,
+  top: 0,
+  left: 0,
+  type: 'scroll',
+  icon: 'circle',
+  itemWidth: 11,
+  itemHeight: 11,
+  textStyle: { color: ink().text, fontSize: 12 },
+  inactiveColor: ink().frame,
+  pageTextStyle: { color: ink().quiet },
+  ...more,
 });
 
 // option(width) → what ECharts draws; table() → an element with the same numbers.

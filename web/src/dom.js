@@ -51,7 +51,8 @@ export function shortened(text, most) {
 // A row of buttons of which one is pressed.
 export function choice(label, options, current, choose) {
   const buttons = options.map(([value, text]) =>
-    h('button', { type: 'button', 'aria-pressed': String(value === current), onclick: () => press(value) }, text));
+    h('button', { type: 'button', 'aria-pressed': String(value === current), onclick: () => press(value) }, text),
+  );
   function press(value) {
     options.forEach(([other], i) => buttons[i].setAttribute('aria-pressed', String(other === value)));
     choose(value);

@@ -1,8 +1,8 @@
 // A network folded by module: which groups are open decides what is drawn.
 import { bytesMoved, isBetweenSteps, pathOf } from './layers.js';
 
-const MOST_AT_FIRST = 60;   // boxes when the page opens
-const RUN = 40;              // nodes without modules are folded in runs of this length
+const MOST_AT_FIRST = 60; // boxes when the page opens
+const RUN = 40; // nodes without modules are folded in runs of this length
 export const MOST_BOXES = 1500;
 
 // {id, name, parent, children: [ids], layers: [layers]}; leaves have one node.
@@ -11,7 +11,10 @@ export function moduleGroups(layers) {
   const leaves = new Map();
   for (const layer of layers) {
     if (layer.node === null || layer.node === undefined || isBetweenSteps(layer)) continue;
-    if (leaves.has(layer.node)) { leaves.get(layer.node).layers.push(layer); continue; }
+    if (leaves.has(layer.node)) {
+      leaves.get(layer.node).layers.push(layer);
+      continue;
+    }
     const path = pathOf(layer);
     let parent = '';
     path.slice(0, -1).forEach((part) => {
@@ -23,7 +26,14 @@ export function moduleGroups(layers) {
       parent = id;
     });
     const id = `#${layer.node}`;
-    leaves.set(layer.node, { id, name: path[path.length - 1], parent, node: layer.node, layers: [layer], children: [] });
+    leaves.set(layer.node, {
+      id,
+      name: path[path.length - 1],
+      parent,
+      node: layer.node,
+      layers: [layer],
+      children: [],
+    });
     groups.set(id, leaves.get(layer.node));
     groups.get(parent).children.push(id);
   }
@@ -66,8 +76,21 @@ export function visible(groups, open, edges) {
   const boxes = [];
   const visit = (id) => {
     const group = groups.get(id);
-    if (group.children.length > 0 && open.has(id)) { group.children.forEach(visit); return; }
-    const box = { id, name: group.name, group, isGroup: group.children.length > 0, time: 0, bytes: 0, flops: 0, layers: [], bounds: {} };
+    if (group.children.length > 0 && open.has(id)) {
+      group.children.forEach(visit);
+      return;
+    }
+    const box = {
+      id,
+      name: group.name,
+      group,
+      isGroup: group.children.length > 0,
+      time: 0,
+      bytes: 0,
+      flops: 0,
+      layers: [],
+      bounds: {},
+    };
     const collect = (inner) => {
       const one = groups.get(inner);
       one.children.forEach(collect);

@@ -14,7 +14,12 @@ export function digits(value, count = 3) {
 
 export const whole = (value) => (isNumber(value) ? value.toLocaleString('en-US', { maximumFractionDigits: 0 }) : NONE);
 
-const TIMES = [[1000, 's'], [1, 'ms'], [1e-3, 'µs'], [1e-6, 'ns']];
+const TIMES = [
+  [1000, 's'],
+  [1, 'ms'],
+  [1e-3, 'µs'],
+  [1e-6, 'ns'],
+];
 export function timeUnit(ms) {
   return TIMES.find(([unit]) => Math.abs(ms) >= unit) ?? TIMES[TIMES.length - 1];
 }
@@ -53,9 +58,10 @@ export function si(value, unit = '') {
 
 export const percent = (share, count = 1) => (isNumber(share) ? `${(100 * share).toFixed(count)} %` : NONE);
 
-// −25.0 %, +3.1 %
+// −25.0 %, +3.1 %, ×12.3
 export function change(ratio) {
   if (!isNumber(ratio)) return NONE;
+  if (ratio > 5) return `×${digits(ratio)}`;
   const value = 100 * (ratio - 1);
   return `${value > 0 ? '+' : value < 0 ? '−' : ''}${Math.abs(value).toFixed(1)} %`;
 }

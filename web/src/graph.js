@@ -8,15 +8,35 @@ import { labelOf } from './layers.js';
 import { dot, section } from './parts.js';
 import { BOUND_NAMES, boundColour, boundName, heat, ink, onThemeChange } from './theme.js';
 
-const MEASURES = { time: ['Time', (box) => box.time, time], bytes: ['Bytes', (box) => box.bytes, bytes], flops: ['FLOPs', (box) => box.flops, (v) => si(v)], bound: ['What limits it'] };
+const MEASURES = {
+  time: ['Time', (box) => box.time, time],
+  bytes: ['Bytes', (box) => box.bytes, bytes],
+  flops: ['FLOPs', (box) => box.flops, (v) => si(v)],
+  bound: ['What limits it'],
+};
 const HEIGHT = 34;
 
-const titleOf = (box) => (box.isGroup ? `${box.group.id.split('/').filter(Boolean).join('.').replace(/run\d+$/, '') || box.name} (${box.layers.length})` : box.layers[0].op);
+const titleOf = (box) =>
+  box.isGroup
+    ? `${
+        box.group.id
+          .split('/')
+          .filter(Boolean)
+          .join('.')
+          .replace(/run\d+$/, '') || box.name
+      } (${box.layers.length})`
+    : box.layers[0].op;
 const subtitleOf = (box) => (box.isGroup ? 'click to open' : labelOf(box.layers[0]));
 
 function arrange({ boxes, links }, direction) {
   const graph = new Graph();
-  graph.setGraph({ rankdir: direction, nodesep: 16, ranksep: 30, edgesep: 8, ranker: boxes.length > 300 ? 'longest-path' : 'tight-tree' });
+  graph.setGraph({
+    rankdir: direction,
+    nodesep: 16,
+    ranksep: 30,
+    edgesep: 8,
+    ranker: boxes.length > 300 ? 'longest-path' : 'tight-tree',
+  });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const box of boxes) {
     const letters = Math.max(titleOf(box).length * 1.08, subtitleOf(box).length);
@@ -60,7 +80,7 @@ class View {
     const { clientWidth, clientHeight } = this.canvas;
     const { left, right, top, bottom } = this.bounds();
     const whole = Math.min(clientWidth / (right - left + 40), clientHeight / (bottom - top + 40));
-    this.scale = Math.min(1.1, Math.max(whole, 0.62));
+    this.scale = Math.min(1.1, Math.max(whole, 0.85));
     const wide = clientWidth / this.scale;
     const high = clientHeight / this.scale;
     // What does not fit is shown from its beginning, and in the middle of the other direction.
@@ -113,7 +133,13 @@ class View {
     pen.fillStyle = colours.frame;
     for (const edge of this.edges) this.paintEdge(pen, edge, right, bottom);
     for (const box of this.boxes) {
-      if (box.x + box.width < this.left || box.x - box.width > right || box.y + HEIGHT < this.top || box.y - HEIGHT > bottom) continue;
+      if (
+        box.x + box.width < this.left ||
+        box.x - box.width > right ||
+        box.y + HEIGHT < this.top ||
+        box.y - HEIGHT > bottom
+      )
+        continue;
       this.paintBox(pen, box, colours);
     }
   }
@@ -121,7 +147,13 @@ class View {
   paintEdge(pen, { points, isAcross }, right, bottom) {
     const ys = points.map((point) => point.y);
     const xs = points.map((point) => point.x);
-    if (Math.max(...ys) < this.top || Math.min(...ys) > bottom || Math.max(...xs) < this.left || Math.min(...xs) > right) return;
+    if (
+      Math.max(...ys) < this.top ||
+      Math.min(...ys) > bottom ||
+      Math.max(...xs) < this.left ||
+      Math.min(...xs) > right
+    )
+      return;
     pen.beginPath();
     pen.moveTo(points[0].x, points[0].y);
     for (let i = 1; i < points.length - 1; ++i) {
@@ -166,11 +198,15 @@ class View {
       const frame = canvas.getBoundingClientRect();
       return [event.clientX - frame.left, event.clientY - frame.top];
     };
-    canvas.addEventListener('wheel', (event) => {
-      if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY * 0.0018), ...place(event));
-    }, { passive: false });
+    canvas.addEventListener(
+      'wheel',
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
+        event.preventDefault();
+        this.zoom(Math.exp(-event.deltaY * 0.0018), ...place(event));
+      },
+      { passive: false },
+    );
     canvas.addEventListener('pointerdown', (event) => {
       canvas.focus({ preventScroll: true });
       canvas.setPointerCapture(event.pointerId);
@@ -180,7 +216,10 @@ class View {
     canvas.addEventListener('pointermove', (event) => {
       const now = place(event);
       const before = this.pointers.get(event.pointerId);
-      if (!before) { this.onHover(this.at(...now), now); return; }
+      if (!before) {
+        this.onHover(this.at(...now), now);
+        return;
+      }
       const others = [...this.pointers].filter(([id]) => id !== event.pointerId);
       if (others.length === 1) {
         const [, other] = others[0];
@@ -214,16 +253,24 @@ class View {
 
 function boxTip(box) {
   return tip(box.isGroup ? titleOf(box) : labelOf(box.layers[0]), [
-    box.isGroup ? ['layers', String(box.layers.length)] : ['op', box.layers[0].op], box.time > 0 && ['time', time(box.time)],
-    ['bytes moved', bytes(box.bytes)], ['FLOPs', si(box.flops)], box.bound && ['limited by', boundName(box.bound)],
+    box.isGroup ? ['layers', String(box.layers.length)] : ['op', box.layers[0].op],
+    box.time > 0 && ['time', time(box.time)],
+    ['bytes moved', bytes(box.bytes)],
+    ['FLOPs', si(box.flops)],
+    box.bound && ['limited by', boundName(box.bound)],
   ]);
 }
 
 // Dark letters on light boxes and the other way round.
 function onFill(fill) {
-  const parts = fill.startsWith('#') ? [1, 3, 5].map((i) => parseInt(fill.slice(i, i + 2), 16)) : fill.match(/\d+/g).map(Number);
+  const parts = fill.startsWith('#')
+    ? [1, 3, 5].map((i) => parseInt(fill.slice(i, i + 2), 16))
+    : fill.match(/\d+/g).map(Number);
   return 0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2] > 140 ? '#1a1a1e' : '#ffffff';
 }
+
+// A network that is one long chain needs no high frame.
+const heightFor = ({ top, bottom }) => Math.max(260, Math.min(560, bottom - top + 120));
 
 export function graphSection(result, select) {
   const edges = result.edges ?? [];
@@ -233,25 +280,37 @@ export function graphSection(result, select) {
   const groups = moduleGroups(layers);
   let open = openAtFirst(groups);
   let measure = hasTime ? 'time' : 'flops';
-  const canvas = h('canvas', { tabindex: 0, role: 'img', 'aria-label': 'The network as a graph. Arrow keys move, plus and minus zoom, 0 shows all of it; the table of layers has the same figures.' });
+  const canvas = h('canvas', {
+    tabindex: 0,
+    role: 'img',
+    'aria-label':
+      'The network as a graph. Arrow keys move, plus and minus zoom, 0 shows all of it; the table of layers has the same figures.',
+  });
   const hint = h('div.tip', { hidden: true });
   const status = h('p.note', { role: 'status' });
   const key = h('div.legend');
 
-  const view = new View(canvas, (box) => {
-    if (!box) return;
-    if (box.isGroup) { toggle(box.id, true); return; }
-    view.marked = box;
-    view.draw();
-    select(box.layers[0]);
-  }, (box, place) => {
-    hint.hidden = !box;
-    canvas.style.cursor = box ? 'pointer' : 'grab';
-    if (!box) return;
-    hint.replaceChildren(...boxTip(box).childNodes);
-    hint.style.left = `${Math.min(place[0] + 14, Math.max(0, canvas.clientWidth - 330))}px`;
-    hint.style.top = `${Math.min(place[1] + 14, canvas.clientHeight - 130)}px`;
-  });
+  const view = new View(
+    canvas,
+    (box) => {
+      if (!box) return;
+      if (box.isGroup) {
+        toggle(box.id, true);
+        return;
+      }
+      view.marked = box;
+      view.draw();
+      select(box.layers[0]);
+    },
+    (box, place) => {
+      hint.hidden = !box;
+      canvas.style.cursor = box ? 'pointer' : 'grab';
+      if (!box) return;
+      hint.replaceChildren(...boxTip(box).childNodes);
+      hint.style.left = `${Math.min(place[0] + 14, Math.max(0, canvas.clientWidth - 330))}px`;
+      hint.style.top = `${Math.min(place[1] + 14, canvas.clientHeight - 130)}px`;
+    },
+  );
 
   function colourBoxes() {
     const [, value] = MEASURES[measure];
@@ -261,8 +320,18 @@ export function graphSection(result, select) {
       return { fill, text: onFill(fill) };
     };
     const scale = `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map(heat).join(',')})`;
-    key.replaceChildren(...(value ? [h('span', '0', h('span.scale', { style: { background: scale } }), `${MEASURES[measure][2](most)}, the most of one box`)]
-      : Object.keys(BOUND_NAMES).map((bound) => h('span', dot(boundColour(bound)), boundName(bound)))));
+    key.replaceChildren(
+      ...(value
+        ? [
+            h(
+              'span',
+              '0',
+              h('span.scale', { style: { background: scale } }),
+              `${MEASURES[measure][2](most)}, the most of one box`,
+            ),
+          ]
+        : Object.keys(BOUND_NAMES).map((bound) => h('span', dot(boundColour(bound)), boundName(bound)))),
+    );
     view.draw();
   }
   function relayout(keep) {
@@ -270,31 +339,78 @@ export function graphSection(result, select) {
     view.isDown = canvas.clientWidth < 700;
     const edgesDrawn = arrange(shown, view.isDown ? 'TB' : 'LR');
     view.show(shown.boxes, edgesDrawn);
+    frame.style.height = view.isDown ? '' : `${heightFor(view.bounds())}px`;
     status.textContent = `${shown.boxes.length} boxes for ${layers.length} layers. Click a box with a number to open it; hold Ctrl and use the wheel, or pinch, to zoom.`;
     colourBoxes();
     if (!keep) view.fit();
   }
   function toggle(id, isOpen) {
     const next = new Set(open);
-    if (isOpen) next.add(id); else next.delete(id);
-    if (visible(groups, next, []).boxes.length > MOST_BOXES) { status.textContent = `Opening this would draw more than ${MOST_BOXES} boxes; close others first.`; return; }
+    if (isOpen) next.add(id);
+    else next.delete(id);
+    if (visible(groups, next, []).boxes.length > MOST_BOXES) {
+      status.textContent = `Opening this would draw more than ${MOST_BOXES} boxes; close others first.`;
+      return;
+    }
     open = next;
     relayout(true);
   }
-  function foldAll() { open = new Set(['']); relayout(); }
+  function foldAll() {
+    open = new Set(['']);
+    relayout();
+  }
   function unfold() {
     const all = new Set(groups.keys());
-    if (visible(groups, all, []).boxes.length > MOST_BOXES) { open = openAtFirst(groups); relayout(); status.textContent = `More than ${MOST_BOXES} boxes: open the modules that matter.`; return; }
+    if (visible(groups, all, []).boxes.length > MOST_BOXES) {
+      open = openAtFirst(groups);
+      relayout();
+      status.textContent = `More than ${MOST_BOXES} boxes: open the modules that matter.`;
+      return;
+    }
     open = all;
     relayout();
   }
 
-  const button = (text, label, action) => h('button', { type: 'button', 'aria-label': label, title: label, onclick: action }, text);
-  const frame = h('div.graph', canvas, hint, h('div.zoom', button('+', 'Zoom in', () => view.zoom(1.3)), button('−', 'Zoom out', () => view.zoom(0.77)), button('⤢', 'Show all', () => view.fit())));
-  const options = Object.entries(MEASURES).filter(([name]) => hasTime || (name !== 'time' && name !== 'bound')).map(([name, [title]]) => [name, title]);
-  whenVisible(frame, () => { relayout(); onThemeChange(colourBoxes); });
-  return section('network', 'The network', 'Data flows from left to right, on a narrow screen from top to bottom. Modules are folded until they are opened.',
-    h('div.choices', choice('Colour by', options, measure, (value) => { measure = value; colourBoxes(); }),
-      h('div.choice', { role: 'group', 'aria-label': 'Modules' }, h('span.choice-label', 'Modules'), h('button', { type: 'button', onclick: unfold }, 'open all'), h('button', { type: 'button', onclick: foldAll }, 'fold all'))),
-    frame, key, status);
+  const button = (text, label, action) =>
+    h('button', { type: 'button', 'aria-label': label, title: label, onclick: action }, text);
+  const frame = h(
+    'div.graph',
+    canvas,
+    hint,
+    h(
+      'div.zoom',
+      button('+', 'Zoom in', () => view.zoom(1.3)),
+      button('−', 'Zoom out', () => view.zoom(0.77)),
+      button('⤢', 'Show all', () => view.fit()),
+    ),
+  );
+  const options = Object.entries(MEASURES)
+    .filter(([name]) => hasTime || (name !== 'time' && name !== 'bound'))
+    .map(([name, [title]]) => [name, title]);
+  whenVisible(frame, () => {
+    relayout();
+    onThemeChange(colourBoxes);
+  });
+  return section(
+    'network',
+    'The network',
+    'Data flows from left to right, on a narrow screen from top to bottom. Modules are folded until they are opened.',
+    h(
+      'div.choices',
+      choice('Colour by', options, measure, (value) => {
+        measure = value;
+        colourBoxes();
+      }),
+      h(
+        'div.choice',
+        { role: 'group', 'aria-label': 'Modules' },
+        h('span.choice-label', 'Modules'),
+        h('button', { type: 'button', onclick: unfold }, 'open all'),
+        h('button', { type: 'button', onclick: foldAll }, 'fold all'),
+      ),
+    ),
+    frame,
+    key,
+    status,
+  );
 }

@@ -12,7 +12,15 @@ import { factTable } from './table.js';
 import { toggleTheme } from './theme.js';
 
 const PAGES = {
-  profile: profilePage, 'profile-train': trainingProfilePage, count: countPage, compare: comparePage, sweep: sweepPage, train: trainPage, optimize: optimizePage, fit: fitPage, stream: streamPage,
+  profile: profilePage,
+  'profile-train': trainingProfilePage,
+  count: countPage,
+  compare: comparePage,
+  sweep: sweepPage,
+  train: trainPage,
+  optimize: optimizePage,
+  fit: fitPage,
+  stream: streamPage,
 };
 const kindOf = (result) => /^assay\.([a-z_-]+)\//.exec(result.schema)?.[1];
 const isKnown = (result) => Object.hasOwn(PAGES, kindOf(result));
@@ -24,18 +32,39 @@ function pageOf(result) {
     return PAGES[kindOf(result)](result);
   } catch (error) {
     const page = genericPage(result);
-    page.sections.unshift(section('incomplete', 'Incomplete', `This result lacks something that its page shows (${error.message}); here is all it has.`));
+    page.sections.unshift(
+      section(
+        'incomplete',
+        'Incomplete',
+        `This result lacks something that its page shows (${error.message}); here is all it has.`,
+      ),
+    );
     return page;
   }
 }
 
 function provenance(data, documents) {
   const facts = documents.flatMap(({ name, result, page }) => [
-    ['result', `${name} (${result.schema})`], result.model?.name && ['model', result.model.name], result.model?.sha256 && ['SHA-256 of the model', result.model.sha256], result.model?.opset && ['opset', String(result.model.opset)],
-    ...(Array.isArray(result.model?.inputs) ? result.model.inputs.map((input) => ['input', `${input.name}: ${input.type} ${shape(input.shape)}`]) : []),
-    result.machine?.processor && ['processor', result.machine.processor], result.provenance && ['provenance', result.provenance], ...(page?.facts ?? []),
+    ['result', `${name} (${result.schema})`],
+    result.model?.name && ['model', result.model.name],
+    result.model?.sha256 && ['SHA-256 of the model', result.model.sha256],
+    result.model?.opset && ['opset', String(result.model.opset)],
+    ...(Array.isArray(result.model?.inputs)
+      ? result.model.inputs.map((input) => ['input', `${input.name}: ${input.type} ${shape(input.shape)}`])
+      : []),
+    result.machine?.processor && ['processor', result.machine.processor],
+    result.provenance && ['provenance', result.provenance],
+    ...(page?.facts ?? []),
   ]);
-  return section('provenance', 'Provenance', 'Where these figures come from.', factTable([['assay', data.version], data.command && ['command', data.command], ...facts].filter((fact) => fact && fact[1]), 'Provenance'));
+  return section(
+    'provenance',
+    'Provenance',
+    'Where these figures come from.',
+    factTable(
+      [['assay', data.version], data.command && ['command', data.command], ...facts].filter((fact) => fact && fact[1]),
+      'Provenance',
+    ),
+  );
 }
 
 function uniqueIds(sections, prefix) {
@@ -56,12 +85,15 @@ function pagesOf(documents) {
 }
 
 function followSections(links) {
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      for (const link of links) link.toggleAttribute('aria-current', link.hash === `#${entry.target.id}`);
-    }
-  }, { rootMargin: '-15% 0px -75% 0px' });
+  const seen = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        for (const link of links) link.toggleAttribute('aria-current', link.hash === `#${entry.target.id}`);
+      }
+    },
+    { rootMargin: '-15% 0px -75% 0px' },
+  );
   for (const link of links) {
     const target = document.getElementById(decodeURIComponent(link.hash.slice(1)));
     if (target) seen.observe(target);
@@ -77,17 +109,43 @@ function build(data) {
   pages.forEach(({ page, name }, i) => {
     const sections = page.sections.filter(Boolean);
     uniqueIds(sections, i > 0 ? `r${i}-` : '');
-    if (i > 0) main.append(h('h2.result-title', { id: `result${i}` }, `${page.kind}: ${page.title}`), h('p.setting', [name, page.setting].filter(Boolean).join(' · ')));
+    if (i > 0)
+      main.append(
+        h('h2.result-title', { id: `result${i}` }, `${page.kind}: ${page.title}`),
+        h('p.setting', [name, page.setting].filter(Boolean).join(' · ')),
+      );
     if (i > 0) items.push(h('a', { href: `#result${i}` }, page.title.slice(0, 30)));
     append(main, sections);
-    if (i === 0) items.push(...sections.map((one) => h('a', { href: `#${one.id}` }, one.querySelector('h2')?.textContent ?? 'Summary')));
+    if (i === 0)
+      items.push(
+        ...sections.map((one) => h('a', { href: `#${one.id}` }, one.querySelector('h2')?.textContent ?? 'Summary')),
+      );
   });
-  main.append(provenance(data, pages.filter((one) => one.result)));
+  main.append(
+    provenance(
+      data,
+      pages.filter((one) => one.result),
+    ),
+  );
   items.push(h('a', { href: '#provenance' }, 'Provenance'));
-  const theme = h('button.theme', { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: toggleTheme }, icon('M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z'));
+  const theme = h(
+    'button.theme',
+    { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: toggleTheme },
+    icon('M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z'),
+  );
   append(document.body, [
-    h('a.skip', { href: '#content' }, 'Skip to content'), h('header.top', h('div', h('p.kind', first.kind), h('h1', first.title), h('p.setting', first.setting)), theme),
-    h('nav.sections', { 'aria-label': 'Sections' }, h('ul', items.map((item) => h('li', item)))), main, h('footer', `Written by assay ${data.version}. This page fetches nothing and sends nothing.`),
+    h('a.skip', { href: '#content' }, 'Skip to content'),
+    h('header.top', h('div', h('p.kind', first.kind), h('h1', first.title), h('p.setting', first.setting)), theme),
+    h(
+      'nav.sections',
+      { 'aria-label': 'Sections' },
+      h(
+        'ul',
+        items.map((item) => h('li', item)),
+      ),
+    ),
+    main,
+    h('footer', `Written by assay ${data.version}. This page fetches nothing and sends nothing.`),
   ]);
   followSections(items);
 }

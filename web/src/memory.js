@@ -20,8 +20,12 @@ function scheduleOf(buffers, steps) {
   let now = 0;
   for (let i = 0; i < steps; ++i) live[i] = now += change[i];
   let peak = 0;
-  live.forEach((value, i) => { if (value > live[peak]) peak = i; });
-  const atPeak = buffers.filter((buffer) => buffer.bytes > 0 && buffer.first_step <= peak && peak <= buffer.last_step).sort((a, b) => b.bytes - a.bytes);
+  live.forEach((value, i) => {
+    if (value > live[peak]) peak = i;
+  });
+  const atPeak = buffers
+    .filter((buffer) => buffer.bytes > 0 && buffer.first_step <= peak && peak <= buffer.last_step)
+    .sort((a, b) => b.bytes - a.bytes);
   return { live, peak, atPeak };
 }
 
@@ -58,36 +62,90 @@ export function memorySection({ buffers, steps, layers, lead }) {
   const order = coloured.map((_, i) => i).sort((a, b) => coloured[a].first_step - coloured[b].first_step);
   const option = () => {
     const area = (name, colour, values) => ({
-      type: 'line', name, stack: 'live', step: 'middle', symbol: 'none', lineStyle: { width: 0 }, areaStyle: { color: colour, opacity: 1 }, itemStyle: { color: colour }, data: values,
+      type: 'line',
+      name,
+      stack: 'live',
+      step: 'middle',
+      symbol: 'none',
+      lineStyle: { width: 0 },
+      areaStyle: { color: colour, opacity: 1 },
+      itemStyle: { color: colour },
+      data: values,
     });
-    const named = order.map((i) => area(`${i + 1} ${shortened(nameOf(coloured[i]), 34)}`, SERIES[i], columns.map((step) => (isAlive(coloured[i], step) ? coloured[i].bytes : 0))));
-    const rest = columns.map((step) => schedule.live[step] - coloured.reduce((sum, buffer) => sum + (isAlive(buffer, step) ? buffer.bytes : 0), 0));
+    const named = order.map((i) =>
+      area(
+        `${i + 1} ${shortened(nameOf(coloured[i]), 34)}`,
+        SERIES[i],
+        columns.map((step) => (isAlive(coloured[i], step) ? coloured[i].bytes : 0)),
+      ),
+    );
+    const rest = columns.map(
+      (step) =>
+        schedule.live[step] - coloured.reduce((sum, buffer) => sum + (isAlive(buffer, step) ? buffer.bytes : 0), 0),
+    );
     const peakColumn = columns.indexOf(schedule.peak);
     const others = area('others', ink().other, rest);
     others.markLine = {
-      symbol: 'none', silent: true, lineStyle: { color: ink().text, type: 'dashed', width: 1 }, data: [{ xAxis: peakColumn }],
+      symbol: 'none',
+      silent: true,
+      lineStyle: { color: ink().text, type: 'dashed', width: 1 },
+      data: [{ xAxis: peakColumn }],
       label: { formatter: `peak ${bytes(schedule.live[schedule.peak])}`, color: ink().text, fontSize: 11.5 },
     };
     return {
-      legend: legend({ data: [...named.map((one) => one.name), 'others'], icon: 'roundRect' }), grid: { left: 76, right: 24, top: 56, bottom: 48 },
-      tooltip: tooltip((items) => {
-        const step = columns[items[0].dataIndex];
-        const alive = buffers.filter((buffer) => isAlive(buffer, step)).sort((a, b) => b.bytes - a.bytes);
-        return tip(`step ${step}: ${shortened(stepName(step), 60)}`, [['alive', bytes(schedule.live[step])],
-          ...alive.slice(0, 6).map((buffer) => [shortened(nameOf(buffer), 30), bytes(buffer.bytes)]),
-          alive.length > 6 && [`${alive.length - 6} more`, '']]);
-      }, { trigger: 'axis' }),
-      xAxis: axis('step, in the order of execution', { type: 'category', boundaryGap: false, data: columns.map(String), splitLine: { show: false }, axisLabel: { color: ink().quiet } }),
-      yAxis: axis('', { type: 'value', interval: byteStep(schedule.live[schedule.peak] * 1.08), max: schedule.live[schedule.peak] * 1.08, axisLabel: { color: ink().quiet, formatter: (value) => bytes(value), showMaxLabel: false } }),
+      legend: legend({ data: [...named.map((one) => one.name), 'others'], icon: 'roundRect' }),
+      grid: { left: 76, right: 24, top: 56, bottom: 48 },
+      tooltip: tooltip(
+        (items) => {
+          const step = columns[items[0].dataIndex];
+          const alive = buffers.filter((buffer) => isAlive(buffer, step)).sort((a, b) => b.bytes - a.bytes);
+          return tip(`step ${step}: ${shortened(stepName(step), 60)}`, [
+            ['alive', bytes(schedule.live[step])],
+            ...alive.slice(0, 6).map((buffer) => [shortened(nameOf(buffer), 30), bytes(buffer.bytes)]),
+            alive.length > 6 && [`${alive.length - 6} more`, ''],
+          ]);
+        },
+        { trigger: 'axis' },
+      ),
+      xAxis: axis('step, in the order of execution', {
+        type: 'category',
+        boundaryGap: false,
+        data: columns.map(String),
+        splitLine: { show: false },
+        axisLabel: { color: ink().quiet },
+      }),
+      yAxis: axis('', {
+        type: 'value',
+        interval: byteStep(schedule.live[schedule.peak] * 1.08),
+        max: schedule.live[schedule.peak] * 1.08,
+        axisLabel: { color: ink().quiet, formatter: (value) => bytes(value), showMaxLabel: false },
+      }),
       series: [...named, others],
     };
   };
-  const table = () => dataTable([
-    textColumn('tensor', nameOf, { isName: true }), numberColumn('bytes', (b) => b.bytes, bytes),
-    numberColumn('share of the peak', (b) => b.bytes / schedule.live[schedule.peak], percent),
-    numberColumn('first step', (b) => b.first_step, whole), numberColumn('last step', (b) => b.last_step, whole),
-  ], schedule.atPeak, { caption: 'Tensors alive at the peak', sort: [1, true] }).element;
-  const drawn = chart({ label: 'Memory of one inference over its schedule', option, table, height: 380, renderer: 'canvas' });
-  return section('memory', 'Memory over one inference',
-    `At most ${bytes(schedule.live[schedule.peak])} of activations are alive at once, at step ${schedule.peak}, ${shortened(stepName(schedule.peak), 80)}. ${lead ?? ''}`, drawn.element);
+  const table = () =>
+    dataTable(
+      [
+        textColumn('tensor', nameOf, { isName: true }),
+        numberColumn('bytes', (b) => b.bytes, bytes),
+        numberColumn('share of the peak', (b) => b.bytes / schedule.live[schedule.peak], percent),
+        numberColumn('first step', (b) => b.first_step, whole),
+        numberColumn('last step', (b) => b.last_step, whole),
+      ],
+      schedule.atPeak,
+      { caption: 'Tensors alive at the peak', sort: [1, true] },
+    ).element;
+  const drawn = chart({
+    label: 'Memory of one inference over its schedule',
+    option,
+    table,
+    height: 380,
+    renderer: 'canvas',
+  });
+  return section(
+    'memory',
+    'Memory over one inference',
+    `At most ${bytes(schedule.live[schedule.peak])} of activations are alive at once, at step ${schedule.peak}, ${shortened(stepName(schedule.peak), 80)}. ${lead ?? ''}`,
+    drawn.element,
+  );
 }

@@ -17,7 +17,13 @@ export function dataTable(columns, rows, options = {}) {
   const state = { column: options.sort?.[0] ?? -1, down: options.sort?.[1] ?? false, text: '', only: '', all: false };
   const body = h('tbody');
   const status = h('p.table-status', { role: 'status' });
-  const more = h('button.more', { type: 'button', onclick: () => { state.all = true; draw(); } });
+  const more = h('button.more', {
+    type: 'button',
+    onclick: () => {
+      state.all = true;
+      draw();
+    },
+  });
   const heads = columns.map((column, i) => {
     const button = h('button.sort', { type: 'button', title: column.help, onclick: () => sortBy(i) }, column.title);
     return h('th', { scope: 'col', class: classOf(column) }, button);
@@ -25,7 +31,10 @@ export function dataTable(columns, rows, options = {}) {
   const elements = new Map();
 
   function classOf(column) {
-    return [column.isNumber && 'number', column.isWide && 'wide', column.isName && 'name'].filter(Boolean).join(' ') || undefined;
+    return (
+      [column.isNumber && 'number', column.isWide && 'wide', column.isName && 'name'].filter(Boolean).join(' ') ||
+      undefined
+    );
   }
   function sortBy(i) {
     state.down = state.column === i ? !state.down : Boolean(columns[i].isNumber);
@@ -34,20 +43,27 @@ export function dataTable(columns, rows, options = {}) {
   }
   function chosen() {
     const wanted = state.text.trim().toLowerCase();
-    const found = rows.filter((row) =>
-      (!state.only || options.filter.value(row) === state.only) &&
-      (!wanted || options.search(row).toLowerCase().includes(wanted)));
+    const found = rows.filter(
+      (row) =>
+        (!state.only || options.filter.value(row) === state.only) &&
+        (!wanted || options.search(row).toLowerCase().includes(wanted)),
+    );
     if (state.column < 0) return found;
     const { value } = columns[state.column];
     const sign = state.down ? -1 : 1;
     const isGap = (item) => item === null || item === undefined;
-    return found.map((row) => [value(row), row]).sort(([a], [b]) =>
-      isGap(a) || isGap(b) ? compare(a, b) : sign * compare(a, b)).map(([, row]) => row);
+    return found
+      .map((row) => [value(row), row])
+      .sort(([a], [b]) => (isGap(a) || isGap(b) ? compare(a, b) : sign * compare(a, b)))
+      .map(([, row]) => row);
   }
   function element(row) {
     if (elements.has(row)) return elements.get(row);
     const cells = columns.map((column) =>
-      append(h(column.isHeader ? 'th' : 'td', { class: classOf(column), scope: column.isHeader && 'row' }), [column.cell(row)]));
+      append(h(column.isHeader ? 'th' : 'td', { class: classOf(column), scope: column.isHeader && 'row' }), [
+        column.cell(row),
+      ]),
+    );
     const made = h('tr', { id: options.rowId?.(row) }, cells);
     if (options.onRow) made.addEventListener('click', () => options.onRow(row));
     elements.set(row, made);
@@ -58,8 +74,10 @@ export function dataTable(columns, rows, options = {}) {
     const shown = state.all ? found : found.slice(0, FIRST_ROWS);
     body.replaceChildren(...shown.map(element));
     heads.forEach((head, i) =>
-      head.setAttribute('aria-sort', i !== state.column ? 'none' : state.down ? 'descending' : 'ascending'));
-    status.textContent = found.length === rows.length ? plural(rows.length, 'row') : `${found.length} of ${plural(rows.length, 'row')}`;
+      head.setAttribute('aria-sort', i !== state.column ? 'none' : state.down ? 'descending' : 'ascending'),
+    );
+    status.textContent =
+      found.length === rows.length ? plural(rows.length, 'row') : `${found.length} of ${plural(rows.length, 'row')}`;
     more.hidden = shown.length === found.length;
     more.textContent = `Show all ${plural(found.length, 'row')}`;
   }
@@ -67,20 +85,40 @@ export function dataTable(columns, rows, options = {}) {
   function controls() {
     if (!options.search) return null;
     const search = h('input', {
-      type: 'search', placeholder: options.searchHint ?? 'Search', 'aria-label': options.searchHint ?? 'Search',
-      oninput: (event) => { state.text = event.target.value; draw(); },
+      type: 'search',
+      placeholder: options.searchHint ?? 'Search',
+      'aria-label': options.searchHint ?? 'Search',
+      oninput: (event) => {
+        state.text = event.target.value;
+        draw();
+      },
     });
     const parts = [search];
     if (options.filter) {
       const values = [...new Set(rows.map(options.filter.value))].filter(Boolean).sort();
-      parts.push(h('select', { 'aria-label': options.filter.label, onchange: (event) => { state.only = event.target.value; draw(); } },
-        h('option', { value: '' }, options.filter.label), values.map((value) => h('option', { value }, value))));
+      parts.push(
+        h(
+          'select',
+          {
+            'aria-label': options.filter.label,
+            onchange: (event) => {
+              state.only = event.target.value;
+              draw();
+            },
+          },
+          h('option', { value: '' }, options.filter.label),
+          values.map((value) => h('option', { value }, value)),
+        ),
+      );
     }
     return h('div.table-controls', parts, status);
   }
 
-  const scroller = h('div.table-scroll', { tabindex: 0, role: 'region', 'aria-label': options.caption ?? 'table' },
-    h('table', options.caption && h('caption.hidden', options.caption), h('thead', h('tr', heads)), body));
+  const scroller = h(
+    'div.table-scroll',
+    { tabindex: 0, role: 'region', 'aria-label': options.caption ?? 'table' },
+    h('table', options.caption && h('caption.hidden', options.caption), h('thead', h('tr', heads)), body),
+  );
   draw();
   return {
     element: h('div.table', controls(), scroller, more),
@@ -89,21 +127,40 @@ export function dataTable(columns, rows, options = {}) {
       if (!chosen().includes(row)) {
         state.text = '';
         state.only = '';
-        for (const input of this.element.querySelectorAll('.table-controls input, .table-controls select')) input.value = '';
+        for (const input of this.element.querySelectorAll('.table-controls input, .table-controls select'))
+          input.value = '';
       }
       state.all = state.all || chosen().indexOf(row) >= FIRST_ROWS;
       draw();
       for (const marked of body.querySelectorAll('.marked')) marked.classList.remove('marked');
       const target = element(row);
       target.classList.add('marked');
-      target.scrollIntoView({ block: 'center', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
+      target.scrollIntoView({
+        block: 'center',
+        behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth',
+      });
     },
   };
 }
 
 // Two or more columns of text, without sorting.
 export function factTable(facts, caption) {
-  return h('div.table-scroll', { tabindex: 0, role: 'region', 'aria-label': caption },
-    h('table.facts', h('caption.hidden', caption), h('tbody', facts.filter(Boolean).map(([name, ...values]) =>
-      h('tr', h('th', { scope: 'row' }, name), values.map((value) => h('td', value ?? '–')))))));
+  return h(
+    'div.table-scroll',
+    { tabindex: 0, role: 'region', 'aria-label': caption },
+    h(
+      'table.facts',
+      h('caption.hidden', caption),
+      h(
+        'tbody',
+        facts.filter(Boolean).map(([name, ...values]) =>
+          h(
+            'tr',
+            h('th', { scope: 'row' }, name),
+            values.map((value) => h('td', value ?? '–')),
+          ),
+        ),
+      ),
+    ),
+  );
 }

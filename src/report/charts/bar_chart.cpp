@@ -27,21 +27,25 @@ const TextStyle kSubtitle{.size = 9, .colour = palette::kQuietInk};
 const TextStyle kName{.size = 8.5, .colour = palette::kInk, .anchor = Anchor::End};
 const TextStyle kFigure{.size = 8.5, .colour = palette::kQuietInk};
 
-std::string shown_name(const Bar& bar) {
-  return fitted(bar.name.empty() ? "(unnamed)" : bar.name, kWidestName, kName);
+std::vector<std::string> shown_names(const std::vector<Bar>& bars) {
+  std::vector<std::string> names;
+  for (const Bar& bar : bars) names.push_back(bar.name.empty() ? "(unnamed)" : bar.name);
+  return fitted_apart(names, kWidestName, kName);
 }
 
 struct Layout {
+  std::vector<std::string> names;  // of the bars
   double bars_left = 0;
   double bars_top = 0;
   Size size;
 };
 
 Layout layout_of(const BarChart& chart) {
+  const auto shown = shown_names(chart.bars);
   double names = 0;
   double figures = 0;
+  for (const std::string& name : shown) names = std::max(names, text_width(name, kName));
   for (const Bar& bar : chart.bars) {
-    names = std::max(names, text_width(shown_name(bar), kName));
     figures = std::max(figures, text_width(bar.figure, kFigure));
   }
   const double headings =
@@ -53,7 +57,7 @@ Layout layout_of(const BarChart& chart) {
   const double right = std::max({bars_left + kBarSpace + kGap + figures, kMargin + headings, key});
   const double top = kMargin + kTitleSpace + (chart.kinds.empty() ? 0 : kKeySpace);
   const double rows = kRow * static_cast<double>(chart.bars.size());
-  return {bars_left, top, {right + kMargin, top + rows + kMargin}};
+  return {shown, bars_left, top, {right + kMargin, top + rows + kMargin}};
 }
 
 // The largest bars whose sum first reaches half of all.
@@ -72,9 +76,10 @@ std::vector<bool> main_half(const std::vector<Bar>& bars) {
   return is_main;
 }
 
-void draw_bar(Canvas& canvas, const Bar& bar, Point left_middle, double length, Colour colour) {
+void draw_bar(Canvas& canvas, const Bar& bar, const std::string& name, Point left_middle,
+              double length, Colour colour) {
   const double baseline = left_middle.y + 3;
-  canvas.text({left_middle.x - kGap, baseline}, shown_name(bar), kName);
+  canvas.text({left_middle.x - kGap, baseline}, name, kName);
   canvas.rectangle({left_middle.x, left_middle.y - kBarThickness / 2}, {length, kBarThickness},
                    colour);
   canvas.text({left_middle.x + length + kGap, baseline}, bar.figure, kFigure);
@@ -97,7 +102,8 @@ void draw_bars(Canvas& canvas, const BarChart& chart, const Layout& layout) {
   for (std::size_t i = 0; i < chart.bars.size(); ++i) {
     const double middle = layout.bars_top + kRow * (static_cast<double>(i) + 0.5);
     const double length = largest > 0 ? kBarSpace * chart.bars[i].value / largest : 0;
-    draw_bar(canvas, chart.bars[i], {layout.bars_left, middle}, length, colours[i]);
+    draw_bar(canvas, chart.bars[i], layout.names[i], {layout.bars_left, middle}, length,
+             colours[i]);
   }
   canvas.line({layout.bars_left, layout.bars_top - 2},
               {layout.bars_left, layout.size.height - kMargin + 2}, {palette::kFrame, 0.8});

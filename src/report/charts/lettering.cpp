@@ -50,4 +50,24 @@ std::string fitted(std::string_view text, double width, const TextStyle& style) 
   return shortened(whole, fits);
 }
 
+std::vector<std::string> fitted_apart(std::span<const std::string> texts, double width,
+                                      const TextStyle& style) {
+  std::vector<std::string> whole;
+  std::size_t too_long = 1;
+  for (const std::string& text : texts) {
+    whole.push_back(drawable(text));
+    too_long = std::max(too_long, std::min(display_width(whole.back()), kLongestMeasured) + 1);
+  }
+  const auto fit = [&](const std::vector<std::string>& shown) {
+    return std::ranges::all_of(
+        shown, [&](const std::string& text) { return text_width(text, style) <= width; });
+  };
+  std::size_t fits = 1;
+  while (fits + 1 < too_long) {
+    const std::size_t middle = (fits + too_long) / 2;
+    (fit(shortened_apart(whole, middle)) ? fits : too_long) = middle;
+  }
+  return shortened_apart(whole, fits);
+}
+
 }  // namespace assay::report

@@ -216,9 +216,14 @@ class SchedulePicture {
     baseline += 17;
     std::int64_t others = schedule_.most();
     const std::size_t coloured = schedule_.stacked.size();
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < coloured; ++i) {
+      names.push_back(buffer_text(*schedule_.at_peak[i], names_));
+    }
+    names = fitted_apart(names, kScheduleLegendWidth - 86, kScheduleText);
     for (std::size_t i = 0; i < coloured; ++i) {
       const NamedBuffer& buffer = *schedule_.at_peak[i];
-      legend_row(baseline, kTensorColours[i], buffer_text(buffer, names_), buffer.bytes);
+      legend_row(baseline, kTensorColours[i], names[i], buffer.bytes);
       others -= buffer.bytes;
     }
     if (const std::size_t more = schedule_.at_peak.size() - coloured; more > 0) {

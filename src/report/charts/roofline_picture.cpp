@@ -265,12 +265,15 @@ void RooflinePicture::legend_of_points(double& baseline) {
   canvas_.text({right - 52, baseline}, "GFLOP/s", anchored(kNote, Anchor::End));
   canvas_.text({right, baseline}, "time", anchored(kNote, Anchor::End));
   baseline += 15;
-  for (std::size_t i = 0; i < std::min(layout_.points.size(), kLetteredPoints); ++i) {
+  std::vector<std::string> names;
+  for (const RooflinePoint& point : layout_.points | std::views::take(kLetteredPoints)) {
+    names.push_back(point.name.empty() ? "(unnamed)" : point.name);
+  }
+  const auto shown = fitted_apart(names, kLegendWidth - 116, kLegendText);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
     const RooflinePoint& point = layout_.points[i];
-    const std::string shown = point.name.empty() ? "(unnamed)" : point.name;
     canvas_.text({kLegendLeft + 5, baseline}, letter(i), kLetterText);
-    canvas_.text({kLegendLeft + 16, baseline}, fitted(shown, kLegendWidth - 116, kLegendText),
-                 kLegendText);
+    canvas_.text({kLegendLeft + 16, baseline}, shown[i], kLegendText);
     canvas_.text({right - 52, baseline}, any_rate_text(point.gflops),
                  anchored(kLegendText, Anchor::End));
     canvas_.text({right, baseline}, share_text(point.time_share),

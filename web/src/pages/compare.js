@@ -19,42 +19,105 @@ function changeCell(name, ratio) {
   return h(`span.${tone}`, change(ratio));
 }
 
-const barColour = (m) => (!LESS_IS_BETTER.test(m.name) && !MORE_IS_BETTER.test(m.name) ? ink().frame : LESS_IS_BETTER.test(m.name) === m.ratio < 1 ? PALETTE.green : PALETTE.vermilion);
+const barColour = (m) =>
+  !LESS_IS_BETTER.test(m.name) && !MORE_IS_BETTER.test(m.name)
+    ? ink().frame
+    : LESS_IS_BETTER.test(m.name) === m.ratio < 1
+      ? PALETTE.green
+      : PALETTE.vermilion;
 
 function metricTable(metrics, caption) {
-  return dataTable([
-    textColumn('metric', (m) => m.name.replace(/_/g, ' ')), textColumn('unit', (m) => m.unit || null), numberColumn('A', (m) => m.a, (v) => digits(v, 4)), numberColumn('B', (m) => m.b, (v) => digits(v, 4)),
-    { title: 'change', isNumber: true, value: (m) => m.ratio, cell: (m) => changeCell(m.name, m.ratio) },
-    textColumn('95 % interval of the ratio', (m) => (m.ratio_estimate_ci95 ? `${digits(m.ratio_estimate_ci95[0])} to ${digits(m.ratio_estimate_ci95[1])}` : m.exact ? 'exact' : null)),
-  ], metrics, { caption }).element;
+  return dataTable(
+    [
+      textColumn('metric', (m) => m.name.replace(/_/g, ' ')),
+      textColumn('unit', (m) => m.unit || null),
+      numberColumn(
+        'A',
+        (m) => m.a,
+        (v) => digits(v, 4),
+      ),
+      numberColumn(
+        'B',
+        (m) => m.b,
+        (v) => digits(v, 4),
+      ),
+      { title: 'change', isNumber: true, value: (m) => m.ratio, cell: (m) => changeCell(m.name, m.ratio) },
+      textColumn('95 % interval of the ratio', (m) =>
+        m.ratio_estimate_ci95
+          ? `${digits(m.ratio_estimate_ci95[0])} to ${digits(m.ratio_estimate_ci95[1])}`
+          : m.exact
+            ? 'exact'
+            : null,
+      ),
+    ],
+    metrics,
+    { caption },
+  ).element;
 }
 
 function changeChart(metrics) {
   const shown = metrics.filter((m) => isNumber(m.ratio) && m.ratio > 0);
   if (shown.length === 0) return null;
   return chart({
-    label: 'Change of every metric from A to B', height: 60 + 30 * shown.length, table: () => metricTable(metrics, 'Metrics'),
+    label: 'Change of every metric from A to B',
+    height: 60 + 30 * shown.length,
+    table: () => metricTable(metrics, 'Metrics'),
     option: () => ({
       grid: { left: 140, right: 60, top: 8, bottom: 44 },
-      tooltip: tooltip((item) => { const m = shown[item.dataIndex]; return tip(m.name, [['A', `${digits(m.a, 4)} ${m.unit}`], ['B', `${digits(m.b, 4)} ${m.unit}`], ['change', change(m.ratio)]]); }),
+      tooltip: tooltip((item) => {
+        const m = shown[item.dataIndex];
+        return tip(m.name, [
+          ['A', `${digits(m.a, 4)} ${m.unit}`],
+          ['B', `${digits(m.b, 4)} ${m.unit}`],
+          ['change', change(m.ratio)],
+        ]);
+      }),
       xAxis: axis('B compared with A, %', { type: 'value', axisLabel: { color: ink().quiet } }),
-      yAxis: axis('', { type: 'category', inverse: true, data: shown.map((m) => m.name.replace(/_/g, ' ')), splitLine: { show: false }, axisLabel: { color: ink().text } }),
-      series: [{
-        type: 'bar', barMaxWidth: 16, label: { show: true, position: 'right', color: ink().text, formatter: (item) => change(shown[item.dataIndex].ratio) },
-        data: shown.map((m) => ({ value: 100 * (m.ratio - 1), label: { position: m.ratio < 1 ? 'left' : 'right' }, itemStyle: { color: barColour(m) } })),
-      }],
+      yAxis: axis('', {
+        type: 'category',
+        inverse: true,
+        data: shown.map((m) => m.name.replace(/_/g, ' ')),
+        splitLine: { show: false },
+        axisLabel: { color: ink().text },
+      }),
+      series: [
+        {
+          type: 'bar',
+          barMaxWidth: 16,
+          label: {
+            show: true,
+            position: 'right',
+            color: ink().text,
+            formatter: (item) => change(shown[item.dataIndex].ratio),
+          },
+          data: shown.map((m) => ({
+            value: 100 * (m.ratio - 1),
+            label: { position: m.ratio < 1 ? 'left' : 'right' },
+            itemStyle: { color: barColour(m) },
+          })),
+        },
+      ],
     }),
   }).element;
 }
 
 function gatesSection(gates) {
-  return gates?.length > 0 ? section('gates', 'Gates', 'Limits that the comparison had to keep.', genericTable(gates, 'Gates')) : null;
+  return gates?.length > 0
+    ? section('gates', 'Gates', 'Limits that the comparison had to keep.', genericTable(gates, 'Gates'))
+    : null;
 }
 
 function sweepsPage(result) {
   return {
-    kind: 'Comparison of sweeps', title: `${result.a.folder} and ${result.b.folder}`, setting: 'row by row',
-    sections: [warningsSection(result.warnings), gatesSection(result.gates), ...result.rows.map((row, i) => section(`row${i}`, row.name, row.error, metricTable(row.metrics, row.name)))], facts: [],
+    kind: 'Comparison of sweeps',
+    title: `${result.a.folder} and ${result.b.folder}`,
+    setting: 'row by row',
+    sections: [
+      warningsSection(result.warnings),
+      gatesSection(result.gates),
+      ...result.rows.map((row, i) => section(`row${i}`, row.name, row.error, metricTable(row.metrics, row.name))),
+    ],
+    facts: [],
   };
 }
 
@@ -66,66 +129,214 @@ export function comparePage(result) {
   const nameA = `A: ${modelTitle(a.model)}`;
   const nameB = `B: ${modelTitle(b.model)}`;
   return {
-    kind: 'Comparison', title: `${modelTitle(a.model)} and ${modelTitle(b.model)}`, setting: `batch ${b.batch} · ${b.threads} threads · ${result.interleaved ? 'fresh processes in turns' : 'stored samples'}`,
+    kind: 'Comparison',
+    title: `${modelTitle(a.model)} and ${modelTitle(b.model)}`,
+    setting: `batch ${b.batch} · ${b.threads} threads · ${result.interleaved ? 'fresh processes in turns' : 'stored samples'}`,
     sections: [
-      h('section.plain', { id: 'verdict', 'aria-label': 'Verdict' }, h('p.verdict', chip(result.verdict), `${result.meaning}.`), cards([
-        card('A', time(a.median_ms), modelTitle(a.model), 'a.median_ms', a.median_ms), card('B', time(b.median_ms), modelTitle(b.model), 'b.median_ms', b.median_ms),
-        card('B / A', digits(result.ratio), `95 % interval ${digits(result.ci95_low)} to ${digits(result.ci95_high)}`, 'ratio', result.ratio), card('Pairs of processes', String(result.pairs), `threshold ${percent(result.threshold)}`),
-      ])),
-      warningsSection(result.warnings), gatesSection(result.gates),
-      section('metrics', 'Metrics', 'Everything that was compared; green is better for B.', changeChart(result.metrics ?? []), h('h3', 'In figures'), metricTable(result.metrics ?? [], 'Metrics')),
-      both && section('latency', 'Latency', 'Run times of A and B.', histogram([{ name: nameA, samples: samples(a), colour: PALETTE.blue }, { name: nameB, samples: samples(b), colour: PALETTE.orange }],
-        [{ name: 'A', value: a.median_ms, colour: PALETTE.blue }, { name: 'B', value: b.median_ms, colour: PALETTE.orange }], 'Run times of A and B').element,
-      h('p.legend', h('span', h('span.dot', { style: { background: PALETTE.blue } }), nameA), h('span', h('span.dot', { style: { background: PALETTE.orange } }), nameB)),
-      h('div.columns', h('div', h('h3', nameA), drift(samples(a), [], `${nameA}: run times`).element), h('div', h('h3', nameB), drift(samples(b), [], `${nameB}: run times`).element))),
+      h(
+        'section.plain',
+        { id: 'verdict', 'aria-label': 'Verdict' },
+        h('p.verdict', chip(result.verdict), `${result.meaning}.`),
+        cards([
+          card('A', time(a.median_ms), modelTitle(a.model), 'a.median_ms', a.median_ms),
+          card('B', time(b.median_ms), modelTitle(b.model), 'b.median_ms', b.median_ms),
+          card(
+            'B / A',
+            digits(result.ratio),
+            `95 % interval ${digits(result.ci95_low)} to ${digits(result.ci95_high)}`,
+            'ratio',
+            result.ratio,
+          ),
+          card('Pairs of processes', String(result.pairs), `threshold ${percent(result.threshold)}`),
+        ]),
+      ),
+      warningsSection(result.warnings),
+      gatesSection(result.gates),
+      section(
+        'metrics',
+        'Metrics',
+        'Everything that was compared; green is better for B.',
+        changeChart(result.metrics ?? []),
+        h('h3', 'In figures'),
+        metricTable(result.metrics ?? [], 'Metrics'),
+      ),
+      both &&
+        section(
+          'latency',
+          'Latency',
+          'Run times of A and B.',
+          histogram(
+            [
+              { name: nameA, samples: samples(a), colour: PALETTE.blue },
+              { name: nameB, samples: samples(b), colour: PALETTE.orange },
+            ],
+            [
+              { name: 'A', value: a.median_ms, colour: PALETTE.blue },
+              { name: 'B', value: b.median_ms, colour: PALETTE.orange },
+            ],
+            'Run times of A and B',
+          ).element,
+          h(
+            'p.legend',
+            h('span', h('span.dot', { style: { background: PALETTE.blue } }), nameA),
+            h('span', h('span.dot', { style: { background: PALETTE.orange } }), nameB),
+          ),
+          h(
+            'div.columns',
+            h('div', h('h3', nameA), drift(samples(a), [], `${nameA}: run times`).element),
+            h('div', h('h3', nameB), drift(samples(b), [], `${nameB}: run times`).element),
+          ),
+        ),
     ],
     facts: [['measured again', (result.measured_again ?? []).join(', ') || 'no']],
   };
 }
 
 function sideMetrics(a, b) {
-  const metric = (name, unit, value) => { const [x, y] = [value(a), value(b)]; return isNumber(x) && isNumber(y) ? { name, unit, a: x, b: y, ratio: x !== 0 ? y / x : null } : null; };
+  const metric = (name, unit, value) => {
+    const [x, y] = [value(a), value(b)];
+    return isNumber(x) && isNumber(y) ? { name, unit, a: x, b: y, ratio: x !== 0 ? y / x : null } : null;
+  };
   return [
-    metric('latency', 'ms', (r) => r.latency_ms), metric('p95', 'ms', (r) => r.latency.p95_ms), metric('throughput', 'samples/s', (r) => r.throughput_sps), metric('memory', 'MB', (r) => r.memory.peak_memory_mb),
-    metric('parameters', '', (r) => r.parameters), metric('flops', '', (r) => r.flops), metric('executed flops', '', (r) => r.executed_flops), metric('executed gflops', 'GFLOP/s', (r) => r.executed_gflops_per_second),
-    metric('of ceiling', '%', (r) => r.percent_of_ceiling), metric('compile time', 'ms', (r) => r.start_up.compile_ms),
+    metric('latency', 'ms', (r) => r.latency_ms),
+    metric('p95', 'ms', (r) => r.latency.p95_ms),
+    metric('throughput', 'samples/s', (r) => r.throughput_sps),
+    metric('memory', 'MB', (r) => r.memory.peak_memory_mb),
+    metric('parameters', '', (r) => r.parameters),
+    metric('flops', '', (r) => r.flops),
+    metric('executed flops', '', (r) => r.executed_flops),
+    metric('executed gflops', 'GFLOP/s', (r) => r.executed_gflops_per_second),
+    metric('of ceiling', '%', (r) => r.percent_of_ceiling),
+    metric('compile time', 'ms', (r) => r.start_up.compile_ms),
   ].filter(Boolean);
 }
 
 // Layers of both, joined by name.
 function joined(a, b) {
   const inB = new Map(b.layers.map((layer) => [layer.name, layer]));
-  const rows = a.layers.map((layer) => ({ name: labelOf(layer), op: layer.op, a: layer.time_ms, b: inB.get(layer.name)?.time_ms }));
+  const rows = a.layers.map((layer) => ({
+    name: labelOf(layer),
+    op: layer.op,
+    a: layer.time_ms,
+    b: inB.get(layer.name)?.time_ms,
+  }));
   const inA = new Set(a.layers.map((layer) => layer.name));
-  for (const layer of b.layers) if (!inA.has(layer.name)) rows.push({ name: labelOf(layer), op: layer.op, a: null, b: layer.time_ms });
-  return rows.filter((row) => isNumber(row.a) || isNumber(row.b)).map((row) => ({ ...row, difference: (row.b ?? 0) - (row.a ?? 0) }));
+  for (const layer of b.layers)
+    if (!inA.has(layer.name)) rows.push({ name: labelOf(layer), op: layer.op, a: null, b: layer.time_ms });
+  return rows
+    .filter((row) => isNumber(row.a) || isNumber(row.b))
+    .map((row) => ({ ...row, difference: (row.b ?? 0) - (row.a ?? 0) }));
 }
 
 export function sideBySide(a, b) {
   const rows = joined(a, b);
   const largest = [...rows].sort((x, y) => Math.abs(y.difference) - Math.abs(x.difference)).slice(0, 15);
-  const table = () => dataTable([
-    textColumn('layer', (row) => row.name, { isName: true }), textColumn('op', (row) => row.op), numberColumn('A', (row) => row.a, time), numberColumn('B', (row) => row.b, time),
-    numberColumn('difference', (row) => row.difference, (v) => `${v > 0 ? '+' : ''}${time(v)}`), { title: 'change', isNumber: true, value: (row) => (row.a > 0 ? row.b / row.a : null), cell: (row) => changeCell('time', row.a > 0 && isNumber(row.b) ? row.b / row.a : null) },
-  ], rows, { caption: 'Layers of both', sort: [4, true], search: (row) => `${row.name} ${row.op}` }).element;
+  const table = () =>
+    dataTable(
+      [
+        textColumn('layer', (row) => row.name, { isName: true }),
+        textColumn('op', (row) => row.op),
+        numberColumn('A', (row) => row.a, time),
+        numberColumn('B', (row) => row.b, time),
+        numberColumn(
+          'difference',
+          (row) => row.difference,
+          (v) => `${v > 0 ? '+' : ''}${time(v)}`,
+        ),
+        {
+          title: 'change',
+          isNumber: true,
+          value: (row) => (row.a > 0 ? row.b / row.a : null),
+          cell: (row) => changeCell('time', row.a > 0 && isNumber(row.b) ? row.b / row.a : null),
+        },
+      ],
+      rows,
+      { caption: 'Layers of both', sort: [4, true], search: (row) => `${row.name} ${row.op}` },
+    ).element;
   const differences = chart({
-    label: 'Layers whose time changed most', height: 70 + 24 * largest.length, table,
+    label: 'Layers whose time changed most',
+    height: 70 + 24 * largest.length,
+    table,
     option: (width) => ({
-      grid: { left: width < 520 ? 120 : 230, right: 40, top: 8, bottom: 44 }, tooltip: tooltip((item) => { const row = largest[item.dataIndex]; return tip(row.name, [['A', time(row.a)], ['B', time(row.b)], ['difference', time(row.difference)]]); }),
-      xAxis: axis('B − A, ms', { type: 'value' }), yAxis: axis('', { type: 'category', inverse: true, splitLine: { show: false }, data: largest.map((row) => shortened(row.name, width < 520 ? 18 : 34)), axisLabel: { color: ink().text } }),
-      series: [{ type: 'bar', barMaxWidth: 14, data: largest.map((row) => ({ value: row.difference, itemStyle: { color: row.difference < 0 ? PALETTE.green : PALETTE.vermilion } })) }],
+      grid: { left: width < 520 ? 120 : 230, right: 40, top: 8, bottom: 44 },
+      tooltip: tooltip((item) => {
+        const row = largest[item.dataIndex];
+        return tip(row.name, [
+          ['A', time(row.a)],
+          ['B', time(row.b)],
+          ['difference', time(row.difference)],
+        ]);
+      }),
+      xAxis: axis('B − A, ms', { type: 'value' }),
+      yAxis: axis('', {
+        type: 'category',
+        inverse: true,
+        splitLine: { show: false },
+        data: largest.map((row) => shortened(row.name, width < 520 ? 18 : 34)),
+        axisLabel: { color: ink().text },
+      }),
+      series: [
+        {
+          type: 'bar',
+          barMaxWidth: 14,
+          data: largest.map((row) => ({
+            value: row.difference,
+            itemStyle: { color: row.difference < 0 ? PALETTE.green : PALETTE.vermilion },
+          })),
+        },
+      ],
     }),
   });
   const overlap = a.latency.ci95_high_ms >= b.latency.ci95_low_ms && b.latency.ci95_high_ms >= a.latency.ci95_low_ms;
   return {
-    kind: 'Side by side', title: `${modelTitle(a.model.name)} and ${modelTitle(b.model.name)}`, setting: 'two stored profiles',
+    kind: 'Side by side',
+    title: `${modelTitle(a.model.name)} and ${modelTitle(b.model.name)}`,
+    setting: 'two stored profiles',
     sections: [
-      h('section.plain', { id: 'verdict', 'aria-label': 'Verdict' }, h('p.verdict', `B takes ${digits(b.latency_ms / a.latency_ms)} of A’s time: ${time(b.latency_ms)} instead of ${time(a.latency_ms)}. ${overlap ? 'The intervals overlap, so the difference may be noise. ' : ''}Two stored profiles were not run in turns; ‘assay compare’ gives a verdict.`), cards([
-        card('A', time(a.latency_ms), interval(a.latency.ci95_low_ms, a.latency.ci95_high_ms), 'a.latency_ms', a.latency_ms), card('B', time(b.latency_ms), interval(b.latency.ci95_low_ms, b.latency.ci95_high_ms), 'b.latency_ms', b.latency_ms),
-        card('Memory, A', bytes(a.memory.peak_bytes)), card('Memory, B', bytes(b.memory.peak_bytes)),
-      ])),
-      section('metrics', 'Metrics', 'Green is better for B.', changeChart(sideMetrics(a, b))), section('layers', 'Layers', 'The layers whose time changed most, joined by name.', differences.element),
-      section('latency', 'Latency', 'Run times of A and B.', histogram([{ name: 'A', samples: a.latency.samples_ms, colour: PALETTE.blue }, { name: 'B', samples: b.latency.samples_ms, colour: PALETTE.orange }], [{ name: 'A', value: a.latency_ms, colour: PALETTE.blue }, { name: 'B', value: b.latency_ms, colour: PALETTE.orange }], 'Run times of A and B').element),
+      h(
+        'section.plain',
+        { id: 'verdict', 'aria-label': 'Verdict' },
+        h(
+          'p.verdict',
+          `B takes ${digits(b.latency_ms / a.latency_ms)} of A’s time: ${time(b.latency_ms)} instead of ${time(a.latency_ms)}. ${overlap ? 'The intervals overlap, so the difference may be noise. ' : ''}Two stored profiles were not run in turns; ‘assay compare’ gives a verdict.`,
+        ),
+        cards([
+          card(
+            'A',
+            time(a.latency_ms),
+            interval(a.latency.ci95_low_ms, a.latency.ci95_high_ms),
+            'a.latency_ms',
+            a.latency_ms,
+          ),
+          card(
+            'B',
+            time(b.latency_ms),
+            interval(b.latency.ci95_low_ms, b.latency.ci95_high_ms),
+            'b.latency_ms',
+            b.latency_ms,
+          ),
+          card('Memory, A', bytes(a.memory.peak_bytes)),
+          card('Memory, B', bytes(b.memory.peak_bytes)),
+        ]),
+      ),
+      section('metrics', 'Metrics', 'Green is better for B.', changeChart(sideMetrics(a, b))),
+      section('layers', 'Layers', 'The layers whose time changed most, joined by name.', differences.element),
+      section(
+        'latency',
+        'Latency',
+        'Run times of A and B.',
+        histogram(
+          [
+            { name: 'A', samples: a.latency.samples_ms, colour: PALETTE.blue },
+            { name: 'B', samples: b.latency.samples_ms, colour: PALETTE.orange },
+          ],
+          [
+            { name: 'A', value: a.latency_ms, colour: PALETTE.blue },
+            { name: 'B', value: b.latency_ms, colour: PALETTE.orange },
+          ],
+          'Run times of A and B',
+        ).element,
+      ),
     ],
     facts: [],
   };

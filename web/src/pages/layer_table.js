@@ -10,55 +10,147 @@ import { boundColour, boundName } from '../theme.js';
 function detailOf(layer, labels) {
   const [word, ...rest] = (layer.detail ?? '').split(' ');
   if (word !== 'with' && word !== 'in') return layer.detail ?? '';
-  return `${word} ${rest.join(' ').split(', ').map((name) => labels.get(name) ?? name).join(', ')}`;
+  return `${word} ${rest
+    .join(' ')
+    .split(', ')
+    .map((name) => labels.get(name) ?? name)
+    .join(', ')}`;
 }
 
 function nameColumn(layers) {
   const labels = labelsByName(layers);
   return {
-    title: 'layer', isName: true, isHeader: true, value: labelOf,
+    title: 'layer',
+    isName: true,
+    isHeader: true,
+    value: labelOf,
     cell: (layer) => {
       const detail = detailOf(layer, labels);
-      return [longName(labelOf(layer)), detail && h('span.quiet.oneline', { title: detail.slice(0, 500) }, detail.slice(0, 500))];
+      return [
+        longName(labelOf(layer)),
+        detail && h('span.quiet.oneline', { title: detail.slice(0, 500) }, detail.slice(0, 500)),
+      ];
     },
   };
 }
 
 const boundColumn = textColumn('limited by', (layer) => layer.bound);
-boundColumn.cell = (layer) => (layer.bound ? h('span', dot(boundColour(layer.bound)), boundName(layer.bound), layer.bound_level ? ` (${layer.bound_level})` : '') : '–');
+boundColumn.cell = (layer) =>
+  layer.bound
+    ? h(
+        'span',
+        dot(boundColour(layer.bound)),
+        boundName(layer.bound),
+        layer.bound_level ? ` (${layer.bound_level})` : '',
+      )
+    : '–';
 
-const shareColumn = { title: 'share', isNumber: true, value: (layer) => layer.share, cell: (layer) => (isNumber(layer.share) ? h('span', shareBar(layer.share), percent(layer.share)) : '–') };
+// The largest share has the longest bar.
+function shareColumn(layers) {
+  const most = layers.reduce((largest, layer) => Math.max(largest, layer.share ?? 0), 1e-30);
+  return {
+    title: 'share',
+    isNumber: true,
+    value: (layer) => layer.share,
+    cell: (layer) => (isNumber(layer.share) ? h('span', shareBar(layer.share / most), percent(layer.share)) : '–'),
+  };
+}
 
 const costs = [
-  numberColumn('FLOPs', (layer) => layer.flops, (v) => si(v)), numberColumn('bytes moved', bytesMoved, bytes),
-  numberColumn('parameters', (layer) => layer.parameters, (v) => si(v)), textColumn('output', (layer) => shape(layer.output_shape)),
+  numberColumn(
+    'FLOPs',
+    (layer) => layer.flops,
+    (v) => si(v),
+  ),
+  numberColumn('bytes moved', bytesMoved, bytes),
+  numberColumn(
+    'parameters',
+    (layer) => layer.parameters,
+    (v) => si(v),
+  ),
+  textColumn('output', (layer) => shape(layer.output_shape)),
 ];
 
-const order = (layers) => ({ title: '#', isNumber: true, value: (layer) => layers.indexOf(layer), cell: (layer) => whole(layers.indexOf(layer)) });
+// In execution order.
+function orderColumn(layers) {
+  const position = new Map(layers.map((layer, i) => [layer, i]));
+  return {
+    title: '#',
+    isNumber: true,
+    isWide: true,
+    value: (layer) => position.get(layer),
+    cell: (layer) => whole(position.get(layer)),
+  };
+}
 
 export function profileTable(result) {
-  const position = new Map(result.layers.map((layer, i) => [layer, i]));
-  const table = dataTable([
-    { ...order(result.layers), value: (layer) => position.get(layer), cell: (layer) => whole(position.get(layer)) }, nameColumn(result.layers), textColumn('op', (layer) => layer.op),
-    numberColumn('time', (layer) => layer.time_ms, time), shareColumn, boundColumn,
-    numberColumn('of ceiling', (layer) => layer.percent_of_ceiling, (v) => (isNumber(v) ? `${v.toFixed(0)} %` : '–'), { help: 'the least time this machine allows, divided by the time' }),
-    numberColumn('could save', (layer) => layer.headroom_ms, time, { help: 'if the layer ran at its ceiling' }),
-    numberColumn('GB/s', (layer) => layer.gbytes_per_second, digits), ...costs,
-    textColumn('doubts', (layer) => (layer.doubts ?? []).join(', ') || null),
-  ], result.layers, {
-    caption: 'Layers', sort: [3, true], search: (layer) => `${layer.name} ${labelOf(layer)} ${layer.op} ${layer.detail ?? ''}`, searchHint: 'Search layers', filter: { label: 'Every op', value: (layer) => layer.op },
-  });
-  return { table, element: section('layers', 'Layers', 'Click a heading to sort. A layer that runs inside another one’s step has no time of its own.', table.element) };
+  const table = dataTable(
+    [
+      orderColumn(result.layers),
+      nameColumn(result.layers),
+      numberColumn('time', (layer) => layer.time_ms, time),
+      shareColumn(result.layers),
+      textColumn('op', (layer) => layer.op),
+      boundColumn,
+      numberColumn(
+        'of ceiling',
+        (layer) => layer.percent_of_ceiling,
+        (v) => (isNumber(v) ? `${v.toFixed(0)} %` : '–'),
+        { help: 'the least time this machine allows, divided by the time' },
+      ),
+      numberColumn('could save', (layer) => layer.headroom_ms, time, { help: 'if the layer ran at its ceiling' }),
+      numberColumn('GB/s', (layer) => layer.gbytes_per_second, digits),
+      ...costs,
+      textColumn('doubts', (layer) => (layer.doubts ?? []).join(', ') || null),
+    ],
+    result.layers,
+    {
+      caption: 'Layers',
+      sort: [2, true],
+      search: (layer) => `${layer.name} ${labelOf(layer)} ${layer.op} ${layer.detail ?? ''}`,
+      searchHint: 'Search layers',
+      filter: { label: 'Every op', value: (layer) => layer.op },
+    },
+  );
+  return {
+    table,
+    element: section(
+      'layers',
+      'Layers',
+      'Click a heading to sort. A layer that runs inside another one’s step has no time of its own.',
+      table.element,
+    ),
+  };
 }
 
 export function countTable(result) {
-  const position = new Map(result.layers.map((layer, i) => [layer, i]));
-  const table = dataTable([
-    { ...order(result.layers), value: (layer) => position.get(layer), cell: (layer) => whole(position.get(layer)) }, nameColumn(result.layers), textColumn('op', (layer) => layer.op), shareColumn,
-    numberColumn('MACs', (layer) => layer.macs, (v) => si(v)), ...costs, numberColumn('weights', (layer) => layer.parameter_bytes, bytes),
-    numberColumn('activations', (layer) => layer.activation_bytes, bytes), textColumn('note', (layer) => layer.note ?? (layer.answer === 'unknown' ? 'not counted' : null)),
-  ], result.layers, {
-    caption: 'Layers', sort: [3, true], search: (layer) => `${layer.name} ${labelOf(layer)} ${layer.op}`, searchHint: 'Search layers', filter: { label: 'Every op', value: (layer) => layer.op },
-  });
-  return { table, element: section('layers', 'Layers', 'What each layer costs, counted without running it.', table.element) };
+  const table = dataTable(
+    [
+      orderColumn(result.layers),
+      nameColumn(result.layers),
+      shareColumn(result.layers),
+      textColumn('op', (layer) => layer.op),
+      numberColumn(
+        'MACs',
+        (layer) => layer.macs,
+        (v) => si(v),
+      ),
+      ...costs,
+      numberColumn('weights', (layer) => layer.parameter_bytes, bytes),
+      numberColumn('activations', (layer) => layer.activation_bytes, bytes),
+      textColumn('note', (layer) => layer.note ?? (layer.answer === 'unknown' ? 'not counted' : null)),
+    ],
+    result.layers,
+    {
+      caption: 'Layers',
+      sort: [2, true],
+      search: (layer) => `${layer.name} ${labelOf(layer)} ${layer.op}`,
+      searchHint: 'Search layers',
+      filter: { label: 'Every op', value: (layer) => layer.op },
+    },
+  );
+  return {
+    table,
+    element: section('layers', 'Layers', 'What each layer costs, counted without running it.', table.element),
+  };
 }

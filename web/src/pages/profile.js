@@ -16,11 +16,15 @@ const threadsText = (count) => plural(count, 'thread');
 
 export function setting(result) {
   const { options, machine } = result;
-  return [`batch ${options.batch}`, threadsText(options.threads), `${options.engine} engine`, machine?.processor].filter(Boolean).join(' · ');
+  return [`batch ${options.batch}`, threadsText(options.threads), `${options.engine} engine`, machine?.processor]
+    .filter(Boolean)
+    .join(' · ');
 }
 
 function slowest(result) {
-  return result.layers.filter((layer) => !isBetweenSteps(layer) && isNumber(layer.time_ms)).sort((a, b) => b.time_ms - a.time_ms)[0];
+  return result.layers
+    .filter((layer) => !isBetweenSteps(layer) && isNumber(layer.time_ms))
+    .sort((a, b) => b.time_ms - a.time_ms)[0];
 }
 
 export function plusMinus(latency) {
@@ -35,10 +39,12 @@ function verdictText(result) {
   const { latency } = result;
   const first = slowest(result);
   const gap = isNumber(result.percent_of_ceiling)
-    ? ` It reaches ${result.percent_of_ceiling.toFixed(0)} % of what this machine allows; ${boundName(result.bottleneck)} limits it${result.headroom_ms > 0 ? `, and at its ceiling a run would take ${time(Math.max(0, (result.typical_run_ms ?? latency.median_ms) - result.headroom_ms))}` : ''}.` : '';
+    ? ` It reaches ${result.percent_of_ceiling.toFixed(0)} % of what this machine allows; ${boundName(result.bottleneck)} limits it${result.headroom_ms > 0 ? `, and at its ceiling a run would take ${time(Math.max(0, (result.typical_run_ms ?? latency.median_ms) - result.headroom_ms))}` : ''}.`
+    : '';
   const best = (result.advice ?? []).find((one) => !one.once && one.gain_ms > 0);
   return [
-    `A run of ${modelTitle(result.model.name)} takes ${time(latency.median_ms)} (95 % interval ${interval(latency.ci95_low_ms, latency.ci95_high_ms)}): ${si(result.throughput_sps)} samples a second on ${threadsText(result.options.threads)}.`, gap,
+    `A run of ${modelTitle(result.model.name)} takes ${time(latency.median_ms)} (95 % interval ${interval(latency.ci95_low_ms, latency.ci95_high_ms)}): ${si(result.throughput_sps)} samples a second on ${threadsText(result.options.threads)}.`,
+    gap,
     first ? ` The slowest layer, ${shortened(labelOf(first), 80)}, takes ${percent(first.share)} of the time.` : '',
     ` It needs ${bytes(result.memory.peak_bytes)} for weights and activations.`,
     best ? ` The first advice below could save ${time(best.gain_ms)}.` : '',
@@ -47,18 +53,63 @@ function verdictText(result) {
 
 function verdictSection(result) {
   const { latency, memory } = result;
-  return h('section.plain', { id: 'verdict', 'aria-label': 'Verdict' },
+  return h(
+    'section.plain',
+    { id: 'verdict', 'aria-label': 'Verdict' },
     h('p.verdict', chip(result.interrupted ? 'INTERRUPTED' : latency.verdict), verdictText(result)),
     cards([
-      card('Latency, median', time(latency.median_ms), [plusMinus(latency), ` · ${interval(latency.ci95_low_ms, latency.ci95_high_ms)}`], 'latency_ms', result.latency_ms),
-      card('Throughput', `${si(result.throughput_sps)} /s`, `samples at batch ${result.options.batch}`, 'throughput_sps', result.throughput_sps),
-      isNumber(result.percent_of_ceiling) && card('Of the machine’s ceiling', `${result.percent_of_ceiling.toFixed(0)} %`, `${time(result.headroom_ms)} above it`, 'percent_of_ceiling', result.percent_of_ceiling),
-      card('Executed', `${digits(result.executed_gflops_per_second)} GFLOP/s`, `${si(result.executed_flops, 'FLOPs')} of ${si(result.flops)} counted`, 'executed_gflops_per_second', result.executed_gflops_per_second),
-      card('Memory', bytes(memory.peak_bytes), `${bytes(memory.weight_bytes)} weights, ${bytes(memory.arena_bytes)} activations`, 'memory.peak_bytes', memory.peak_bytes),
+      card(
+        'Latency, median',
+        time(latency.median_ms),
+        [plusMinus(latency), ` · ${interval(latency.ci95_low_ms, latency.ci95_high_ms)}`],
+        'latency_ms',
+        result.latency_ms,
+      ),
+      card(
+        'Throughput',
+        `${si(result.throughput_sps)} /s`,
+        `samples at batch ${result.options.batch}`,
+        'throughput_sps',
+        result.throughput_sps,
+      ),
+      isNumber(result.percent_of_ceiling) &&
+        card(
+          'Of the machine’s ceiling',
+          `${result.percent_of_ceiling.toFixed(0)} %`,
+          `${time(result.headroom_ms)} above it`,
+          'percent_of_ceiling',
+          result.percent_of_ceiling,
+        ),
+      card(
+        'Executed',
+        `${digits(result.executed_gflops_per_second)} GFLOP/s`,
+        `${si(result.executed_flops, 'FLOPs')} of ${si(result.flops)} counted`,
+        'executed_gflops_per_second',
+        result.executed_gflops_per_second,
+      ),
+      card(
+        'Memory',
+        bytes(memory.peak_bytes),
+        `${bytes(memory.weight_bytes)} weights, ${bytes(memory.arena_bytes)} activations`,
+        'memory.peak_bytes',
+        memory.peak_bytes,
+      ),
       card('Parameters', si(result.parameters), bytes(result.totals?.parameter_bytes), 'parameters', result.parameters),
-      card('Start-up', time(result.start_up.compile_ms + result.start_up.first_run_ms), `${time(result.start_up.compile_ms)} to compile, first run ${time(result.start_up.first_run_ms)}`),
-      result.energy && card('Energy', isNumber(result.energy.net_j_per_run ?? result.energy.energy_proxy_j) ? `${digits(1000 * (result.energy.net_j_per_run ?? result.energy.energy_proxy_j))} mJ` : '–', result.energy.energy_note),
-    ]));
+      card(
+        'Start-up',
+        time(result.start_up.compile_ms + result.start_up.first_run_ms),
+        `${time(result.start_up.compile_ms)} to compile, first run ${time(result.start_up.first_run_ms)}`,
+      ),
+      result.energy &&
+        card(
+          'Energy',
+          isNumber(result.energy.net_j_per_run ?? result.energy.energy_proxy_j)
+            ? `${digits(1000 * (result.energy.net_j_per_run ?? result.energy.energy_proxy_j))} mJ`
+            : '–',
+          result.energy.energy_note,
+        ),
+    ]),
+  );
 }
 
 export function adviceSection(result, select) {
@@ -68,23 +119,68 @@ export function adviceSection(result, select) {
   const link = (name) => {
     const layer = byName.get(name);
     const text = shortened(layer ? labelOf(layer) : name, 70);
-    return layer && select ? h('a', { href: '#layers', onclick: (event) => { event.preventDefault(); select(layer); } }, text) : text;
+    return layer && select
+      ? h(
+          'a',
+          {
+            href: '#layers',
+            onclick: (event) => {
+              event.preventDefault();
+              select(layer);
+            },
+          },
+          text,
+        )
+      : text;
   };
-  return section('advice', 'Advice', 'Ranked by what it could save; estimates, except where a measurement is named.', h('ol.advice', list.map((one) => h('li',
-    isNumber(one.gain_ms) && h('span.saves', `saves ${time(one.gain_ms)}${one.once ? ' once' : ''}`),
-    h('p', h('strong', one.action.charAt(0).toUpperCase() + one.action.slice(1))), h('p.quiet', one.reason),
-    one.layers?.length > 0 && h('p.quiet', 'Layers: ', one.layers.slice(0, 6).flatMap((name, i) => [i > 0 ? ', ' : '', link(name)]), one.layers.length > 6 ? ` and ${one.layers.length - 6} more` : '')))));
+  return section(
+    'advice',
+    'Advice',
+    'Ranked by what it could save; estimates, except where a measurement is named.',
+    h(
+      'ol.advice',
+      list.map((one) =>
+        h(
+          'li',
+          isNumber(one.gain_ms) && h('span.saves', `saves ${time(one.gain_ms)}${one.once ? ' once' : ''}`),
+          h('p', h('strong', one.action.charAt(0).toUpperCase() + one.action.slice(1))),
+          h('p.quiet', one.reason),
+          one.layers?.length > 0 &&
+            h(
+              'p.quiet',
+              'Layers: ',
+              one.layers.slice(0, 6).flatMap((name, i) => [i > 0 ? ', ' : '', link(name)]),
+              one.layers.length > 6 ? ` and ${one.layers.length - 6} more` : '',
+            ),
+        ),
+      ),
+    ),
+  );
 }
 
 function devicesSection(result) {
   const devices = result.hardware?.devices;
   if (!devices || devices.length === 0) return null;
-  return section('devices', 'Other devices', 'What a device would need at least, from its bandwidth and peak: a bound, not a prediction. ‘assay fit’ predicts.',
-    dataTable([
-      textColumn('device', (row) => row.device, { isName: true }), numberColumn('GB/s', (row) => row.configured_memory_bandwidth_gbps, digits), numberColumn('GMAC/s', (row) => row.configured_peak_compute_gmacs, digits),
-      ...Object.keys(devices[0]).filter((key) => /_ms$/.test(key)).map((key) => numberColumn(key.replace(/_ms$/, '').replace(/_/g, ' '), (row) => row[key], time)),
-      textColumn('limited by', (row) => row.bound_regime ?? null), numberColumn('use of bandwidth', (row) => row.bandwidth_utilization, percent), textColumn('note', (row) => row.note || null, { isName: true }),
-    ], devices, { caption: 'Devices', search: (row) => `${row.device} ${row.note}` }).element);
+  return section(
+    'devices',
+    'Other devices',
+    'What a device would need at least, from its bandwidth and peak: a bound, not a prediction. ‘assay fit’ predicts.',
+    dataTable(
+      [
+        textColumn('device', (row) => row.device, { isName: true }),
+        numberColumn('GB/s', (row) => row.configured_memory_bandwidth_gbps, digits),
+        numberColumn('GMAC/s', (row) => row.configured_peak_compute_gmacs, digits),
+        ...Object.keys(devices[0])
+          .filter((key) => /_ms$/.test(key))
+          .map((key) => numberColumn(key.replace(/_ms$/, '').replace(/_/g, ' '), (row) => row[key], time)),
+        textColumn('limited by', (row) => row.bound_regime ?? null),
+        numberColumn('use of bandwidth', (row) => row.bandwidth_utilization, percent),
+        textColumn('note', (row) => row.note || null, { isName: true }),
+      ],
+      devices,
+      { caption: 'Devices', search: (row) => `${row.device} ${row.note}` },
+    ).element,
+  );
 }
 
 export function profilePage(result) {
@@ -92,12 +188,32 @@ export function profilePage(result) {
   const select = (layer) => layers.table.select(layer);
   const { memory } = result;
   return {
-    kind: 'Profile', title: modelTitle(result.model.name), setting: setting(result),
+    kind: 'Profile',
+    title: modelTitle(result.model.name),
+    setting: setting(result),
     sections: [
-      verdictSection(result), warningsSection(result.warnings), rooflineSection(result, select), breakdownSection(result, select), layers.element,
-      memorySection({ buffers: memory.buffers, steps: result.steps.map((step) => step.name), layers: result.layers, lead: `${bytes(memory.arena_bytes)} are allocated for them, and ${bytes(memory.weight_bytes)} for weights.` }),
-      latencySection(result.latency), adviceSection(result, select), graphSection(result, select), devicesSection(result),
+      verdictSection(result),
+      warningsSection(result.warnings),
+      rooflineSection(result, select),
+      breakdownSection(result, select),
+      layers.element,
+      memorySection({
+        buffers: memory.buffers,
+        steps: result.steps.map((step) => step.name),
+        layers: result.layers,
+        lead: `${bytes(memory.arena_bytes)} are allocated for them, and ${bytes(memory.weight_bytes)} for weights.`,
+      }),
+      latencySection(result.latency),
+      adviceSection(result, select),
+      graphSection(result, select),
+      devicesSection(result),
     ],
-    facts: [['engine', result.options.engine], ['optimised for', result.options.optimize_for], ['seed', String(result.options.seed)], ['pinned threads', result.options.pinned ? 'yes' : 'no'], ['warm-up', `${whole(result.latency.warmup_runs)} runs`]],
+    facts: [
+      ['engine', result.options.engine],
+      ['optimised for', result.options.optimize_for],
+      ['seed', String(result.options.seed)],
+      ['pinned threads', result.options.pinned ? 'yes' : 'no'],
+      ['warm-up', `${whole(result.latency.warmup_runs)} runs`],
+    ],
   };
 }

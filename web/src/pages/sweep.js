@@ -9,9 +9,21 @@ import { ink, precisionColour } from '../theme.js';
 const joules = (row) => row.energy_measured_j ?? row.energy_proxy_j;
 
 const COSTS = {
-  latency: { name: 'Latency', axis: 'latency of a batch, ms', value: (row) => row.latency_ms, text: time, low: (row) => row.latency_ci95_low_ms, high: (row) => row.latency_ci95_high_ms },
+  latency: {
+    name: 'Latency',
+    axis: 'latency of a batch, ms',
+    value: (row) => row.latency_ms,
+    text: time,
+    low: (row) => row.latency_ci95_low_ms,
+    high: (row) => row.latency_ci95_high_ms,
+  },
   memory: { name: 'Memory', axis: 'stored tensors, MB', value: (row) => row.memory_mb, text: (v) => `${digits(v)} MB` },
-  energy: { name: 'Energy', axis: 'energy of a batch, mJ', value: (row) => joules(row) && 1000 * joules(row), text: (v) => `${digits(v)} mJ` },
+  energy: {
+    name: 'Energy',
+    axis: 'energy of a batch, mJ',
+    value: (row) => joules(row) && 1000 * joules(row),
+    text: (v) => `${digits(v)} mJ`,
+  },
 };
 
 const isAccepted = (row) => row.accepted === true || row.accepted === 1 || row.accepted === 'true';
@@ -38,65 +50,232 @@ function paretoChart(result) {
       const rank = standing(result, cost, index);
       const colour = precisionColour(row.precision);
       return {
-        value: [measure.value(row), 100 * row.accuracy], row, index, rank, symbol: rank === 'recommended' ? 'diamond' : 'circle',
+        value: [measure.value(row), 100 * row.accuracy],
+        row,
+        index,
+        rank,
+        symbol: rank === 'recommended' ? 'diamond' : 'circle',
         symbolSize: rank === 'recommended' ? 24 : 8 + 9 * (1 - 0.8 * (row.pruning_level ?? 0)),
-        itemStyle: rank === 'rejected' ? { color: surface, borderColor: colour, borderWidth: 1.6 } : { color: colour, borderColor: text, borderWidth: rank === 'accepted' ? 0 : 1.6 },
-        label: rank === 'recommended' ? { show: true, formatter: 'recommended', position: 'top', color: text, fontWeight: 600 } : undefined,
+        itemStyle:
+          rank === 'rejected'
+            ? { color: surface, borderColor: colour, borderWidth: 1.6 }
+            : { color: colour, borderColor: text, borderWidth: rank === 'accepted' ? 0 : 1.6 },
+        label:
+          rank === 'recommended'
+            ? { show: true, formatter: 'recommended', position: 'top', color: text, fontWeight: 600 }
+            : undefined,
       };
     };
     const precisions = [...new Set(points.map(({ row }) => row.precision))];
-    const frontier = (result.pareto_frontiers?.[cost] ?? []).map((index) => result.rows[index]).filter((row) => isNumber(measure.value(row))).map((row) => [measure.value(row), 100 * row.accuracy]).sort((a, b) => a[0] - b[0]);
+    const frontier = (result.pareto_frontiers?.[cost] ?? [])
+      .map((index) => result.rows[index])
+      .filter((row) => isNumber(measure.value(row)))
+      .map((row) => [measure.value(row), 100 * row.accuracy])
+      .sort((a, b) => a[0] - b[0]);
     const limit = limitOf(result, cost);
-    const bars = points.map(({ row }) => [measure.value(row), 100 * (row.accuracy_ci95_low ?? row.accuracy), 100 * (row.accuracy_ci95_high ?? row.accuracy)]);
+    const bars = points.map(({ row }) => [
+      measure.value(row),
+      100 * (row.accuracy_ci95_low ?? row.accuracy),
+      100 * (row.accuracy_ci95_high ?? row.accuracy),
+    ]);
     return {
-      legend: legend({ data: precisions }), grid: { left: 60, right: 26, top: 42, bottom: 50 },
-      tooltip: tooltip(({ data }) => data.row && tip(data.row.version, [
-        ['accuracy', percent(data.row.accuracy, 2)], [measure.name.toLowerCase(), measure.text(measure.value(data.row))], ['memory', `${digits(data.row.memory_mb)} MB`], ['batch', String(data.row.batch_size ?? '–')], ['standing', data.rank], data.row.error && ['error', data.row.error],
-      ])),
-      xAxis: axis(measure.axis, { type: 'value', scale: true }), yAxis: axis('accuracy, %', { type: 'value', scale: true, nameGap: 42, min: Math.floor(Math.min(...bars.map((bar) => bar[1]))), max: Math.min(100, Math.ceil(Math.max(...bars.map((bar) => bar[2])))) }),
+      legend: legend({ data: precisions }),
+      grid: { left: 60, right: 26, top: 42, bottom: 50 },
+      tooltip: tooltip(
+        ({ data }) =>
+          data.row &&
+          tip(data.row.version, [
+            ['accuracy', percent(data.row.accuracy, 2)],
+            [measure.name.toLowerCase(), measure.text(measure.value(data.row))],
+            ['memory', `${digits(data.row.memory_mb)} MB`],
+            ['batch', String(data.row.batch_size ?? '–')],
+            ['standing', data.rank],
+            data.row.error && ['error', data.row.error],
+          ]),
+      ),
+      xAxis: axis(measure.axis, { type: 'value', scale: true }),
+      yAxis: axis('accuracy, %', {
+        type: 'value',
+        scale: true,
+        nameGap: 42,
+        min: Math.floor(Math.min(...bars.map((bar) => bar[1]))),
+        max: Math.min(100, Math.ceil(Math.max(...bars.map((bar) => bar[2])))),
+      }),
       series: [
-        { type: 'custom', silent: true, z: 1, data: bars, renderItem: (_, api) => { const [x, low] = api.coord([api.value(0), api.value(1)]); const [, high] = api.coord([api.value(0), api.value(2)]); return { type: 'line', shape: { x1: x, y1: low, x2: x, y2: high }, style: { stroke: quiet, lineWidth: 1, opacity: 0.6 } }; } },
-        { type: 'line', step: 'end', symbol: 'none', silent: true, data: frontier, lineStyle: { color: text, width: 1.4, type: 'dashed' }, z: 2 },
+        {
+          type: 'custom',
+          silent: true,
+          z: 1,
+          data: bars,
+          renderItem: (_, api) => {
+            const [x, low] = api.coord([api.value(0), api.value(1)]);
+            const [, high] = api.coord([api.value(0), api.value(2)]);
+            return {
+              type: 'line',
+              shape: { x1: x, y1: low, x2: x, y2: high },
+              style: { stroke: quiet, lineWidth: 1, opacity: 0.6 },
+            };
+          },
+        },
+        {
+          type: 'line',
+          step: 'end',
+          symbol: 'none',
+          silent: true,
+          data: frontier,
+          lineStyle: { color: text, width: 1.4, type: 'dashed' },
+          z: 2,
+        },
         ...precisions.map((precision, i) => ({
-          type: 'scatter', name: precision, color: precisionColour(precision), z: 3, data: points.filter(({ row }) => row.precision === precision).map(item), itemStyle: { color: precisionColour(precision) },
-          markLine: i === 0 && isNumber(limit) ? { symbol: 'none', silent: true, data: [{ xAxis: limit }], lineStyle: { color: text, type: 'dotted', width: 1.6 }, label: { formatter: 'budget', color: text } } : undefined,
+          type: 'scatter',
+          name: precision,
+          color: precisionColour(precision),
+          z: 3,
+          data: points.filter(({ row }) => row.precision === precision).map(item),
+          itemStyle: { color: precisionColour(precision) },
+          markLine:
+            i === 0 && isNumber(limit)
+              ? {
+                  symbol: 'none',
+                  silent: true,
+                  data: [{ xAxis: limit }],
+                  lineStyle: { color: text, type: 'dotted', width: 1.6 },
+                  label: { formatter: 'budget', color: text },
+                }
+              : undefined,
         })),
       ],
     };
   };
   const drawn = chart({
-    label: 'Accuracy against cost of every version', option, height: 430, table: () => rowsTable(result),
-    controls: h('div.choices', choice('Cost', Object.entries(COSTS).filter(([, one]) => rows.some(({ row }) => isNumber(one.value(row)))).map(([key, one]) => [key, one.name]), cost, (key) => { cost = key; drawn.redraw(); })),
+    label: 'Accuracy against cost of every version',
+    option,
+    height: 430,
+    table: () => rowsTable(result),
+    controls: h(
+      'div.choices',
+      choice(
+        'Cost',
+        Object.entries(COSTS)
+          .filter(([, one]) => rows.some(({ row }) => isNumber(one.value(row))))
+          .map(([key, one]) => [key, one.name]),
+        cost,
+        (key) => {
+          cost = key;
+          drawn.redraw();
+        },
+      ),
+    ),
     note: 'Filled: accepted. Hollow: rejected. Ringed: on the Pareto frontier, the dashed line. Smaller: pruned more. Vertical bars: 95 % intervals of the accuracy.',
   });
   return drawn.element;
 }
 
 function rowsTable(result) {
-  return dataTable([
-    textColumn('version', (row) => row.version, { isName: true }), textColumn('precision', (row) => row.precision), numberColumn('pruned', (row) => row.pruning_level, percent),
-    numberColumn('accuracy', (row) => row.accuracy, (v) => percent(v, 2)), numberColumn('latency', (row) => row.latency_ms, time), textColumn('95 % interval', (row) => interval(row.latency_ci95_low_ms, row.latency_ci95_high_ms)),
-    numberColumn('memory, MB', (row) => row.memory_mb, digits), numberColumn('energy, mJ', (row) => COSTS.energy.value(row), digits), numberColumn('batch', (row) => row.batch_size, whole), numberColumn('threads', (row) => row.threads, whole),
-    textColumn('accepted', (row) => (isAccepted(row) ? 'yes' : 'no')), textColumn('error', (row) => row.error || null, { isName: true }),
-  ], result.rows, { caption: 'Versions', search: (row) => `${row.version} ${row.precision}`, searchHint: 'Search versions', filter: { label: 'Every precision', value: (row) => row.precision } }).element;
+  return dataTable(
+    [
+      textColumn('version', (row) => row.version, { isName: true }),
+      textColumn('precision', (row) => row.precision),
+      numberColumn('pruned', (row) => row.pruning_level, percent),
+      numberColumn(
+        'accuracy',
+        (row) => row.accuracy,
+        (v) => percent(v, 2),
+      ),
+      numberColumn('latency', (row) => row.latency_ms, time),
+      textColumn('95 % interval', (row) => interval(row.latency_ci95_low_ms, row.latency_ci95_high_ms)),
+      numberColumn('memory, MB', (row) => row.memory_mb, digits),
+      numberColumn('energy, mJ', (row) => COSTS.energy.value(row), digits),
+      numberColumn('batch', (row) => row.batch_size, whole),
+      numberColumn('threads', (row) => row.threads, whole),
+      textColumn('accepted', (row) => (isAccepted(row) ? 'yes' : 'no')),
+      textColumn('error', (row) => row.error || null, { isName: true }),
+    ],
+    result.rows,
+    {
+      caption: 'Versions',
+      search: (row) => `${row.version} ${row.precision}`,
+      searchHint: 'Search versions',
+      filter: { label: 'Every precision', value: (row) => row.precision },
+    },
+  ).element;
 }
 
 export function sweepPage(result) {
   const best = result.recommended;
   const has = best && best.row !== null && best.row !== undefined;
   return {
-    kind: 'Sweep', title: `${result.model} on ${result.dataset}`, setting: [`${whole(result.study_rows)} versions`, `seed ${result.seed}`, result.machine?.processor].filter(Boolean).join(' · '),
+    kind: 'Sweep',
+    title: `${result.model} on ${result.dataset}`,
+    setting: [`${whole(result.study_rows)} versions`, `seed ${result.seed}`, result.machine?.processor]
+      .filter(Boolean)
+      .join(' · '),
     sections: [
-      h('section.plain', { id: 'verdict', 'aria-label': 'Verdict' }, h('p.verdict', chip(has ? 'RECOMMENDED' : 'NO VERSION'), has ? `${best.version}: ${best.reason}.` : best?.reason), cards([
-        has && card('Accuracy', percent(best.accuracy, 2), 'of the recommended version', 'recommended.accuracy', best.accuracy), has && card('Latency', time(best.latency_ms), best.latency_vs_baseline ? `${digits(best.latency_vs_baseline.ratio)} of the baseline` : null, 'recommended.latency_ms', best.latency_ms),
-        has && card('Memory', `${digits(best.memory_mb)} MB`, `budget ${digits(result.active_memory_budget_mb)} MB`, 'recommended.memory_mb', best.memory_mb),
-        card('Accepted', `${result.accepted_rows} of ${result.study_rows}`, `${result.rejected_rows} rejected, ${result.failed_rows ?? 0} failed`, 'accepted_rows', result.accepted_rows),
-        result.baseline && card('Baseline', isNumber(result.baseline.accuracy) ? percent(result.baseline.accuracy, 2) : '–', `${time(result.baseline.latency_ms)}, ${digits(result.baseline.memory_mb)} MB`),
-      ])),
-      warningsSection(result.warnings), result.rows?.length > 0 && section('pareto', 'Accuracy and cost', 'What each version is worth and what it costs.', paretoChart(result)),
+      h(
+        'section.plain',
+        { id: 'verdict', 'aria-label': 'Verdict' },
+        h(
+          'p.verdict',
+          chip(has ? 'RECOMMENDED' : 'NO VERSION'),
+          has ? `${best.version}: ${best.reason}.` : best?.reason,
+        ),
+        cards([
+          has &&
+            card(
+              'Accuracy',
+              percent(best.accuracy, 2),
+              'of the recommended version',
+              'recommended.accuracy',
+              best.accuracy,
+            ),
+          has &&
+            card(
+              'Latency',
+              time(best.latency_ms),
+              best.latency_vs_baseline ? `${digits(best.latency_vs_baseline.ratio)} of the baseline` : null,
+              'recommended.latency_ms',
+              best.latency_ms,
+            ),
+          has &&
+            card(
+              'Memory',
+              `${digits(best.memory_mb)} MB`,
+              `budget ${digits(result.active_memory_budget_mb)} MB`,
+              'recommended.memory_mb',
+              best.memory_mb,
+            ),
+          card(
+            'Accepted',
+            `${result.accepted_rows} of ${result.study_rows}`,
+            `${result.rejected_rows} rejected, ${result.failed_rows ?? 0} failed`,
+            'accepted_rows',
+            result.accepted_rows,
+          ),
+          result.baseline &&
+            card(
+              'Baseline',
+              isNumber(result.baseline.accuracy) ? percent(result.baseline.accuracy, 2) : '–',
+              `${time(result.baseline.latency_ms)}, ${digits(result.baseline.memory_mb)} MB`,
+            ),
+        ]),
+      ),
+      warningsSection(result.warnings),
+      result.rows?.length > 0 &&
+        section('pareto', 'Accuracy and cost', 'What each version is worth and what it costs.', paretoChart(result)),
       result.rows?.length > 0 && section('versions', 'Versions', 'All that were measured.', rowsTable(result)),
-      result.rejected?.length > 0 && section('rejected', 'Rejected', 'And why.', genericTable(result.rejected, 'Rejected')), result.not_recommended?.length > 0 && section('others', 'Accepted, but not recommended', 'And why.', genericTable(result.not_recommended, 'Not recommended')),
+      result.rejected?.length > 0 &&
+        section('rejected', 'Rejected', 'And why.', genericTable(result.rejected, 'Rejected')),
+      result.not_recommended?.length > 0 &&
+        section(
+          'others',
+          'Accepted, but not recommended',
+          'And why.',
+          genericTable(result.not_recommended, 'Not recommended'),
+        ),
     ],
-    facts: [['data set', result.dataset], ['host', result.machine?.host]],
+    facts: [
+      ['data set', result.dataset],
+      ['host', result.machine?.host],
+    ],
   };
 }
