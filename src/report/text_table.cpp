@@ -1,7 +1,11 @@
 #include "report/text_table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace assay::report {
 
@@ -24,8 +28,57 @@ std::string_view last_characters(std::string_view text, std::size_t count) {
   return text.substr(first_characters(text, skipped).size());
 }
 
-std::string padded(const std::string& cell, const TextColumn& column, std::size_t width) {
-  const std::string text = shortened(cell, width);
+// `tail` characters of the end, after "…"; width ≥ 1.
+std::string without_middle(std::string_view text, std::size_t width, std::size_t tail) {
+  const std::size_t head = width - 1 - tail;
+  return std::string(first_characters(text, head)) + "…" + std::string(last_characters(text, tail));
+}
+
+// The end of a name tells layers apart.
+std::size_t usual_tail(std::size_t width) {
+  return (width - 1) * 2 / 3;
+}
+
+using Texts = std::vector<std::string>;
+
+// The forms of these texts with the same characters removed, if they differ from each other and
+// from those taken.
+std::optional<Texts> distinct_forms(const Texts& texts, std::size_t width, std::size_t tail,
+                                    const std::set<std::string>& taken) {
+  Texts forms;
+  for (const std::string& text : texts) forms.push_back(without_middle(text, width, tail));
+  const std::set<std::string> different(forms.begin(), forms.end());
+  const auto is_taken = [&](const std::string& form) { return taken.contains(form); };
+  if (different.size() < forms.size() || std::ranges::any_of(forms, is_taken)) return {};
+  return forms;
+}
+
+// Texts of which no short form tells which is which: "layer…conv~2".
+Texts numbered_forms(const Texts& texts, std::size_t width, const std::set<std::string>& taken) {
+  Texts forms;
+  int number = 0;
+  for (const std::string& text : texts) {
+    std::string form;
+    do {
+      const std::string ending = fmt::format("~{}", ++number);
+      const std::size_t left = width - std::min(width, ending.size());
+      form = shortened(text, left) + ending;
+    } while (taken.contains(form));
+    forms.push_back(form);
+  }
+  return forms;
+}
+
+// Short forms of texts that look alike with the usual one.
+Texts told_apart(const Texts& texts, std::size_t width, const std::set<std::string>& taken) {
+  if (const auto forms = distinct_forms(texts, width, usual_tail(width), taken)) return *forms;
+  for (std::size_t tail = width; tail-- > 0;) {
+    if (const auto forms = distinct_forms(texts, width, tail, taken)) return *forms;
+  }
+  return numbered_forms(texts, width, taken);
+}
+
+std::string padded(const std::string& text, const TextColumn& column, std::size_t width) {
   const std::string space(width - display_width(text), ' ');
   return column.is_number ? space + text : text + space;
 }
@@ -44,9 +97,29 @@ std::size_t display_width(std::string_view text) {
 std::string shortened(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
-  const std::size_t tail = (width - 1) * 2 / 3;  // the end of a name tells layers apart
-  const std::size_t head = width - 1 - tail;
-  return std::string(first_characters(text, head)) + "…" + std::string(last_characters(text, tail));
+  return without_middle(text, width, usual_tail(width));
+}
+
+std::vector<std::string> shortened_apart(std::span<const std::string> texts, std::size_t width) {
+  if (width == 0) return Texts(texts.size());
+  std::map<std::string, std::string> chosen;  // text, its short form
+  std::set<std::string> taken;
+  std::map<std::string, Texts> alike;  // by their usual form
+  for (const std::string& text : std::set<std::string>(texts.begin(), texts.end())) {
+    if (display_width(text) <= width) {
+      chosen[text] = *taken.insert(text).first;
+    } else {
+      alike[shortened(text, width)].push_back(text);
+    }
+  }
+  for (const auto& [usual, group] : alike) {
+    const Texts forms = told_apart(group, width, taken);
+    for (std::size_t i = 0; i < group.size(); ++i) chosen[group[i]] = forms[i];
+    taken.insert(forms.begin(), forms.end());
+  }
+  Texts forms;
+  for (const std::string& text : texts) forms.push_back(chosen[text]);
+  return forms;
 }
 
 std::string cut_off(std::string_view text, std::size_t width) {
@@ -87,8 +160,17 @@ std::vector<std::size_t> TextTable::widths(std::size_t total) const {
   return wanted;
 }
 
+// The cells of a column as they are printed, without the title.
+std::vector<std::string> TextTable::cells_of(std::size_t column, std::size_t width) const {
+  std::vector<std::string> cells;
+  for (const auto& row : rows_) cells.push_back(row.empty() ? "" : row[column]);
+  return shortened_apart(cells, width);
+}
+
 std::string TextTable::render(std::size_t width) const {
   const auto column_widths = widths(width);
+  std::vector<std::vector<std::string>> cells;
+  for (std::size_t i = 0; i < columns_.size(); ++i) cells.push_back(cells_of(i, column_widths[i]));
   const std::size_t total =
       std::accumulate(column_widths.begin(), column_widths.end(), 2 * (columns_.size() - 1));
   const auto line_of = [&](const auto& cell_at) {
@@ -104,9 +186,12 @@ std::string TextTable::render(std::size_t width) const {
     for (std::size_t i = 0; i < total; ++i) line += "─";
     return line + "\n";
   };
-  std::string text = line_of([&](std::size_t i) { return columns_[i].title; }) + rule();
-  for (const auto& row : rows_) {
-    text += row.empty() ? rule() : line_of([&](std::size_t i) { return row[i]; });
+  const auto title_at = [&](std::size_t i) {
+    return shortened(columns_[i].title, column_widths[i]);
+  };
+  std::string text = line_of(title_at) + rule();
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    text += rows_[r].empty() ? rule() : line_of([&](std::size_t i) { return cells[i][r]; });
   }
   return text;
 }

@@ -1,6 +1,9 @@
-// A text table of limited width: numbers are right-aligned, long names are shortened in the middle.
+// A text table of limited width: numbers are right-aligned, long names are shortened in the middle,
+// never so that two of them look alike.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +29,7 @@ class TextTable {
 
  private:
   std::vector<std::size_t> widths(std::size_t total) const;
+  std::vector<std::string> cells_of(std::size_t column, std::size_t width) const;
 
   std::vector<TextColumn> columns_;
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
@@ -33,6 +37,8 @@ class TextTable {
 
 std::size_t display_width(std::string_view text);                 // in characters, not bytes
 std::string shortened(std::string_view text, std::size_t width);  // "layer3.…conv2"
+// Each at most `width` characters long; different texts stay different.
+std::vector<std::string> shortened_apart(std::span<const std::string> texts, std::size_t width);
 std::string cut_off(std::string_view text, std::size_t width);    // "BatchNormali…"; width ≥ 1
 
 }  // namespace assay::report
