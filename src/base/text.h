@@ -34,6 +34,7 @@ std::string time_in(TimeUnit unit, double milliseconds);  // "20.31", without th
 // A time in the unit that suits it: "20.31 ms", "845.0 µs", "12.00 s".
 std::string duration_text(double milliseconds);
 
+std::size_t display_width(std::string_view text);               // in characters, not bytes
 std::string without_control_characters(std::string_view text);  // safe to print on a terminal
 
 // "-" for nothing.

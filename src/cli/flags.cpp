@@ -12,10 +12,11 @@ struct Translation {
   std::string_view on_command_line;
 };
 
-constexpr std::array<Translation, 24> kTranslations = {{
+constexpr std::array<Translation, 25> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
     {"`calibration`", "--calibrate"},
+    {"`columns`", "--columns"},
     {"`dims`", "--dim"},
     {"`engine`", "--engine"},
     {"`fail_if`", "--fail-if"},

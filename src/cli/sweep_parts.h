@@ -16,8 +16,9 @@ struct SweepFormat {
   bool json = false;
   bool csv = false;
   bool table = false;
+  bool markdown = false;
 };
-// --json, --csv and --table, which exclude each other.
+// --json, --csv, --table and --markdown, which exclude each other.
 void add_sweep_format(Command& command, SweepFormat& format);
 
 struct SweepArguments {
