@@ -39,6 +39,7 @@
 #include "assay/latency.h"
 #include "assay/layer_estimate.h"
 #include "assay/layers.h"
+#include "assay/layout.h"
 #include "assay/loader.h"
 #include "assay/low_rank.h"
 #include "assay/low_rank_measured.h"

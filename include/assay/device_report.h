@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "assay/device.h"
+#include "assay/layout.h"
 
 namespace assay {
 
-std::string devices_table(std::span<const Device> devices);  // a line each, the best figures
-std::string device_text(const Device& device);               // one in full, with every source
-std::string devices_csv(std::span<const Device> devices);    // the best figures and their sources
+std::string devices_table(std::span<const Device> devices,
+                          const Layout& layout = {});      // a line each, the best figures
+std::string device_text(const Device& device);             // one in full, with every source
+std::string devices_csv(std::span<const Device> devices);  // the best figures and their sources
 
 // Every figure, best first, in the form that parse_devices_json reads.
 std::string devices_json(std::span<const Device> devices,

@@ -9,6 +9,7 @@
 
 #include "assay/hardware_comparison.h"
 #include "assay/hardware_summary.h"
+#include "assay/layout.h"
 #include "assay/precision_tradeoff.h"
 
 namespace assay {
@@ -27,13 +28,14 @@ struct HardwareReport {
   UtilizationReading reading = {};
   std::vector<DeviceComparisonRow> devices = {};
 };
-std::string hardware_report_table(const HardwareReport& report);
+std::string hardware_report_table(const HardwareReport& report, const Layout& layout = {});
 
-std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows);
+std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows,
+                                    const Layout& layout = {});
 std::string device_comparison_json(const std::vector<DeviceComparisonRow>& rows);
 std::string device_comparison_csv(const std::vector<DeviceComparisonRow>& rows);
 
-std::string hardware_impact_table(const HardwareImpact& impact);
+std::string hardware_impact_table(const HardwareImpact& impact, const Layout& layout = {});
 std::string hardware_impact_json(const HardwareImpact& impact);
 std::string hardware_impact_csv(const HardwareImpact& impact);
 

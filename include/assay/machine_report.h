@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "assay/layout.h"
 #include "assay/machine.h"
 
 namespace assay {
 
-std::string machine_table(const Machine& machine);
+std::string machine_table(const Machine& machine, const Layout& layout = {});
 std::string machine_json(const Machine& machine);
 
 }  // namespace assay

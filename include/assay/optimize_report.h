@@ -10,6 +10,7 @@
 
 #include "assay/compare_report.h"
 #include "assay/count.h"
+#include "assay/layout.h"
 #include "assay/optimize.h"
 
 namespace assay {
@@ -45,7 +46,7 @@ struct OptimizeReport {
   std::vector<std::string> warnings = {};
 };
 
-std::string optimize_table(const OptimizeReport& report);
+std::string optimize_table(const OptimizeReport& report, const Layout& layout = {});
 std::string optimize_json(const OptimizeReport& report);
 // A header and a row for every version, the original first.
 std::string optimize_csv(const OptimizeReport& report);
@@ -53,7 +54,8 @@ std::string optimize_csv(const OptimizeReport& report);
 std::string optimize_record_json(const OptimizeReport& report);
 
 // How much each layer alone loses in 8 bits, the worst first; long lists are cut.
-std::string sensitivity_table(const std::vector<LayerSensitivity>& layers);
+std::string sensitivity_table(const std::vector<LayerSensitivity>& layers,
+                              const Layout& layout = {});
 std::string sensitivity_csv(const std::vector<LayerSensitivity>& layers);
 // Bars of the output's error, in execution order, as PNG of 180 DPI. Beyond 600 layers only the
 // worst are drawn.

@@ -1,12 +1,14 @@
-// A profile as people and programs read it: a table of 80 columns, JSON, CSV and a trace.
+// A profile as people and programs read it: a table, JSON, CSV and a trace.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "assay/hardware_report.h"
 #include "assay/layer_estimate.h"
+#include "assay/layout.h"
 #include "assay/profile.h"
 #include "assay/roofline_chart.h"
 
@@ -16,19 +18,28 @@ enum class GroupBy { Layers, Steps, Ops };
 
 struct ProfileReportOptions {
   GroupBy group_by = GroupBy::Layers;
-  std::optional<std::size_t> top = {};   // N rows; 0: all of them
-  std::optional<std::string> sort = {};  // a name of profile_columns()
+  std::optional<std::size_t> top = {};    // N rows; 0: all of them; none: as many as fit a screen
+  std::optional<std::string> sort = {};   // a heading or a name of profile_columns()
+  std::vector<std::string> columns = {};  // of the table, headings too; none: the usual ones
+  bool explain = false;                   // the table with every sentence, not only the figures
+  Layout layout = {};
   // Becomes `hardware` of the JSON.
   std::optional<HardwareReport> hardware = {};
 };
 
-// The columns a profile can be sorted by: "order" is execution order.
+// The columns a profile can be sorted by, as JSON and CSV call them: "order" is execution order.
 std::vector<std::string> profile_columns();
-void check_profile_column(const std::string& name);  // throws, naming the nearest
+// Throws an Error of kind Usage, naming the nearest heading.
+void check_profile_columns(const ProfileReportOptions& options);
 
 std::string profile_table(const Profile& profile, const ProfileReportOptions& options = {});
 std::string profile_json(const Profile& profile, const ProfileReportOptions& options = {});
 std::string profile_csv(const Profile& profile, const ProfileReportOptions& options = {});
+
+// Several models or settings, a row each. The first result of a model is what speed-ups refer to.
+std::string profiles_table(std::span<const Profile> profiles, const Layout& layout = {});
+std::string profiles_json(std::span<const Profile> profiles);
+std::string profiles_csv(std::span<const Profile> profiles);
 
 // Every layer that took time, under the ceilings it was compared with; without ceilings there is no
 // chart. Layers that do the same work, as in repeated blocks, are one point ("conv1 ×4").

@@ -49,14 +49,15 @@ struct BackwardPass {
   std::int64_t forward_flops = 0;  // of the model alone: ForwardPass::flops
   std::int64_t loss_flops = 0;
   double forward_latency_ms = 0;  // the loss included
-  double forward_memory_mb = 0;   // parameters and the most that the forward pass has in memory
+  double forward_memory_mb = 0;   // the most that tensors take in the forward pass
   std::int64_t backward_flops = 0;
   std::int64_t backward_flops_rule = 0;  // 2 · forward_flops, the rule of thumb
   double backward_latency_ms = 0;
   double gradient_memory_mb = 0;  // of the parameters, or of the inputs of a model without any
   std::int64_t total_flops = 0;   // forward + loss + backward
   double total_latency_ms = 0;
-  double total_memory_mb = 0;  // parameters + kept activations + gradients
+  // Parameters + kept activations + gradients; no less than in the forward pass.
+  double total_memory_mb = 0;
   double total_gflops_per_second = 0;
   // MB: sgd, momentum, adam, adamw; 0 for a model without parameters.
   std::map<std::string, double> optimizer_memory_estimates = {};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/layout.h"
 #include "assay/run.h"
 
 namespace assay {
@@ -23,7 +24,7 @@ struct RunReport {
   std::vector<std::string> files = {};  // written, one for each output; empty where none was asked
 };
 
-std::string run_table(const RunReport& report);
+std::string run_table(const RunReport& report, const Layout& layout = {});
 std::string run_json(const RunReport& report);
 
 }  // namespace assay

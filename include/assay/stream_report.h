@@ -8,6 +8,7 @@
 #include <string>
 
 #include "assay/deployment.h"
+#include "assay/layout.h"
 #include "assay/stream.h"
 #include "assay/stream_timing.h"
 
@@ -25,7 +26,7 @@ struct StreamReport {
   }
 };
 
-std::string stream_table(const StreamReport& report);
+std::string stream_table(const StreamReport& report, const Layout& layout = {});
 std::string stream_json(const StreamReport& report);
 
 std::string operator_profile_csv(const HardwareProfile& profile);  // a row for each operator

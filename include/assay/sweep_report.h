@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/layout.h"
 #include "assay/sweep_result.h"
 
 namespace assay {
@@ -18,13 +19,13 @@ using NamedFile = std::pair<std::string, std::string>;
 std::vector<NamedFile> sweep_files(const SweepRun& run);
 
 std::string sweep_summary_json(const SweepRun& run);
-std::string sweep_table(const SweepRun& run);  // for people, 80 columns
+std::string sweep_table(const SweepRun& run, const Layout& layout = {});  // for people
 // A header and a line for each row; the columns depend on the configuration's budgets only.
 std::string sweep_results_csv(const std::vector<SweepRow>& rows, const SweepConfig& config);
 
 // Of several seeds: `runs` and `aggregates`.
 std::string multi_seed_json(const std::vector<SweepRun>& runs);
 std::string multi_seed_csv(const std::vector<SweepRun>& runs);
-std::string multi_seed_table(const std::vector<SweepRun>& runs);
+std::string multi_seed_table(const std::vector<SweepRun>& runs, const Layout& layout = {});
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/count.h"
+#include "assay/layout.h"
 #include "assay/train.h"
 
 namespace assay {
@@ -31,7 +32,7 @@ struct TrainReport {
   std::string file = {};                      // the model was written to; empty: to none
 };
 
-std::string train_table(const TrainReport& report);
+std::string train_table(const TrainReport& report, const Layout& layout = {});
 std::string train_json(const TrainReport& report);
 std::string train_csv(const TrainReport& report);  // a line for each epoch
 

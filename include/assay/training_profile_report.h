@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/layout.h"
 #include "assay/training_profile.h"
 
 namespace assay {
@@ -16,6 +17,7 @@ struct TrainingReportOptions {
   std::vector<PlannedTraining> batches = {};      // the same step with other batches
   std::optional<std::int64_t> budget_bytes = {};  // what was asked to be fitted
   std::optional<PlannedTraining> largest = {};    // the largest batch that fits it, if any does
+  Layout layout = {};
 };
 
 std::string training_table(const TrainingProfile& profile,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "assay/cost.h"
+#include "assay/layout.h"
 #include "assay/zoo.h"
 
 namespace assay {
@@ -14,7 +15,7 @@ struct ZooRow {
   CostTotals totals;
 };
 
-std::string zoo_table(std::span<const ZooRow> rows);
+std::string zoo_table(std::span<const ZooRow> rows, const Layout& layout = {});
 std::string zoo_json(std::span<const ZooRow> rows);
 
 }  // namespace assay

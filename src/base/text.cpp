@@ -145,6 +145,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::size_t display_width(std::string_view text) {
+  const auto starts_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;  // not a UTF-8 continuation byte
+  };
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   constexpr std::size_t kLongestCompared = 200;  // The distance is quadratic in the length.
   if (word.size() > kLongestCompared) return std::nullopt;

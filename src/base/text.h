@@ -38,6 +38,7 @@ std::string duration_text(double milliseconds);
 // Empty for a value of 0.
 std::string interval_text(double value, double low, double high);
 
+std::size_t display_width(std::string_view text);               // in characters, not bytes
 std::string without_control_characters(std::string_view text);  // safe to print on a terminal
 
 // "-" for nothing.

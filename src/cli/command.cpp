@@ -1,19 +1,36 @@
 #include "cli/command.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/text.h"
 
 namespace assay::cli {
 
 namespace {
 
 OptionText option_text(const CLI::Option& option) {
-  OptionText text = {.description = option.get_description(),
-                     .takes_value = option.get_items_expected_max() > 0,
-                     .is_positional = option.get_positional()};
+  OptionText text = {
+      .description = option.get_description(),
+      .value_name = option.get_items_expected_max() > 0 ? option.get_type_name() : "",
+      .heading = option.get_group(),
+      .takes_value = option.get_items_expected_max() > 0,
+      .is_positional = option.get_positional(),
+      .is_required = option.get_required(),
+      .is_list = option.get_positional() && option.get_items_expected_max() > 1};
   if (text.is_positional) text.names.push_back(option.get_name(true, false));
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
   return text;
+}
+
+// "-o,--output FILE": the names, and what stands for the value.
+std::pair<std::string, std::string> names_and_value(const std::string& text) {
+  const auto space = text.find(' ');
+  if (space == std::string::npos) return {text, ""};
+  return {text.substr(0, space), text.substr(space + 1)};
 }
 
 bool is_hidden(const CLI::App& app) {
@@ -37,11 +54,6 @@ Option* Option::needs(Option* other) {
   return this;
 }
 
-Option* Option::type_name(const std::string& name) {
-  option_->type_name(name);
-  return this;
-}
-
 Option* Option::hide() {
   option_->group("");
   return this;
@@ -53,27 +65,37 @@ Option* Option::one_value_each() {
 }
 
 Command::Command(std::string name, const std::string& description)
-    : owned_(std::make_unique<CLI::App>(description, std::move(name))), app_(owned_.get()) {}
+    : owned_(std::make_unique<CLI::App>(description, std::move(name))), app_(owned_.get()) {
+  app_->set_help_flag("-h,--help", "show this help");
+}
 
 Command::Command(CLI::App* app) : app_(app) {}
 
 Command::~Command() = default;
 
-Option* Command::keep(CLI::Option* option) {
+void Command::heading(const std::string& title) {
+  heading_ = title;
+}
+
+Option* Command::keep(CLI::Option* option, const std::string& value_name) {
+  option->group(heading_);
+  option->type_name(value_name);
   return options_.emplace_back(std::make_unique<Option>(option)).get();
 }
 
 Option* Command::add_option(const std::string& names, std::string& value, const std::string& help) {
-  return keep(app_->add_option(names, value, help));
+  const auto [flags, value_name] = names_and_value(names);
+  return keep(app_->add_option(flags, value, help), value_name);
 }
 
 Option* Command::add_option(const std::string& names, std::vector<std::string>& values,
                             const std::string& help) {
-  return keep(app_->add_option(names, values, help));
+  const auto [flags, value_name] = names_and_value(names);
+  return keep(app_->add_option(flags, values, help), value_name);
 }
 
 Option* Command::add_flag(const std::string& names, bool& value, const std::string& help) {
-  return keep(app_->add_flag(names, value, help));
+  return keep(app_->add_flag(names, value, help), "");
 }
 
 Command* Command::add_subcommand(const std::string& name, const std::string& description) {
@@ -135,12 +157,51 @@ CommandText Command::text() const {
   return text;
 }
 
+const Command& Command::innermost() const {
+  for (const auto& command : subcommands_) {
+    if (command->was_chosen()) return command->innermost();
+  }
+  return *this;
+}
+
+std::string Command::path() const {
+  std::string words = app_->get_name();
+  for (const CLI::App* app = app_->get_parent(); app != nullptr; app = app->get_parent()) {
+    words = app->get_name() + " " + words;
+  }
+  return words;
+}
+
+std::string Command::unexpected() const {
+  const std::vector<std::string> words = app_->remaining(true);
+  const auto is_flag = [](const std::string& word) { return word.starts_with("-"); };
+  const auto flag = std::ranges::find_if(words, is_flag);
+  if (flag == words.end()) {
+    return words.empty() ? "an argument was not expected"
+                         : fmt::format("'{}' was not expected", words.front());
+  }
+  const std::string name = flag->substr(0, flag->find('='));
+  std::vector<std::string> known;
+  for (const OptionText& option : innermost().text().options) {
+    if (!option.is_positional) known.insert(known.end(), option.names.begin(), option.names.end());
+  }
+  const auto near = nearest(name, known);
+  return fmt::format("there is no option '{}'{}", name,
+                     near ? fmt::format("; did you mean '{}'?", *near) : "");
+}
+
 bool Command::parse(int count, char** words) try {
   app_->parse(count, words);
   return true;
+} catch (const CLI::CallForHelp&) {
+  const Command& asked = innermost();
+  fmt::print("{}", help_text(asked.text(), asked.path()));
+  return false;
+} catch (const CLI::ExtrasError&) {
+  throw UsageError(unexpected());
 } catch (const CLI::ParseError& error) {
   if (error.get_exit_code() != 0) throw UsageError(error.what());
-  app_->exit(error);  // prints the text of --help or --version
+  app_->exit(error);  // prints the text of --version
   return false;
 }
 

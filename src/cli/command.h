@@ -18,6 +18,9 @@ class Option;
 
 namespace assay::cli {
 
+// Options without another heading.
+inline constexpr const char* kOptionsHeading = "Other";
+
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
@@ -25,8 +28,7 @@ class Option {
   Option* required();
   Option* excludes(Option* other);
   Option* needs(Option* other);
-  Option* type_name(const std::string& name);  // in the help text, instead of TEXT
-  Option* hide();                              // from the help text
+  Option* hide();            // from the help text
   Option* one_value_each();  // for lists: `--dim a=1 --dim b=2`, not `--dim a=1 b=2`
 
  private:
@@ -45,7 +47,11 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  // `names` as "-o,--output"; a name without dashes is a positional argument.
+  // Options that are added from now on are listed under this heading.
+  void heading(const std::string& title);
+
+  // `names` as "-o,--output FILE", where FILE stands for the value in the help text; a name without
+  // dashes is a positional argument.
   Option* add_option(const std::string& names, std::string& value, const std::string& help);
   Option* add_option(const std::string& names, std::vector<std::string>& values,
                      const std::string& help);
@@ -71,10 +77,14 @@ class Command {
 
  private:
   explicit Command(CLI::App* app);
-  Option* keep(CLI::Option* option);
+  Option* keep(CLI::Option* option, const std::string& value_name);
+  std::string unexpected() const;  // what is wrong with words that no option takes
+  const Command& innermost() const;
+  std::string path() const;  // "assay zoo export"
 
   std::unique_ptr<CLI::App> owned_;  // only of the program; a subcommand belongs to its parent
   CLI::App* app_ = nullptr;
+  std::string heading_ = kOptionsHeading;
   std::vector<std::unique_ptr<Option>> options_;
   std::vector<std::unique_ptr<Command>> subcommands_;
 };

@@ -9,8 +9,12 @@ namespace assay::cli {
 struct OptionText {
   std::vector<std::string> names = {};  // "-o", "--output"; of a positional "MODEL"
   std::string description = "";
+  std::string value_name = "";  // "FILE"; empty where it takes no value
+  std::string heading = "";     // that it is listed under
   bool takes_value = false;
   bool is_positional = false;
+  bool is_required = false;
+  bool is_list = false;
 };
 
 struct CommandText {
@@ -21,6 +25,8 @@ struct CommandText {
   std::vector<CommandText> commands = {};
 };
 
+// `path` is the command as it is called: "assay zoo export". No line is longer than 80 columns.
+std::string help_text(const CommandText& command, const std::string& path);
 std::string manual_page(const CommandText& program);
 std::string bash_completion(const CommandText& program);
 std::string zsh_completion(const CommandText& program);

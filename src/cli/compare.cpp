@@ -240,11 +240,12 @@ void add_compare(CommandLine& program) {
   compare->add_option("B", arguments->b, what)->required();
   add_gate_options(*compare, arguments->gates);
   add_compare_outputs(*compare, arguments->outputs);
-  compare->add_option("--max-time", arguments->max_time,
+  compare->heading("Measurement");
+  compare->add_option("--max-time SECONDS", arguments->max_time,
                       "stop after N seconds if undecided; default 60");
-  compare->add_option("--threshold", arguments->threshold,
+  compare->add_option("--threshold PERCENT", arguments->threshold,
                       "treat a change below N percent as noise in the verdict; default 1");
-  compare->add_option("--power-watts", arguments->power_watts,
+  compare->add_option("--power-watts WATTS", arguments->power_watts,
                       "compare energies as N watts × latency");
   compare->add_flag("--stored", arguments->stored,
                     "compare stored samples, even if the models could be run again");

@@ -18,12 +18,13 @@ std::string gate_line(const GateResult& result) {
 }  // namespace
 
 void add_gate_options(Command& command, GateArguments& arguments) {
+  command.heading("Gates");
   command
-      .add_option("--fail-if", arguments.fail_if,
+      .add_option("--fail-if GATE", arguments.fail_if,
                   "exit code 1 if this is certain: METRIC>NUMBER or METRIC<NUMBER, where 5% is "
                   "relative to A, +2 or -0.5 a change from A, 64 B's own value (repeatable)")
       ->one_value_each();
-  command.add_option("--undecided", arguments.undecided,
+  command.add_option("--undecided WORD", arguments.undecided,
                      "pass (default) or fail: what a gate does that the measurement cannot decide");
 }
 
@@ -57,7 +58,7 @@ std::vector<std::string> gate_warnings(const std::vector<Gate>& gates) {
 
 Exit exit_after(const CompareReport& report, bool quiet) {
   if (report.models && report.models->interrupted) {
-    print_error("interrupted: these are the results so far");
+    print_interrupted("these are the results so far");
     return Exit::Interrupted;
   }
   for (const GateResult& result : report.gates) {

@@ -44,11 +44,12 @@ std::string step_summary_path() {
 }  // namespace
 
 void add_compare_outputs(Command& command, CompareOutputArguments& arguments) {
+  command.heading("Output");
   auto* json = command.add_flag("--json", arguments.json, "print one JSON object");
   command.add_flag("--markdown", arguments.markdown, "print tables in Markdown")->excludes(json);
-  command.add_option("--junit", arguments.junit,
+  command.add_option("--junit FILE", arguments.junit,
                      "write JUnit XML to FILE, with a test case for each gate");
-  command.add_option("--benchmark-json", arguments.benchmark_json,
+  command.add_option("--benchmark-json FILE", arguments.benchmark_json,
                      "write Google Benchmark's JSON to FILE, for its tools/compare.py");
   command.add_flag("--step-summary", arguments.step_summary,
                    "append Markdown to the file that GITHUB_STEP_SUMMARY names");

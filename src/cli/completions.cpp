@@ -46,6 +46,18 @@ void add_paths(const CommandText& command, const std::string& path,
   }
 }
 
+// Names of files are offered for values that may be some.
+bool may_be_a_file(const OptionText& option) {
+  for (const char* kind : {"FILE", "FOLDER", "DATA", "SHAPE"}) {
+    if (option.value_name.find(kind) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string zsh_value(const OptionText& option) {
+  return fmt::format(":{}:{}", option.value_name, may_be_a_file(option) ? "_files" : "");
+}
+
 // An _arguments specification: colons and brackets of the text are escaped.
 std::string zsh_argument(const std::string& flag, const OptionText& option) {
   std::string text;
@@ -54,7 +66,7 @@ std::string zsh_argument(const std::string& flag, const OptionText& option) {
     text += c;
   }
   return shell_quoted(
-      fmt::format("{}[{}]{}", flag, text, option.takes_value ? ":value:_files" : ""));
+      fmt::format("{}[{}]{}", flag, text, option.takes_value ? zsh_value(option) : ""));
 }
 
 std::string zsh_arguments(const CommandText& command) {
@@ -89,7 +101,7 @@ std::string fish_option(const std::string& condition, const OptionText& option) 
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  if (option.takes_value) line += " -r";
+  if (option.takes_value) line += may_be_a_file(option) ? " -r" : " -x";
   return line + " -d " + shell_quoted(option.description) + "\n";
 }
 

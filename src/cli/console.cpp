@@ -1,8 +1,10 @@
 #include "cli/console.h"
 
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -36,7 +38,40 @@ void print_labelled(std::string_view label, std::string_view color, std::string_
   }
 }
 
+// As many clauses as fit: "what was seen; what to do" becomes "what was seen".
+std::string in_one_line(const std::string& text, std::size_t room) {
+  std::string line = text;
+  while (display_width(line) > room) {
+    const auto end = line.rfind("; ");
+    if (end == std::string::npos) break;
+    line.erase(end);
+  }
+  if (display_width(line) <= room) return line;
+  const auto space = line.rfind(' ', room - 2);
+  return line.substr(0, space == std::string::npos ? room - 2 : space) + " …";
+}
+
+std::optional<std::int64_t> terminal_width() {
+  struct winsize size {};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  if (size.ws_col == 0) return {};
+  return size.ws_col;
+}
+
+std::optional<std::int64_t> width_in_environment() {
+  const char* columns = std::getenv("COLUMNS");
+  return columns == nullptr ? std::nullopt : parse_integer(columns);
+}
+
 }  // namespace
+
+std::size_t output_width() {
+  constexpr std::int64_t kNarrowest = 80;
+  constexpr std::int64_t kWidest = 240;
+  std::optional<std::int64_t> width = terminal_width();
+  if (!width) width = width_in_environment();
+  return static_cast<std::size_t>(std::clamp(width.value_or(kNarrowest), kNarrowest, kWidest));
+}
 
 bool draws_colours() {
   return uses_color(STDOUT_FILENO);
@@ -53,6 +88,10 @@ void print_error(std::string_view message) {
   print_labelled("error", "1;31", message);
 }
 
+void print_interrupted(std::string_view what_follows) {
+  fmt::print(stderr, "interrupted{}{}\n", what_follows.empty() ? "" : ": ", what_follows);
+}
+
 void print_note(std::string_view message, bool quiet) {
   if (!quiet) print_labelled("note", "1;36", message);
 }
@@ -60,6 +99,13 @@ void print_note(std::string_view message, bool quiet) {
 void print_warnings(const std::vector<std::string>& warnings, bool quiet) {
   if (quiet) return;
   for (const auto& warning : warnings) print_labelled("warning", "1;33", warning);
+}
+
+void print_short_warnings(const std::vector<std::string>& warnings, bool quiet) {
+  constexpr std::size_t kRoom = 80 - std::string_view("warning: ").size();
+  std::vector<std::string> lines;
+  for (const auto& warning : warnings) lines.push_back(in_one_line(warning, kRoom));
+  print_warnings(lines, quiet);
 }
 
 void catch_interrupts() {

@@ -13,12 +13,18 @@ namespace assay::cli {
 
 // Writes all of it, or throws an Error, for example if output is redirected to a full disk.
 void print_data(std::string_view text);
+// How many columns there are for tables: the terminal's, or COLUMNS, or 80; 80 to 240.
+std::size_t output_width();
 // Whether stdout is a terminal with colours.
 bool draws_colours();
 void print_error(std::string_view message);
+// Ctrl-C is no error.
+void print_interrupted(std::string_view what_follows = "");
 // A note about what happens now, shown unless `quiet`, also without a terminal.
 void print_note(std::string_view message, bool quiet);
 void print_warnings(const std::vector<std::string>& warnings, bool quiet);
+// The same, each in one line of 80 columns: what does not fit is left out, advice first.
+void print_short_warnings(const std::vector<std::string>& warnings, bool quiet);
 
 // Makes Ctrl-C, SIGTERM and a closed terminal set a flag that long computations check, instead of
 // ending the process.

@@ -7,12 +7,14 @@
 namespace assay::cli {
 
 Option* add_data_options(Command& command, DataArguments& arguments) {
+  command.heading("Data");
   Option* dataset = command.add_option(
-      "--dataset", arguments.dataset,
+      "--dataset DATA", arguments.dataset,
       "fashion-mnist, mnist, synthetic, a folder of IDX files, a .npz file, or x.npy,y.npy");
-  command.add_option("--dataset-folder", arguments.folder,
+  command.add_option("--dataset-folder FOLDER", arguments.folder,
                      "folder with the files of fashion-mnist or mnist");
-  command.add_option("--val-subset", arguments.val_subset, "validate on N samples drawn at random");
+  command.add_option("--val-subset N", arguments.val_subset,
+                     "validate on N samples drawn at random");
   return dataset;
 }
 

@@ -8,10 +8,10 @@
 namespace assay::cli {
 
 void add_device_options(Command& command, DeviceArguments& arguments) {
+  command.heading("Devices");
   command
-      .add_option("--device-file", arguments.files,
+      .add_option("--device-file FILE", arguments.files,
                   "your own devices, or the output of 'assay machine --json' (repeatable)")
-      ->type_name("FILE")
       ->one_value_each();
 }
 

@@ -40,8 +40,8 @@ std::vector<Device> selected(const DevicesArguments& arguments, std::vector<Devi
 
 std::string rendered(const DevicesArguments& arguments, const std::vector<Device>& devices,
                      const std::vector<std::string>& warnings) {
-  const auto table = [&] {
-    return arguments.id.empty() ? devices_table(devices) : device_text(devices.front());
+  const auto table = [&](const Layout& layout) {
+    return arguments.id.empty() ? devices_table(devices, layout) : device_text(devices.front());
   };
   return formatted(
       arguments.format, table, [&] { return devices_json(devices, warnings); },
@@ -67,7 +67,9 @@ void add_devices(CommandLine& program) {
   Command* devices = program.app.add_subcommand(
       "devices", "The catalogue of devices: memory, bandwidth, peaks, power, with their sources");
   auto* id = devices->add_option("ID", arguments->id, "one device, in full");
-  devices->add_option("--kind", arguments->kind, "only one of " + join(device_kind_names(), ", "))
+  devices->heading("Devices");
+  devices
+      ->add_option("--kind KIND", arguments->kind, "only one of " + join(device_kind_names(), ", "))
       ->excludes(id);
   add_device_options(*devices, arguments->devices);
   add_output_format(*devices, arguments->format, "print a line for each device as CSV");

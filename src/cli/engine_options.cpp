@@ -43,23 +43,25 @@ std::string engine_help() {
 }
 
 void add_precision_option(Command& command, EngineArguments& arguments) {
-  command.add_option("--precision", arguments.precision,
+  command.heading("Engine");
+  command.add_option("--precision TYPE", arguments.precision,
                      "store weights and activations as fp32, bf16 or fp16; default: as the model "
                      "has them. int8 needs a quantised model");
 }
 
 void add_engine_options(Command& command, EngineArguments& arguments) {
-  command.add_option("--threads", arguments.threads,
+  command.heading("Engine");
+  command.add_option("--threads N", arguments.threads,
                      "run on N threads; default: one per processor");
-  command.add_option("--engine", arguments.engine, engine_help());
-  command.add_option("--optimize-for", arguments.optimize_for, "latency (default) or memory");
+  command.add_option("--engine NAME", arguments.engine, engine_help());
+  command.add_option("--optimize-for GOAL", arguments.optimize_for, "latency (default) or memory");
   command.add_flag("--no-pin", arguments.no_pin, "do not pin threads to processors");
-  command.add_option("--tuning", arguments.tuning,
+  command.add_option("--tuning FILE", arguments.tuning,
                      "store the algorithms chosen for this machine in FILE, not in the cache "
                      "folder, and reuse them");
   command.add_flag("--no-tuning", arguments.no_tuning,
                    "choose algorithms anew; neither reuse nor store them");
-  command.add_option("--seed", arguments.seed, "seed of random inputs; default 0");
+  command.add_option("--seed N", arguments.seed, "seed of random inputs; default 0");
 }
 
 bool chooses_algorithms(const EngineArguments& arguments) {

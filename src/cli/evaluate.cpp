@@ -100,27 +100,28 @@ Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
   });
   report.violations = memory_violations(report.metrics.memory_mb, budgets);
   print_data(formatted(
-      arguments.format, [&] { return metrics_table(report); }, [&] { return metrics_json(report); },
-      [&] { return metrics_csv(report); }));
+      arguments.format, [&](const Layout&) { return metrics_table(report); },
+      [&] { return metrics_json(report); }, [&] { return metrics_csv(report); }));
   print_warnings(report.warnings, quiet);
   return Exit::Fine;
 }
 
 void add_metric_options(Command& command, EvaluateArguments& arguments) {
-  command.add_option("--batch", arguments.batch, "samples in a run; default 64");
-  command.add_option("--device", arguments.device, "cpu (default)");
-  command.add_option("--precision", arguments.precision,
+  command.heading("Measurement");
+  command.add_option("--batch N", arguments.batch, "samples in a run; default 64");
+  command.add_option("--device ID", arguments.device, "cpu (default)");
+  command.add_option("--precision TYPE", arguments.precision,
                      "fp32 (default), bf16, fp16, or int8 for a quantised model");
-  command.add_option("--power-watts", arguments.power_watts,
+  command.add_option("--power-watts WATTS", arguments.power_watts,
                      "energy_proxy_j is this power × latency; default 5");
-  command.add_option("--latency-multiplier", arguments.latency_multiplier,
+  command.add_option("--latency-multiplier X", arguments.latency_multiplier,
                      "scales every latency, and so throughput and energy: 1.43 for a processor at "
                      "0.7 of its frequency; default 1");
-  command.add_option("--repeats", arguments.repeats,
+  command.add_option("--repeats N", arguments.repeats,
                      "series of runs; latency figures are statistics of their means; default 5");
-  command.add_option("--runs", arguments.runs, "runs in a series; default 100");
-  command.add_option("--warmup", arguments.warmup, "runs before each series; default 3");
-  command.add_option("--memory-budgets-mb", arguments.budgets,
+  command.add_option("--runs N", arguments.runs, "runs in a series; default 100");
+  command.add_option("--warmup N", arguments.warmup, "runs before each series; default 3");
+  command.add_option("--memory-budgets-mb MB,…", arguments.budgets,
                      "report whether stored tensors exceed these budgets, for example 1,2,4");
 }
 

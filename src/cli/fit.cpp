@@ -69,8 +69,8 @@ std::vector<Device> wanted_devices(const FitArguments& arguments, const Machine&
 
 std::string rendered(const FitArguments& arguments, const FitReport& report) {
   return formatted(
-      arguments.format, [&] { return fit_table(report); }, [&] { return fit_json(report); },
-      [&] { return fit_csv(report); });
+      arguments.format, [&](const Layout& layout) { return fit_table(report, layout); },
+      [&] { return fit_json(report); }, [&] { return fit_csv(report); });
 }
 
 bool fits_somewhere(const FitReport& report) {
@@ -119,7 +119,9 @@ Exit run_fit(const FitArguments& arguments, bool quiet) {
   const Calibration calibration = cached_or_measured_calibration(
       machine, warnings, {.recalibrate = arguments.recalibrate}, &progress);
   if (arguments.validate) {
-    print_data(arguments.format.json ? calibration_json(calibration) : held_out_table(calibration));
+    print_data(formatted(
+        arguments.format, [&](const Layout& layout) { return held_out_table(calibration, layout); },
+        [&] { return calibration_json(calibration); }));
     use_flags(warnings);
     print_warnings(warnings, quiet);
     return Exit::Fine;
@@ -135,16 +137,19 @@ void add_fit(CommandLine& program) {
       program.app.add_subcommand("fit", "Predict latency, memory and energy on other devices");
   fit->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
   add_shape_options(*fit, arguments->model);
-  fit->add_option("--device", arguments->ids,
+  fit->heading("Devices");
+  fit->add_option("--device ID", arguments->ids,
                   "only this device (repeatable); 'assay devices' lists them")
       ->one_value_each();
-  fit->add_option("--kind", arguments->kind, "only devices of this kind");
+  fit->add_option("--kind KIND", arguments->kind, "only devices of this kind");
   add_device_options(*fit, arguments->devices);
-  fit->add_option("--precision", arguments->precision, "fp32 (default), fp16, bf16 or int8");
-  fit->add_option("--max-ms", arguments->max_ms, "longest latency allowed, in ms");
-  fit->add_option("--max-mb", arguments->max_mb,
+  fit->heading("Requirements");
+  fit->add_option("--precision TYPE", arguments->precision, "fp32 (default), fp16, bf16 or int8");
+  fit->add_option("--max-ms MS", arguments->max_ms, "longest latency allowed, in ms");
+  fit->add_option("--max-mb MB", arguments->max_mb,
                   "most memory allowed for weights and activations, in MB");
-  fit->add_option("--max-watts", arguments->max_watts, "highest power allowed, in watts");
+  fit->add_option("--max-watts WATTS", arguments->max_watts, "highest power allowed, in watts");
+  fit->heading("Calibration");
   fit->add_flag("--validate", arguments->validate,
                 "show how well each built-in network is predicted from the others");
   fit->add_flag("--recalibrate", arguments->recalibrate, "measure the built-in networks again");

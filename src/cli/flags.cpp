@@ -16,6 +16,7 @@ constexpr std::array<Translation, 25> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
     {"`calibration`", "--calibrate"},
+    {"`columns`", "--columns"},
     {"`dims`", "--dim"},
     {"`engine`", "--engine"},
     {"`fail_if`", "--fail-if"},

@@ -10,13 +10,14 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/stored_spread.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
 namespace {
 
 struct MachineArguments {
-  bool json = false;
+  OutputFormat format;
   bool quick = false;
   bool refresh = false;
   std::string max_time;
@@ -69,7 +70,9 @@ Exit run_machine(const MachineArguments& arguments, bool quiet) {
   warnings.insert(warnings.begin(), machine.surroundings.notes.begin(),
                   machine.surroundings.notes.end());
   use_flags(warnings);
-  print_data(arguments.json ? machine_json(machine) : machine_table(machine));
+  print_data(formatted(
+      arguments.format, [&](const Layout& layout) { return machine_table(machine, layout); },
+      [&] { return machine_json(machine); }));
   print_warnings(warnings, quiet);
   return Exit::Fine;
 }
@@ -80,11 +83,12 @@ void add_machine(CommandLine& program) {
   auto arguments = std::make_shared<MachineArguments>();
   Command* machine =
       program.app.add_subcommand("machine", "Measure this machine: peaks, bandwidths, caches");
+  machine->heading("Measurement");
   machine->add_flag("--refresh", arguments->refresh, "measure again and replace the cached result");
   machine->add_flag("--quick", arguments->quick,
                     "fewer repetitions, no copy bandwidth; not cached");
-  machine->add_option("--max-time", arguments->max_time, "seconds to measure; default 12");
-  machine->add_flag("--json", arguments->json, "print one JSON object");
+  machine->add_option("--max-time SECONDS", arguments->max_time, "seconds to measure; default 12");
+  add_output_format(*machine, arguments->format);
   machine->footer(kMachineExamples);
   machine->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_machine(*arguments, program.quiet); };

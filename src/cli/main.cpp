@@ -1,6 +1,7 @@
 // The command line: a table of contents, and the one place where errors become exit codes.
 #include <algorithm>
 #include <new>
+#include <string_view>
 
 #include "assay/error.h"
 #include "assay/version.h"
@@ -71,6 +72,12 @@ Exit exit_code(ErrorKind kind) {
   return Exit::Failed;
 }
 
+// "interrupted; the same command goes on": what a message adds to the first word.
+std::string_view after_interrupt(std::string_view message) {
+  constexpr std::string_view kBeginning = "interrupted; ";
+  return message.starts_with(kBeginning) ? message.substr(kBeginning.size()) : "";
+}
+
 // CLI11 only says that a word was not expected; suggest the one that was probably meant.
 std::string unknown_command(const CommandLine& program, const std::string& word) {
   const auto known = program.app.subcommand_names();
@@ -115,8 +122,12 @@ int main(int count, char** words) {
   try {
     code = assay::cli::run(count, words);
   } catch (const assay::Error& error) {
-    assay::cli::print_error(assay::cli::with_flags(error.what()));
     code = assay::cli::exit_code(error.kind());
+    if (code == Exit::Interrupted) {
+      assay::cli::print_interrupted(assay::cli::after_interrupt(error.what()));
+    } else {
+      assay::cli::print_error(assay::cli::with_flags(error.what()));
+    }
   } catch (const std::bad_alloc&) {
     assay::cli::print_error("out of memory");
   } catch (const std::exception& error) {

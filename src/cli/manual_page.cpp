@@ -33,8 +33,8 @@ std::string option_entry(const OptionText& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.names) names.push_back("\\fB" + escaped(name) + "\\fR");
   const bool shows_value = option.takes_value && !option.is_positional;
-  return fmt::format(".TP\n{}{}\n{}\n", join(names, ", "), shows_value ? " \\fIVALUE\\fR" : "",
-                     escaped_line(option.description));
+  const std::string value = shows_value ? " \\fI" + escaped(option.value_name) + "\\fR" : "";
+  return fmt::format(".TP\n{}{}\n{}\n", join(names, ", "), value, escaped_line(option.description));
 }
 
 std::string verbatim(const std::string& text) {

@@ -15,7 +15,7 @@ namespace assay::cli {
 Graph load_model(const std::string& argument);
 bool is_zoo(const std::string& argument);
 // What reports show about a model without bound shapes.
-ModelSummary model_summary(const Graph& graph, const std::string& name);
+ModelSummary model_summary(const Graph& model, const std::string& name);
 
 // "NAME=N" each.
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& arguments);

@@ -12,13 +12,15 @@ void add_shape_options(Command& command, ModelArguments& arguments) {
   const auto add_list = [&](const char* flag, std::vector<std::string>& list, const char* what) {
     command.add_option(flag, list, what)->one_value_each();
   };
-  command.add_option("--batch", arguments.batch, "batch size");
-  add_list("--dim", arguments.dims, "bind a symbolic dimension, NAME=N (repeatable)");
-  add_list("--input", arguments.inputs,
+  command.heading("Model");
+  command.add_option("--batch N", arguments.batch, "batch size");
+  add_list("--dim NAME=N", arguments.dims, "bind a symbolic dimension, NAME=N (repeatable)");
+  add_list("--input NAME=SHAPE", arguments.inputs,
            "give an input its shape, NAME=1x3x224x224, or its content, NAME=x.npy or NAME=x.pb "
            "(repeatable)");
-  add_list("--value", arguments.values, "give a small input its content, NAME=16000 (repeatable)");
-  command.add_option("--weights", arguments.weights,
+  add_list("--value NAME=N", arguments.values,
+           "give a small input its content, NAME=16000 (repeatable)");
+  command.add_option("--weights TYPE", arguments.weights,
                      "quantise the matrices of products: int8 or int4, in blocks of 32");
 }
 

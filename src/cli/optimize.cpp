@@ -182,8 +182,8 @@ void search(const OptimizeArguments& arguments, const OptimizeRequest& request, 
 Exit exit_of(const OptimizeReport& report) {
   const bool has_goal = report.goal.has_target() || report.goal.max_loss;
   if (report.result.interrupted) {
-    print_error(report.written.path.empty() ? "interrupted before any version was better"
-                                            : "interrupted: the best version so far is written");
+    print_interrupted(report.written.path.empty() ? "no version was better so far"
+                                                  : "the best version so far is written");
     return Exit::Interrupted;
   }
   if (!has_goal || report.met) return Exit::Fine;
@@ -196,7 +196,7 @@ Exit exit_of(const OptimizeReport& report) {
 
 void print_report(const OptimizeArguments& arguments, const OptimizeReport& report, bool quiet) {
   print_data(formatted(
-      arguments.format, [&] { return optimize_table(report); },
+      arguments.format, [&](const Layout& layout) { return optimize_table(report, layout); },
       [&] { return optimize_json(report); }, [&] { return optimize_csv(report); }));
   print_warnings(report.warnings, quiet);
 }

@@ -111,11 +111,11 @@ OptimizeData data_to_calibrate(const OptimizeDataArguments& arguments,
 
 void add_optimize_data_options(Command& command, OptimizeDataArguments& arguments) {
   add_data_options(command, arguments.data);
-  command.add_option("--calibrate", arguments.calibrate,
+  command.add_option("--calibrate DATA", arguments.calibrate,
                      "calibrate int8 with a data set (as --dataset names them), a folder of .npy "
                      "files, or 'random' for seeded inputs; default: the training part of "
                      "--dataset");
-  command.add_option("--calibration-samples", arguments.samples,
+  command.add_option("--calibration-samples N", arguments.samples,
                      "calibrate with N samples of a data set; default 128");
 }
 

@@ -22,7 +22,9 @@
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
 #include "cli/page.h"
+#include "cli/profile_arguments.h"
 #include "cli/profile_gate.h"
+#include "cli/profile_set.h"
 #include "cli/profile_training.h"
 #include "cli/turns.h"
 
@@ -30,40 +32,13 @@ namespace assay::cli {
 
 namespace {
 
-struct ProfileArguments {
-  ModelArguments model;
-  EngineArguments engine;
-  std::string min_time;
-  std::string max_time;
-  std::string target;
-  std::string warmup;
-  std::string runs;
-  std::string sort;
-  std::string top;
-  std::string trace;
-  std::string folder;
-  std::string html;
-  bool ops = false;
-  bool steps = false;
-  bool strict = false;
-  bool no_ceilings = false;
-  bool roofline = false;
-  bool hardware = false;
-  bool counters = false;
-  bool energy = false;
-  std::string memory_bandwidth_gbps;
-  std::string peak_compute_gmacs;
-  std::string power_watts;
-  std::string turns;
-  TrainingArguments training;
-  bool json = false;
-  bool csv = false;
-};
-
 constexpr const char* kProfileExamples = R"(Examples:
   assay profile model.onnx                       latency, slowest layers, memory
+  assay profile model.onnx --explain             the same, with every explanation
   assay profile zoo:resnet50 --threads 1         on one thread
   assay profile zoo:resnet18 --batch 16 --ops    where the time goes, by kind of op
+  assay profile a.onnx b.onnx --batch 1,4,16     one table, a row for each
+  assay profile model.onnx --threads 1,2,4       speed-up and efficiency
   assay profile model.onnx --runs 100 --warmup 10  a fixed number of runs
   assay profile model.onnx --input x=photo.npy   on real data
   assay profile model.onnx --trace t.json        a timeline for ui.perfetto.dev
@@ -78,46 +53,6 @@ constexpr const char* kProfileExamples = R"(Examples:
 Ctrl-C stops early and reports what was measured.)";
 
 constexpr std::size_t kTracedRuns = 5;
-
-TimingOptions timing_options(const ProfileArguments& arguments) {
-  TimingOptions options;
-  if (!arguments.max_time.empty()) {
-    options.max_seconds = parse_decimal("--max-time", arguments.max_time, 0);
-    options.min_seconds = std::min(options.min_seconds, options.max_seconds);
-  }
-  if (!arguments.min_time.empty()) {
-    options.min_seconds = parse_decimal("--min-time", arguments.min_time, 0);
-    if (arguments.max_time.empty()) {
-      options.max_seconds = std::max(options.max_seconds, options.min_seconds);
-    }
-  }
-  if (options.min_seconds > options.max_seconds) {
-    fail_usage("--min-time {} is more than --max-time {}", arguments.min_time, arguments.max_time);
-  }
-  if (!arguments.target.empty()) {
-    options.target = parse_decimal("--target", arguments.target, 0.001) / 100.0;
-  }
-  const auto count = [](const char* flag, const std::string& text, std::int64_t smallest) {
-    return static_cast<std::size_t>(parse_count(flag, text, smallest));
-  };
-  if (!arguments.warmup.empty()) options.fixed_warmup = count("--warmup", arguments.warmup, 0);
-  if (!arguments.runs.empty()) options.fixed_samples = count("--runs", arguments.runs, 1);
-  return options;
-}
-
-ProfileReportOptions report_options(const ProfileArguments& arguments) {
-  ProfileReportOptions options;
-  if (arguments.ops) options.group_by = GroupBy::Ops;
-  if (arguments.steps) options.group_by = GroupBy::Steps;
-  if (!arguments.top.empty()) {
-    options.top = static_cast<std::size_t>(parse_count("--top", arguments.top, 0));
-  }
-  if (!arguments.sort.empty()) {
-    check_profile_column(arguments.sort);
-    options.sort = arguments.sort;
-  }
-  return options;
-}
 
 // What is to be profiled, and how.
 struct ProfileRequest {
@@ -267,23 +202,23 @@ std::optional<HardwareReport> hardware_report(const ProfileArguments& arguments,
                                         devices_to_compare(arguments, *summary))};
 }
 
-std::string hardware_text(const std::optional<HardwareReport>& report) {
-  if (report) return hardware_report_table(*report);
+std::string hardware_text(const std::optional<HardwareReport>& report, const Layout& layout) {
+  if (report) return hardware_report_table(*report, layout);
   return "no hardware summary: it needs a memory bandwidth, and layers with weights or MACs\n";
 }
 
 std::string rendered(const ProfileArguments& arguments, const Profile& profile,
                      const ProfileReportOptions& options) {
-  if (arguments.json) return profile_json(profile, options);
-  if (arguments.csv && arguments.hardware) {
+  if (arguments.format.json) return profile_json(profile, options);
+  if (arguments.format.csv && arguments.hardware) {
     return device_comparison_csv(options.hardware.value_or(HardwareReport{}).devices);
   }
-  if (arguments.csv) return profile_csv(profile, options);
+  if (arguments.format.csv) return profile_csv(profile, options);
   std::string text = profile_table(profile, options);
   const auto chart = arguments.roofline ? roofline_chart(profile) : std::nullopt;
-  if (chart) text += "\n" + roofline_text(*chart, 80, 20, draws_colours());
-  if (arguments.hardware) text += "\n" + hardware_text(options.hardware);
-  return text;
+  if (chart) text += "\n" + roofline_text(*chart, options.layout.width, 20, draws_colours());
+  if (arguments.hardware) text += "\n" + hardware_text(options.hardware, options.layout);
+  return finished(text, options.layout);
 }
 
 // A flag that would have no effect is an error.
@@ -346,9 +281,7 @@ Exit run_training(const ProfileArguments& arguments, bool quiet) {
                            .graph = std::move(request.model.graph),
                            .profile = std::move(request.options),
                            .top = report_options(arguments).top,
-                           .format = arguments.json  ? TrainingRequest::Format::Json
-                                     : arguments.csv ? TrainingRequest::Format::Csv
-                                                     : TrainingRequest::Format::Table,
+                           .format = arguments.format,
                            .folder = arguments.folder,
                            .html = arguments.html,
                            .strict = arguments.strict};
@@ -358,8 +291,16 @@ Exit run_training(const ProfileArguments& arguments, bool quiet) {
 // A hash lets 'assay compare' find out whether the file is still the same. Its own processes need
 // none.
 bool is_stored_for_later(const ProfileArguments& arguments) {
-  const bool is_written = arguments.json || !arguments.folder.empty() || !arguments.html.empty();
+  const bool is_written =
+      arguments.format.json || !arguments.folder.empty() || !arguments.html.empty();
   return is_written && arguments.turns.empty() && !is_zoo(arguments.model.model);
+}
+
+// One line each; --explain prints them in full, with advice.
+void print_profile_warnings(const ProfileArguments& arguments, const Profile& profile, bool quiet) {
+  const auto print = arguments.explain ? print_warnings : print_short_warnings;
+  print(profile.warnings, quiet);
+  print(profile.uncounted_events, quiet);
 }
 
 Exit run_profile(const ProfileArguments& arguments, bool quiet) {
@@ -380,59 +321,17 @@ Exit run_profile(const ProfileArguments& arguments, bool quiet) {
   });
   if (!arguments.folder.empty()) write_artifacts(arguments, profile);
   print_data(rendered(arguments, profile, report));
-  print_warnings(profile.warnings, quiet);
-  print_warnings(profile.uncounted_events, quiet);
+  print_profile_warnings(arguments, profile, quiet);
   return exit_after(profile, arguments.strict);
 }
 
-void add_timing_options(Command& command, ProfileArguments& arguments) {
-  command.add_option("--min-time", arguments.min_time, "minimum seconds of sampling; default 0.5");
-  command.add_option("--max-time", arguments.max_time, "maximum seconds of sampling; default 10");
-  command.add_option("--target", arguments.target,
-                     "stop when the 95 % interval of the median is within ±N percent; default 1");
-  command.add_option("--warmup", arguments.warmup,
-                     "N warm-up runs, instead of warming up until times are steady");
-  command.add_option("--runs", arguments.runs, "measure N runs");
-  command.add_flag("--no-ceilings", arguments.no_ceilings,
-                   "do not compare with this machine's ceilings, and do not measure them");
-  command.add_flag("--counters", arguments.counters,
-                   "cycles, instructions and misses of every step, where the kernel allows");
-  command.add_flag("--energy", arguments.energy,
-                   "measure joules per run with this machine's energy meter");
-  command.add_option("--power-watts", arguments.power_watts,
-                     "estimate energy per run as N watts × latency");
-  // How 'assay compare' starts its processes.
-  command.add_option("--turns", arguments.turns, "seconds of a turn with another process")->hide();
-}
-
-void add_report_options(Command& command, ProfileArguments& arguments) {
-  auto* ops = command.add_flag("--ops", arguments.ops, "one row for each kind of op");
-  command.add_flag("--steps", arguments.steps, "one row for each step that the engine runs")
-      ->excludes(ops);
-  command.add_option("--top", arguments.top, "show the N slowest rows; 0 shows all; default 15");
-  command.add_option("--sort", arguments.sort,
-                     "sort rows by a column; 'order' is the order of execution");
-  auto* json =
-      command.add_flag("--json", arguments.json, "print one JSON object with every sample");
-  command.add_flag("--csv", arguments.csv, "print the rows as CSV")->excludes(json);
-  command.add_option("--trace", arguments.trace,
-                     "write a timeline of some runs, for ui.perfetto.dev");
-  command.add_option("--out", arguments.folder,
-                     "write profile.json, layers.csv, trace.json, pictures of the roofline, the "
-                     "layers' times and the memory, and the hardware summary's tables and "
-                     "charts into this folder");
-  add_page_option(command, arguments.html);
-  command.add_flag("--roofline", arguments.roofline,
-                   "draw the layers under the machine's ceilings");
-  command.add_flag("--hardware", arguments.hardware,
-                   "the hardware summary, and the same model on other devices; with --csv the "
-                   "devices instead of the layers");
-  command.add_option("--memory-bandwidth-gbps", arguments.memory_bandwidth_gbps,
-                     "the bandwidth that --hardware compares with, GB/s; default: as measured");
-  command.add_option("--peak-compute-gmacs", arguments.peak_compute_gmacs,
-                     "the peak that --hardware compares with, GMAC/s; default: as measured");
-  command.add_flag("--strict", arguments.strict,
-                   "exit code 1 if an op was not counted or fell back, or times are noisy");
+Exit run_profiles(const ProfileArguments& arguments, bool quiet) {
+  const auto settings = profile_settings(arguments);
+  if (settings.size() > 1) {
+    return run_profile_set(arguments, settings, quiet,
+                           [&](const ProfileArguments& one) { return profiled(one, quiet); });
+  }
+  return run_profile(settings.front(), quiet);
 }
 
 }  // namespace
@@ -441,15 +340,10 @@ void add_profile(CommandLine& program) {
   auto arguments = std::make_shared<ProfileArguments>();
   Command* profile = program.app.add_subcommand(
       "profile", "Run a model: latency, time of every layer, memory, start-up");
-  add_model_options(*profile, arguments->model);
-  add_engine_options(*profile, arguments->engine);
-  add_precision_option(*profile, arguments->engine);
-  add_timing_options(*profile, *arguments);
-  add_report_options(*profile, *arguments);
-  add_training_options(*profile, arguments->training);
+  add_profile_options(*profile, *arguments);
   profile->footer(kProfileExamples);
   profile->callback([&program, arguments] {
-    program.chosen = [&program, arguments] { return run_profile(*arguments, program.quiet); };
+    program.chosen = [&program, arguments] { return run_profiles(*arguments, program.quiet); };
   });
 }
 

@@ -27,7 +27,7 @@ std::string broken_gate(const Profile& profile) {
 
 Exit exit_after(const Profile& profile, bool strict) {
   if (profile.was_interrupted()) {
-    print_error("interrupted: these are the results so far");
+    print_interrupted("these are the results so far");
     return Exit::Interrupted;
   }
   const std::string broken = strict ? broken_gate(profile) : "";

@@ -64,17 +64,16 @@ TrainingReportOptions report_options(const TrainingRequest& request,
   return report;
 }
 
-std::string rendered(TrainingRequest::Format format, const TrainingProfile& profile,
-                     const TrainingReportOptions& options) {
-  switch (format) {
-    case TrainingRequest::Format::Json:
-      return training_json(profile, options);
-    case TrainingRequest::Format::Csv:
-      return training_csv(profile, options);
-    case TrainingRequest::Format::Table:
-      break;
-  }
-  return training_table(profile, options);
+std::string rendered(const OutputFormat& format, const TrainingProfile& profile,
+                     TrainingReportOptions options) {
+  return formatted(
+      format,
+      [&](const Layout& layout) {
+        options.layout = layout;
+        return training_table(profile, options);
+      },
+      [&] { return training_json(profile, options); },
+      [&] { return training_csv(profile, options); });
 }
 
 void write_files(const std::filesystem::path& folder, const TrainingProfile& profile,
@@ -88,23 +87,24 @@ void write_files(const std::filesystem::path& folder, const TrainingProfile& pro
 }  // namespace
 
 void add_training_options(Command& command, TrainingArguments& arguments) {
+  command.heading("Training");
   command.add_flag("--train", arguments.train,
                    "profile a step of training: forward, backward and update of every layer");
-  command.add_option("--optimizer", arguments.optimizer,
+  command.add_option("--optimizer NAME", arguments.optimizer,
                      "sgd, momentum, adam or adamw; default sgd");
-  command.add_option("--loss", arguments.loss,
+  command.add_option("--loss NAME", arguments.loss,
                      "sum-of-squares, cross-entropy or mean-squared-error; default "
                      "sum-of-squares, which takes any output");
-  command.add_option("--accumulate", arguments.accumulate,
+  command.add_option("--accumulate N", arguments.accumulate,
                      "accumulate the gradients of N batches before the update");
-  auto* recompute = command.add_option("--recompute", arguments.recompute,
+  auto* recompute = command.add_option("--recompute N", arguments.recompute,
                                        "split the forward pass into N segments and recompute their "
                                        "activations in the backward pass");
   command
-      .add_option("--memory-budget", arguments.memory_budget,
+      .add_option("--memory-budget MB", arguments.memory_budget,
                   "recompute as little as needed to stay below N MB")
       ->excludes(recompute);
-  command.add_option("--max-mb", arguments.max_mb,
+  command.add_option("--max-mb MB", arguments.max_mb,
                      "find the largest batch whose step needs at most N MB");
 }
 

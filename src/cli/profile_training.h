@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/exit.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
@@ -26,13 +27,11 @@ void add_training_options(Command& command, TrainingArguments& arguments);
 void check_is_unused(const TrainingArguments& arguments);
 
 struct TrainingRequest {
-  enum class Format { Table, Json, Csv };
-
   std::string model;  // as the user named it
   Graph graph;
   ProfileOptions profile;
   std::optional<std::size_t> top = {};
-  Format format = Format::Table;
+  OutputFormat format = {};
   std::string folder = "";
   std::string html = "";
   bool strict = false;

@@ -11,6 +11,7 @@
 #include "cli/folder.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
@@ -23,7 +24,7 @@ struct RunArguments {
   std::string expected;
   std::string relative;
   std::string absolute;
-  bool json = false;
+  OutputFormat format;
 };
 
 constexpr const char* kRunExamples = R"(Examples:
@@ -110,7 +111,9 @@ Exit run_run(const RunArguments& arguments, bool quiet) {
   report.files = written(arguments.folder, report.result);
   report.checks = checked(arguments, report.result, report.tolerance);
   use_flags(report.result.warnings);
-  print_data(arguments.json ? run_json(report) : run_table(report));
+  print_data(formatted(
+      arguments.format, [&](const Layout& layout) { return run_table(report, layout); },
+      [&] { return run_json(report); }));
   print_warnings(report.result.warnings, quiet);
   for (const CheckedOutput& check : report.checks) {
     if (check.difference.agrees()) continue;
@@ -129,12 +132,13 @@ void add_run(CommandLine& program) {
   add_model_options(*run, arguments->model);
   add_engine_options(*run, arguments->engine);
   add_precision_option(*run, arguments->engine);
-  run->add_option("-o,--output", arguments->folder, "write each output as FOLDER/NAME.npy");
-  run->add_option("--check", arguments->expected,
+  run->heading("Output");
+  run->add_option("-o,--output FOLDER", arguments->folder, "write each output as FOLDER/NAME.npy");
+  run->add_option("--check FOLDER", arguments->expected,
                   "compare with FOLDER/NAME.npy or FOLDER/output_N.pb");
-  run->add_option("--rtol", arguments->relative, "relative tolerance of --check; default 1e-3");
-  run->add_option("--atol", arguments->absolute, "absolute tolerance of --check; default 1e-5");
-  run->add_flag("--json", arguments->json, "print one JSON object");
+  run->add_option("--rtol X", arguments->relative, "relative tolerance of --check; default 1e-3");
+  run->add_option("--atol X", arguments->absolute, "absolute tolerance of --check; default 1e-5");
+  add_output_format(*run, arguments->format);
   run->footer(kRunExamples);
   run->callback([&program, arguments] {
     program.chosen = [&program, arguments] { return run_run(*arguments, program.quiet); };

@@ -206,8 +206,8 @@ void write_files(const std::string& folder, const StreamReport& report) {
 
 std::string rendered(const StreamArguments& arguments, const StreamReport& report) {
   return formatted(
-      arguments.format, [&] { return stream_table(report); }, [&] { return stream_json(report); },
-      [&] { return operator_profile_csv(report.profile); });
+      arguments.format, [&](const Layout& layout) { return stream_table(report, layout); },
+      [&] { return stream_json(report); }, [&] { return operator_profile_csv(report.profile); });
 }
 
 Exit run_stream(const StreamArguments& arguments, bool quiet) {
@@ -221,19 +221,20 @@ Exit run_stream(const StreamArguments& arguments, bool quiet) {
   print_data(rendered(arguments, report));
   print_warnings(report.profile.warnings, quiet);
   if (!report.was_interrupted()) return Exit::Fine;
-  print_error("interrupted: these are the results so far");
+  print_interrupted("these are the results so far");
   return Exit::Interrupted;
 }
 
 void add_measuring_options(Command& command, StreamArguments& arguments) {
+  command.heading("Measurement");
   auto* measured =
       command.add_flag("--measured", arguments.measured,
                        "run it on a real clock: queueing delay, response times, missed deadlines");
   command
-      .add_option("--duration", arguments.duration,
+      .add_option("--duration SECONDS", arguments.duration,
                   "seconds to feed it; default 100 intervals, but 5 to 30 s")
       ->needs(measured);
-  command.add_option("--deadline-ms", arguments.deadline_ms,
+  command.add_option("--deadline-ms MS", arguments.deadline_ms,
                      "longest time from arrival to result; default: the interval");
   command.add_flag("--find-interval", arguments.find_interval,
                    "find the shortest interval that it keeps up with; takes about 20 s");
@@ -247,22 +248,24 @@ void add_stream(CommandLine& program) {
   auto arguments = std::make_shared<StreamArguments>();
   Command* stream = program.app.add_subcommand(
       "stream", "A model fed at a fixed interval: estimated, or measured on a real clock");
+  stream->heading("Stream");
   auto* model = stream->add_option("MODEL", arguments->model.model, "an .onnx file, or zoo:NAME");
   auto* features =
-      stream->add_option("--features", arguments->features,
+      stream->add_option("--features N", arguments->features,
                          "use the built-in streaming model with N features instead of a MODEL");
   features->excludes(model);
   stream
-      ->add_option("--width", arguments->width,
+      ->add_option("--width N", arguments->width,
                    "width of its projection; default: the number of features")
       ->needs(features);
-  stream->add_option("--interval-ms", arguments->interval_ms,
+  stream->add_option("--interval-ms MS", arguments->interval_ms,
                      "time between arrivals; not needed with --find-interval");
   add_shape_options(*stream, arguments->model);
   add_engine_options(*stream, arguments->engine);
   add_precision_option(*stream, arguments->engine);
   add_measuring_options(*stream, *arguments);
-  stream->add_option("--out", arguments->folder,
+  stream->heading("Output");
+  stream->add_option("--out FOLDER", arguments->folder,
                      "write operator_profile.csv, hardware_totals.csv and stream.json there");
   add_output_format(*stream, arguments->format, "print the operators as CSV");
   add_page_option(*stream, arguments->html);

@@ -127,12 +127,14 @@ SweepConfig config_of(const SweepArguments& arguments) {
 }
 
 void add_sweep_format(Command& command, SweepFormat& format) {
+  command.heading("Output");
   Option* json = command.add_flag("--json", format.json, "print summary.json");
   Option* csv = command.add_flag("--csv", format.csv, "print a header and a row for each version");
   Option* table = command.add_flag("--table", format.table, "print tables, also into a pipe");
-  json->excludes(csv);
-  json->excludes(table);
-  csv->excludes(table);
+  Option* markdown = command.add_flag("--markdown", format.markdown, "print tables in Markdown");
+  json->excludes(csv)->excludes(table)->excludes(markdown);
+  csv->excludes(table)->excludes(markdown);
+  table->excludes(markdown);
   add_page_option(command, format.html);
 }
 
@@ -141,8 +143,9 @@ void add_sweep(CommandLine& program) {
   Command* sweep = program.app.add_subcommand(
       "sweep", "Make, measure and judge many versions of a model; resumes by itself");
   sweep->add_option("CONFIG", arguments->config, "a YAML file; see 'assay sweep init'");
-  sweep->add_option("-o,--out", arguments->output, "the folder for results, instead of output_dir");
-  sweep->add_option("--seeds", arguments->seeds, "one run for each, for example 1,2,3");
+  sweep->add_option("-o,--out FOLDER", arguments->output,
+                    "the folder for results, instead of output_dir");
+  sweep->add_option("--seeds N,…", arguments->seeds, "one run for each, for example 1,2,3");
   sweep->add_flag("--print-config", arguments->print_config,
                   "print the configuration with all defaults, and do nothing");
   sweep->add_flag("--dry-run", arguments->dry_run,

@@ -124,8 +124,8 @@ void add_plan(Command& sweep, CommandLine& program) {
   plan->add_option("CONFIG", arguments->sweep.config,
                    "a YAML file; with --missing, the folder of a plan")
       ->required();
-  plan->add_option("-o,--out", arguments->sweep.output, "the folder, instead of output_dir");
-  plan->add_option("--seeds", arguments->sweep.seeds, "one run for each, for example 1,2,3");
+  plan->add_option("-o,--out FOLDER", arguments->sweep.output, "the folder, instead of output_dir");
+  plan->add_option("--seeds N,…", arguments->sweep.seeds, "one run for each, for example 1,2,3");
   plan->add_flag("--prepare", arguments->prepare,
                  "also train, prune and quantise here, so that workers only measure");
   plan->add_flag("--missing", arguments->missing, "print the tasks that are not done yet");
@@ -141,7 +141,8 @@ void add_worker(Command& sweep, CommandLine& program) {
   auto arguments = std::make_shared<WorkerArguments>();
   Command* worker = sweep.add_subcommand("worker", "Do the tasks of one shard of a plan");
   worker->add_option("FOLDER", arguments->folder, "with a plan")->required();
-  worker->add_option("--shard", arguments->shard, "I/N: every Nth task from the Ith on, from 0");
+  worker->add_option("--shard I/N", arguments->shard,
+                     "I/N: every Nth task from the Ith on, from 0");
   worker->add_flag("--retry-errors", arguments->retry_errors, "do failed tasks again");
   worker->footer(kWorkerExamples);
   worker->callback([&program, arguments] {

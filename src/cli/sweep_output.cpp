@@ -4,6 +4,7 @@
 #include "assay/sweep_report.h"
 #include "base/text.h"
 #include "cli/console.h"
+#include "cli/output_format.h"
 #include "cli/sweep_parts.h"
 
 namespace assay::cli {
@@ -11,12 +12,14 @@ namespace assay::cli {
 namespace {
 
 bool prints_tables(const SweepFormat& format) {
-  return format.table || (!format.json && !format.csv && ::isatty(STDOUT_FILENO) != 0);
+  return format.table || format.markdown ||
+         (!format.json && !format.csv && ::isatty(STDOUT_FILENO) != 0);
 }
 
-std::string tables_of(const MergedSweep& merged) {
+std::string tables_of(const MergedSweep& merged, const Layout& layout) {
   if (merged.runs.empty()) return "";
-  return merged.runs.size() == 1 ? sweep_table(merged.runs.front()) : multi_seed_table(merged.runs);
+  return merged.runs.size() == 1 ? sweep_table(merged.runs.front(), layout)
+                                 : multi_seed_table(merged.runs, layout);
 }
 
 std::string data_of(const MergedSweep& merged, const SweepFormat& format) {
@@ -48,7 +51,8 @@ Exit report_sweep(const SweepResult& result, const std::string& folder, const Sw
                   PageFile& page, bool quiet) {
   const MergedSweep& merged = result.merged;
   if (prints_tables(format)) {
-    print_data(tables_of(merged));
+    const Layout layout = layout_of({.markdown = format.markdown});
+    print_data(finished(tables_of(merged, layout), layout));
   } else {
     print_data(data_of(merged, format));
   }

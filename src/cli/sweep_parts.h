@@ -17,9 +17,10 @@ struct SweepFormat {
   bool json = false;
   bool csv = false;
   bool table = false;
+  bool markdown = false;
   std::string html = {};
 };
-// --json, --csv and --table, which exclude each other, and --html.
+// --json, --csv, --table and --markdown, which exclude each other, and --html.
 void add_sweep_format(Command& command, SweepFormat& format);
 
 struct SweepArguments {

@@ -27,15 +27,16 @@ Exit run_submit(const SubmitArguments& arguments, bool quiet) {
 
 void add_submit_places(Command& submit, SubmitArguments& arguments) {
   Option* slurm = submit.add_flag("--slurm", arguments.slurm, "as a Slurm job array");
-  Option* hosts = submit.add_option("--parallel", arguments.hosts,
+  Option* hosts = submit.add_option("--parallel FILE", arguments.hosts,
                                     "over ssh with GNU parallel; a file with a host in each line");
   slurm->excludes(hosts);
-  submit.add_option("--slurm-args", arguments.slurm_arguments, "options for sbatch, in one word")
+  submit
+      .add_option("--slurm-args ARGS", arguments.slurm_arguments, "options for sbatch, in one word")
       ->needs(slurm);
-  submit.add_option("--max-jobs", arguments.max_jobs, "of the array, at the same time")
+  submit.add_option("--max-jobs N", arguments.max_jobs, "of the array, at the same time")
       ->needs(slurm);
   submit
-      .add_option("--remote-folder", arguments.remote_folder,
+      .add_option("--remote-folder FOLDER", arguments.remote_folder,
                   "to work in on each host; default .assay-sweep/ID in the home folder")
       ->needs(hosts);
 }
@@ -47,11 +48,13 @@ void add_submit(Command& sweep, CommandLine& program) {
   Command* submit = sweep.add_subcommand("submit", "Run a sweep on a cluster, or on many hosts");
   submit->add_option("CONFIG", arguments->sweep.config, "a YAML file, or the folder of a plan")
       ->required();
-  submit->add_option("-o,--out", arguments->sweep.output, "the folder, instead of output_dir");
-  submit->add_option("--seeds", arguments->sweep.seeds, "one run for each, for example 1,2,3");
+  submit->add_option("-o,--out FOLDER", arguments->sweep.output,
+                     "the folder, instead of output_dir");
+  submit->add_option("--seeds N,…", arguments->sweep.seeds, "one run for each, for example 1,2,3");
   add_submit_places(*submit, *arguments);
-  submit->add_option("--shards", arguments->shards, "parts of the plan; default by estimated time");
-  submit->add_option("--remote-assay", arguments->remote_assay,
+  submit->add_option("--shards N", arguments->shards,
+                     "parts of the plan; default by estimated time");
+  submit->add_option("--remote-assay FILE", arguments->remote_assay,
                      "the program on the other machines, where it is installed");
   submit->add_flag("--prepare", arguments->prepare, "make all models here first");
   submit->add_flag("--retry-errors", arguments->retry_errors, "do failed tasks again");

@@ -178,55 +178,60 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   use_flags(warnings);
   page.write("train.json", [&] { return train_json(report); });
   print_data(formatted(
-      arguments.format, [&] { return train_table(report); }, [&] { return train_json(report); },
-      [&] { return train_csv(report); }));
+      arguments.format, [&](const Layout& layout) { return train_table(report, layout); },
+      [&] { return train_json(report); }, [&] { return train_csv(report); }));
   print_warnings(warnings, quiet);
   return Exit::Fine;
 }
 
 void add_training_options(Command& train, TrainArguments& arguments) {
-  train.add_option("--epochs", arguments.epochs, "passes over the data; default 1");
-  train.add_option("--batch", arguments.batch, "samples per step; default 64");
-  train.add_option("--optimizer", arguments.optimizer, "sgd, momentum, adam (default) or adamw");
-  train.add_option("--lr", arguments.rate,
+  train.heading("Training");
+  train.add_option("--epochs N", arguments.epochs, "passes over the data; default 1");
+  train.add_option("--batch N", arguments.batch, "samples per step; default 64");
+  train.add_option("--optimizer NAME", arguments.optimizer,
+                   "sgd, momentum, adam (default) or adamw");
+  train.add_option("--lr X", arguments.rate,
                    "learning rate; default 0.001, or 0.01 for sgd and momentum");
-  train.add_option("--schedule", arguments.schedule,
+  train.add_option("--schedule NAME", arguments.schedule,
                    "learning-rate schedule: constant (default) or cosine");
-  train.add_option("--momentum", arguments.momentum, "coefficient of momentum; default 0.9");
-  train.add_option("--weight-decay", arguments.weight_decay, "weight decay; default 0");
-  train.add_option("--loss", arguments.loss, "cross-entropy (default) or mean-squared-error");
-  train.add_option("--early-stop", arguments.early_stop,
+  train.add_option("--momentum X", arguments.momentum, "coefficient of momentum; default 0.9");
+  train.add_option("--weight-decay X", arguments.weight_decay, "weight decay; default 0");
+  train.add_option("--loss NAME", arguments.loss, "cross-entropy (default) or mean-squared-error");
+  train.add_option("--early-stop N", arguments.early_stop,
                    "stop after N epochs without a lower validation loss, and use the best epoch");
-  train.add_option("--seed", arguments.engine.seed, "seed of the sample order; default 0");
+  train.add_option("--seed N", arguments.engine.seed, "seed of the sample order; default 0");
 }
 
 void add_sample_options(Command& train, TrainArguments& arguments) {
   add_data_options(train, arguments.data)->required();
-  train.add_option("--train-subset", arguments.train_subset, "train on N samples drawn at random");
+  train.add_option("--train-subset N", arguments.train_subset,
+                   "train on N samples drawn at random");
   train.add_flag("--no-shuffle", arguments.no_shuffle,
                  "use the stored order of samples in every epoch");
 }
 
 void add_running_options(Command& train, TrainArguments& arguments) {
-  train.add_option("--threads", arguments.engine.threads,
+  train.heading("Engine");
+  train.add_option("--threads N", arguments.engine.threads,
                    "run on N threads; default: one per processor");
   train.add_flag("--no-pin", arguments.engine.no_pin, "do not pin threads to processors");
-  train.add_option("--engine", arguments.engine.engine, engine_help());
-  train.add_option("--optimize-for", arguments.engine.optimize_for,
+  train.add_option("--engine NAME", arguments.engine.engine, engine_help());
+  train.add_option("--optimize-for GOAL", arguments.engine.optimize_for,
                    "latency (default): algorithms are chosen by timing them once, and stored; or "
                    "memory");
-  train.add_option("--tuning", arguments.engine.tuning,
+  train.add_option("--tuning FILE", arguments.engine.tuning,
                    "store the chosen algorithms in FILE instead of the cache folder");
-  train.add_option("--accumulate", arguments.accumulate,
+  train.add_option("--accumulate N", arguments.accumulate,
                    "split a batch into N parts and accumulate their gradients: less memory");
-  train.add_option("--recompute", arguments.recompute,
+  train.add_option("--recompute N", arguments.recompute,
                    "split the forward pass into N segments and recompute their activations in the "
                    "backward pass: less memory, more time");
-  auto* checkpoint = train.add_option("--checkpoint", arguments.checkpoint,
+  train.heading("Output");
+  auto* checkpoint = train.add_option("--checkpoint FILE", arguments.checkpoint,
                                       "write a checkpoint to FILE after every epoch");
   train.add_flag("--resume", arguments.resume, "continue from --checkpoint, if the file exists");
-  auto* output =
-      train.add_option("-o,--output", arguments.output, "write the trained model to FILE.onnx");
+  auto* output = train.add_option("-o,--output FILE", arguments.output,
+                                  "write the trained model to FILE.onnx");
   train.add_flag("--evaluate-only", arguments.evaluate_only, "evaluate the model without training")
       ->excludes(output)
       ->excludes(checkpoint);

@@ -8,13 +8,14 @@
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/output_format.h"
 
 namespace assay::cli {
 
 namespace {
 
 struct ZooArguments {
-  bool json = false;
+  OutputFormat format;
   std::string spec;
   std::string output;
   bool external = false;
@@ -41,7 +42,9 @@ std::vector<ZooRow> rows() {
 
 Exit run_list(const ZooArguments& arguments) {
   const auto list = rows();
-  print_data(arguments.json ? zoo_json(list) : zoo_table(list));
+  print_data(formatted(
+      arguments.format, [&](const Layout& layout) { return zoo_table(list, layout); },
+      [&] { return zoo_json(list); }));
   return Exit::Fine;
 }
 
@@ -70,12 +73,13 @@ Exit run_export(const ZooArguments& arguments, bool quiet) {
 void add_zoo(CommandLine& program) {
   auto arguments = std::make_shared<ZooArguments>();
   Command* zoo = program.app.add_subcommand("zoo", "List the built-in networks, or export one");
-  zoo->add_flag("--json", arguments->json, "print one JSON object");
+  add_output_format(*zoo, arguments->format);
   zoo->footer(kListExamples);
   Command* exporting = zoo->add_subcommand("export", "Write a network as an ONNX file");
   exporting->add_option("NAME", arguments->spec, "a network, with parameters: encoder:layers=6")
       ->required();
-  exporting->add_option("-o,--output", arguments->output, "the file to write; default NAME.onnx");
+  exporting->add_option("-o,--output FILE", arguments->output,
+                        "the file to write; default NAME.onnx");
   exporting->add_flag("--external-data", arguments->external,
                       "write the weights to a separate file next to it");
   exporting->footer(kExportExamples);

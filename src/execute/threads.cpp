@@ -37,10 +37,11 @@ void unpin_team(int threads, const std::vector<int>& processors) {
 int thread_count(int threads) {
   const int processors = static_cast<int>(available_processors().size());
   if (threads == 0) return processors;
-  if (threads < 0 || threads > kMostThreadsPerProcessor * processors) {
-    fail_usage(
-        "{} threads cannot be used: this process may run on {} processors, so ask for 1 to {}",
-        threads, processors, kMostThreadsPerProcessor * processors);
+  if (threads < 0) fail_usage("{} threads: expected at least 1", threads);
+  if (threads > kMostThreadsPerProcessor * processors) {
+    fail_usage("{} threads are too many for {} processor{}: at most {} for each, {} here", threads,
+               processors, processors == 1 ? "" : "s", kMostThreadsPerProcessor,
+               kMostThreadsPerProcessor * processors);
   }
   return threads;
 }

@@ -29,12 +29,38 @@ std::vector<std::string> beginning_with(const std::string& wanted,
   return found;
 }
 
+// Every letter of the abbreviation begins a word of the id or follows the letter before.
+bool abbreviates(std::string_view letters, std::string_view id, bool may_go_on = false) {
+  if (letters.empty()) return true;
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    const bool begins_word = (i == 0 && !may_go_on) || (i > 0 && id[i - 1] == '-');
+    const bool goes_on = i == 0 && may_go_on;
+    if ((begins_word || goes_on) && id[i] == letters[0] &&
+        abbreviates(letters.substr(1), id.substr(i + 1), true)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// "rpi4" is "raspberry-pi-4-2gb", among others.
+std::vector<std::string> abbreviated_by(std::string wanted, std::span<const Device> devices) {
+  std::erase(wanted, '-');
+  std::vector<std::string> found = ids(devices);
+  std::erase_if(found, [&](const std::string& id) { return !abbreviates(wanted, id); });
+  return found;
+}
+
 [[noreturn]] void fail_unknown(const std::string& wanted, std::string_view as_given,
                                std::span<const Device> devices) {
   const auto longer = beginning_with(wanted, devices);
   if (!wanted.empty() && !longer.empty()) {
     fail_bad_input("there is no device '{}'; there {} {}", as_given,
                    longer.size() == 1 ? "is" : "are", join(longer, ", "));
+  }
+  const auto meant = wanted.empty() ? std::vector<std::string>{} : abbreviated_by(wanted, devices);
+  if (!meant.empty()) {
+    fail_bad_input("there is no device '{}'; did you mean {}?", as_given, join(meant, ", "));
   }
   const auto near = nearest(wanted, ids(devices));
   fail_bad_input("there is no device '{}'; {}", as_given,

@@ -1,5 +1,8 @@
 #include "onnx_io/type_reader.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/fail.h"
 #include "onnx_io/schema.h"
 #include "onnx_io/tensor_reader.h"
@@ -9,6 +12,13 @@ namespace assay::onnx {
 namespace {
 
 constexpr int kDeepestType = 16;
+
+// Some exporters call every open dimension "?", "-1" or "None": the same name, but not the same
+// number.
+bool is_anonymous(std::string_view name) {
+  const auto is_sign = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; };
+  return name == "None" || name == "-1" || std::ranges::all_of(name, is_sign);
+}
 
 // Files mark an open dimension by a name, by nothing, or by a negative number.
 Dim read_dim(std::string_view message, const Source& source) {
@@ -22,7 +32,7 @@ Dim read_dim(std::string_view message, const Source& source) {
       if (field.text().size() > kLongestSymbol) {
         fail_bad_input("a dimension's name is {} bytes long", field.text().size());
       }
-      dim = Dim::symbol(std::string(field.text()));
+      dim = is_anonymous(field.text()) ? Dim() : Dim::symbol(std::string(field.text()));
     }
   }
   return dim;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 
-#include "base/fail.h"
+#include "base/checked.h"
 #include "base/text.h"
+#include "report/display_names.h"
 
 namespace assay {
 
@@ -23,30 +26,87 @@ constexpr std::array<CountColumn, 8> kFigures = {{
     {"activation_bytes", &LayerCost::activation_bytes},
 }};
 
+constexpr std::array<ColumnName, 14> kFields = {{
+    {"layer", "name"},
+    {"op", "op"},
+    {"layers", "layers"},
+    {"output", "output_shape"},
+    {"params", "parameters"},
+    {"MACs", "macs"},
+    {"effective MACs", "effective_macs"},
+    {"FLOPs", "flops"},
+    {"read", "bytes_read"},
+    {"written", "bytes_written"},
+    {"bytes", "bytes"},
+    {"weight bytes", "parameter_bytes"},
+    {"activations", "activation_bytes"},
+    {"share", "share"},
+}};
+
 bool costs_something(const LayerCost& layer) {
   return layer.answer != Answer::Free || layer.parameters > 0 || layer.bytes_written > 0;
 }
 
-std::string known_sort_names() {
-  const auto names = count_columns();
-  return join(names, ", ");
+std::int64_t elements_of(const LayerCost& layer) {
+  return layer.output_shape ? layer.output_shape->elements().value_or(0) : 0;
 }
 
-void sort_by(std::vector<const LayerCost*>& layers, const std::string& key) {
-  const auto descending = [&](auto projection) {
-    std::ranges::stable_sort(layers, std::greater<>{}, projection);
-  };
-  const auto ascending = [&](auto projection) { std::ranges::stable_sort(layers, {}, projection); };
-  for (const auto& column : kFigures) {
-    if (key == column.name) return descending([&](const auto* l) { return l->*column.figure; });
+// What a column of numbers is sorted by.
+std::int64_t figure_of(const CountRow& row, CountField field) {
+  const LayerCost& cost = row.cost;
+  switch (field) {
+    case CountField::Name:
+    case CountField::Op:
+      return 0;
+    case CountField::Layers:
+      return row.layers;
+    case CountField::Output:
+      return elements_of(cost);
+    case CountField::Bytes:
+      return traffic_of(cost);
+    case CountField::Share:
+      return cost.flops;
+    default:
+      break;
   }
-  if (key == "share") return descending([](const auto* l) { return l->flops; });
-  if (key == "name") return ascending([](const auto* l) { return l->name; });
-  if (key == "op") return ascending([](const auto* l) { return l->op; });
-  const auto names = count_columns();
-  const auto near = nearest(key, names);
-  fail_usage("`sort` {}: no such column{}; there are {}", key,
-             near ? fmt::format(", did you mean '{}'?", *near) : "", known_sort_names());
+  const std::string_view key = kFields[static_cast<std::size_t>(field)].key;
+  const auto found =
+      std::ranges::find_if(kFigures, [&](const CountColumn& column) { return key == column.name; });
+  return found == kFigures.end() ? 0 : cost.*found->figure;
+}
+
+void sort_by(std::vector<CountRow>& rows, CountField field) {
+  const auto ascending = [&](auto projection) { std::ranges::stable_sort(rows, {}, projection); };
+  if (field == CountField::Name)
+    return ascending([](const CountRow& row) { return row.cost.name; });
+  if (field == CountField::Op) return ascending([](const CountRow& row) { return row.cost.op; });
+  std::ranges::stable_sort(rows, std::greater<>{},
+                           [&](const CountRow& row) { return figure_of(row, field); });
+}
+
+CountField field_called(std::string_view what, const std::string& word) {
+  return static_cast<CountField>(find_column(what, word, kFields));
+}
+
+std::string group_of(const LayerCost& layer, const CountTableOptions& options) {
+  return options.rows == CountRows::Ops ? layer.op : module_of(layer.name, options.depth);
+}
+
+// In the order in which they first appear.
+std::vector<CountRow> grouped(const std::vector<CountRow>& layers,
+                              const CountTableOptions& options) {
+  std::vector<CountRow> groups;
+  std::map<std::string, std::size_t> place;
+  for (const CountRow& layer : layers) {
+    const std::string title = group_of(layer.cost, options);
+    const auto [found, is_new] = place.emplace(title, groups.size());
+    if (is_new) groups.push_back({.cost = {.name = title, .op = ""}, .layers = 0});
+    CountRow& group = groups[found->second];
+    if (group.cost.answer == Answer::Free) group.cost.answer = layer.cost.answer;
+    add_figures(group.cost, layer.cost);
+    ++group.layers;
+  }
+  return groups;
 }
 
 }  // namespace
@@ -55,11 +115,30 @@ std::span<const CountColumn> report::figure_columns() {
   return kFigures;
 }
 
+std::span<const ColumnName> report::count_fields() {
+  return kFields;
+}
+
 std::vector<std::string> count_columns() {
-  std::vector<std::string> names = {"name", "op"};
-  for (const auto& column : kFigures) names.emplace_back(column.name);
-  names.emplace_back("share");
+  std::vector<std::string> names;
+  for (const ColumnName& field : kFields) names.emplace_back(field.key);
   return names;
+}
+
+void check_count_columns(const CountTableOptions& options) {
+  if (options.sort) field_called("`sort`", *options.sort);
+  for (const std::string& column : options.columns) field_called("`columns`", column);
+}
+
+void report::add_figures(LayerCost& to, const LayerCost& from) {
+  for (const auto& column : kFigures) {
+    to.*column.figure = saturating_add(to.*column.figure, from.*column.figure);
+  }
+  if (from.answer == Answer::Unknown) to.answer = Answer::Unknown;
+}
+
+std::int64_t report::traffic_of(const LayerCost& layer) {
+  return saturating_add(layer.bytes_read, layer.bytes_written);
 }
 
 double report::share_of(const LayerCost& layer, const CostTotals& totals) {
@@ -71,19 +150,30 @@ std::string report::shape_text(const LayerCost& layer) {
   return layer.output_shape ? layer.output_shape->to_string() : "?";
 }
 
-std::vector<const LayerCost*> report::chosen_layers(const CountResult& result,
-                                                    const CountTableOptions& options,
-                                                    bool hide_free) {
-  std::vector<const LayerCost*> layers;
+std::string report::module_of(const std::string& layer, std::size_t depth) {
+  auto scopes = scopes_of(layer);
+  std::vector<std::string> modules = split(scopes.empty() ? layer : join(scopes, "."), '.');
+  const bool ends_in_layer = scopes.empty() && modules.size() > 1;
+  if (ends_in_layer) modules.pop_back();
+  modules.resize(std::min(modules.size(), depth));
+  return join(modules, ".");
+}
+
+std::vector<CountRow> report::chosen_rows(const CountResult& result,
+                                          const CountTableOptions& options, bool hide_free) {
+  std::vector<CountRow> rows;
   for (const LayerCost& layer : result.cost.layers) {
-    if (!hide_free || costs_something(layer)) layers.push_back(&layer);
+    if (!hide_free || costs_something(layer)) rows.push_back({.cost = layer});
   }
-  if (options.sort) sort_by(layers, *options.sort);
+  if (options.rows != CountRows::Layers) rows = grouped(rows, options);
+  if (options.sort) sort_by(rows, field_called("`sort`", *options.sort));
   const std::size_t top = options.top.value_or(0);
-  if (top == 0 || layers.size() <= top) return layers;
-  if (!options.sort) sort_by(layers, result.cost.totals.flops > 0 ? "flops" : "bytes_written");
-  layers.resize(top);
-  return layers;
+  if (top == 0 || rows.size() <= top) return rows;
+  if (!options.sort) {
+    sort_by(rows, result.cost.totals.flops > 0 ? CountField::Flops : CountField::Written);
+  }
+  rows.resize(top);
+  return rows;
 }
 
 }  // namespace assay

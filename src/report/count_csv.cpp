@@ -11,22 +11,36 @@ using namespace assay::report;
 
 namespace {
 
-std::vector<std::string> count_header() {
-  std::vector<std::string> names = {"name", "op", "output_shape"};
+bool has_layers(const CountTableOptions& options) {
+  return options.rows == CountRows::Layers;
+}
+
+std::vector<std::string> count_header(const CountTableOptions& options) {
+  std::vector<std::string> names = {"name", "layers"};
+  if (has_layers(options)) names = {"name", "op", "output_shape"};
   for (const auto& column : figure_columns()) names.emplace_back(column.name);
-  names.insert(names.end(), {"share", "answer", "note"});
+  names.emplace_back("share");
+  if (has_layers(options)) names.insert(names.end(), {"answer", "note"});
   return names;
 }
 
-std::vector<std::string> cells_of(const LayerCost& layer, const CostTotals& totals) {
-  const bool unknown = layer.answer == Answer::Unknown;
-  std::vector<std::string> cells = {without_control_characters(layer.name),
-                                    without_control_characters(layer.op), shape_text(layer)};
+std::vector<std::string> cells_of(const CountRow& row, const CostTotals& totals,
+                                  const CountTableOptions& options) {
+  const LayerCost& layer = row.cost;
+  const bool unknown = layer.answer == Answer::Unknown && has_layers(options);
+  std::vector<std::string> cells = {without_control_characters(layer.name)};
+  if (has_layers(options)) {
+    cells.push_back(without_control_characters(layer.op));
+    cells.push_back(shape_text(layer));
+  } else {
+    cells.push_back(std::to_string(row.layers));
+  }
   for (const auto& column : figure_columns()) {
     const std::int64_t figure = layer.*column.figure;
     cells.push_back(unknown && figure == 0 ? "" : std::to_string(figure));
   }
   cells.push_back(unknown ? "" : fmt::format("{:.6f}", share_of(layer, totals)));
+  if (!has_layers(options)) return cells;
   cells.emplace_back(name(layer.answer));
   cells.push_back(without_control_characters(layer.note));
   return cells;
@@ -35,9 +49,9 @@ std::vector<std::string> cells_of(const LayerCost& layer, const CostTotals& tota
 }  // namespace
 
 std::string count_csv(const CountResult& result, const CountTableOptions& options) {
-  std::string text = csv_line(count_header());
-  for (const LayerCost* layer : chosen_layers(result, options, false)) {
-    text += csv_line(cells_of(*layer, result.cost.totals));
+  std::string text = csv_line(count_header(options));
+  for (const CountRow& row : chosen_rows(result, options, false)) {
+    text += csv_line(cells_of(row, result.cost.totals, options));
   }
   return text;
 }

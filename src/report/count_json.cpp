@@ -20,6 +20,19 @@ Json row_json(const LayerCost& layer, const CostTotals& totals, const DisplayNam
   return json;
 }
 
+// Layers added up by module or by op; `layers` of the report has them one by one.
+void add_groups(JsonWriter& json, const CountResult& result, const CountTableOptions& options) {
+  json.field("group_by", options.rows == CountRows::Ops ? "op" : "module");
+  json.begin_list("groups");
+  for (const CountRow& row : chosen_rows(result, options, false)) {
+    Json group = {{"name", row.cost.name}, {"layers", row.layers}};
+    for (const auto& column : figure_columns()) group[column.name] = row.cost.*column.figure;
+    group["share"] = share_of(row.cost, result.cost.totals);
+    json.item(group);
+  }
+  json.end_list();
+}
+
 Json memory_json(const MemorySummary& memory) {
   return {{"stored_bytes", memory.stored_bytes},
           {"peak_activation_bytes", memory.peak_activation_bytes},
@@ -34,6 +47,9 @@ Json memory_json(const MemorySummary& memory) {
 }  // namespace
 
 std::string count_json(const CountResult& result, const CountTableOptions& options) {
+  CountTableOptions ungrouped = options;
+  ungrouped.rows = CountRows::Layers;
+  if (options.rows != CountRows::Layers) ungrouped.top = {};
   JsonWriter json;
   json.field("schema", "assay.count/1");
   json.field("provenance", "counted");
@@ -43,10 +59,11 @@ std::string count_json(const CountResult& result, const CountTableOptions& optio
                                    result.memory.stored_bytes, result.cost.uncounted));
   const DisplayNames names = display_names(result);
   json.begin_list("layers");
-  for (const LayerCost* layer : chosen_layers(result, options, false)) {
-    json.item(row_json(*layer, result.cost.totals, names));
+  for (const CountRow& row : chosen_rows(result, ungrouped, false)) {
+    json.item(row_json(row.cost, result.cost.totals, names));
   }
   json.end_list();
+  if (options.rows != CountRows::Layers) add_groups(json, result, options);
   json.field("memory", memory_json(result.memory));
   json.field("edges", edges_json(result.model.edges));
   json.field("warnings", result.warnings);

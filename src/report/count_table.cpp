@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "assay/count_report.h"
-#include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "report/count_columns.h"
+#include "report/display_names.h"
 #include "report/figures.h"
 #include "report/headline.h"
 #include "report/text_table.h"
@@ -29,60 +29,157 @@ std::string compact_bytes(std::int64_t bytes) {
   return bytes == 0 ? "-" : binary_text(bytes);
 }
 
-std::int64_t traffic(std::int64_t read, std::int64_t written) {
-  return saturating_add(read, written);
-}
-
 // The beginning of an op's name tells it apart: "BatchNormali…".
 std::string op_text(const LayerCost& layer) {
   constexpr std::size_t kWidest = 13;
   return cut_off(without_control_characters(layer.op), kWidest);
 }
 
-TextTable layer_table(const CountResult& result, const std::vector<const LayerCost*>& layers) {
-  TextTable table({{.title = "layer", .shrinks = true, .narrowest = 14},
-                   {.title = "op", .shrinks = true, .narrowest = 8},
-                   {.title = "output", .shrinks = true, .narrowest = 12},
-                   {.title = "params", .is_number = true},
-                   {.title = "MACs", .is_number = true},
-                   {.title = "bytes", .is_number = true},
-                   {.title = "share", .is_number = true}});
-  for (const LayerCost* layer : layers) {
-    const bool unknown = layer->answer == Answer::Unknown;
-    table.add_row(
-        {without_control_characters(layer->name), op_text(*layer), shape_text(*layer),
-         compact(layer->parameters), unknown ? "unknown" : compact(layer->macs),
-         unknown ? "unknown" : compact_bytes(traffic(layer->bytes_read, layer->bytes_written)),
-         unknown ? "?" : percent_text(share_of(*layer, result.cost.totals))});
+using Fields = std::vector<CountField>;
+
+Fields fields_of(const CountTableOptions& options) {
+  Fields fields;
+  for (const std::string& column : options.columns) {
+    fields.push_back(static_cast<CountField>(find_column("`columns`", column, count_fields())));
   }
-  return table;
+  if (!fields.empty()) return fields;
+  const bool is_grouped = options.rows != CountRows::Layers;
+  fields = {CountField::Name};
+  if (is_grouped) fields.push_back(CountField::Layers);
+  if (!is_grouped) fields.insert(fields.end(), {CountField::Op, CountField::Output});
+  fields.insert(fields.end(),
+                {CountField::Parameters, CountField::Macs, CountField::Bytes, CountField::Share});
+  return fields;
 }
 
-void add_rest(TextTable& table, const CountResult& result,
-              const std::vector<const LayerCost*>& shown, std::size_t all) {
+TextColumn column_of(CountField field, CountRows rows) {
+  const char* heading = count_fields()[static_cast<std::size_t>(field)].heading;
+  switch (field) {
+    case CountField::Name:
+      return {.title = rows == CountRows::Layers    ? heading
+                       : rows == CountRows::Modules ? "module"
+                                                    : "op",
+              .shrinks = true,
+              .narrowest = 14};
+    case CountField::Op:
+      return {.title = heading, .shrinks = true, .narrowest = 8};
+    case CountField::Output:
+      return {.title = heading, .shrinks = true, .narrowest = 12};
+    default:
+      return {.title = heading, .is_number = true};
+  }
+}
+
+// A table of rows with the chosen fields; names are shown as `names` has them.
+class CountRowsTable {
+ public:
+  CountRowsTable(const CountResult& result, const CountTableOptions& options)
+      : totals_(result.cost.totals),
+        is_grouped_(options.rows != CountRows::Layers),
+        names_(display_names(result)),
+        fields_(fields_of(options)),
+        table_(columns(options.rows)) {}
+
+  void add(const CountRow& row) { add_cells(row, names_.of(row.cost.name)); }
+
+  // Figures only, with a title of its own.
+  void add_sum(const std::string& title, const LayerCost& sum) {
+    CountRow row{.cost = sum, .layers = 0};
+    row.cost.answer = Answer::Counted;
+    row.cost.output_shape = {};
+    add_cells(row, title);
+  }
+
+  void add_rule() { table_.add_rule(); }
+  std::string render(const Layout& layout) const { return table_.render(layout); }
+
+ private:
+  std::vector<TextColumn> columns(CountRows rows) const {
+    std::vector<TextColumn> columns;
+    for (const CountField field : fields_) columns.push_back(column_of(field, rows));
+    return columns;
+  }
+
+  void add_cells(const CountRow& row, const std::string& title) {
+    std::vector<std::string> cells;
+    for (const CountField field : fields_) {
+      cells.push_back(field == CountField::Name ? without_control_characters(title)
+                                                : cell(row, field));
+    }
+    table_.add_row(std::move(cells));
+  }
+
+  std::string cell(const CountRow& row, CountField field) const {
+    const LayerCost& cost = row.cost;
+    const bool is_unknown = cost.answer == Answer::Unknown;
+    const auto figure = [&](const std::string& text) {
+      if (!is_unknown) return text;
+      return is_grouped_ ? "≥" + text : std::string("unknown");
+    };
+    switch (field) {
+      case CountField::Name:
+        return cost.name;
+      case CountField::Op:
+        return op_text(cost);
+      case CountField::Layers:
+        return row.layers == 0 ? "" : with_thousands(row.layers);
+      case CountField::Output:
+        return row.layers == 1 && !is_grouped_ ? shape_text(cost) : "";
+      case CountField::Parameters:
+        return compact(cost.parameters);
+      case CountField::Macs:
+        return figure(compact(cost.macs));
+      case CountField::EffectiveMacs:
+        return figure(compact(cost.effective_macs));
+      case CountField::Flops:
+        return figure(compact(cost.flops));
+      case CountField::Read:
+        return figure(compact_bytes(cost.bytes_read));
+      case CountField::Written:
+        return figure(compact_bytes(cost.bytes_written));
+      case CountField::Bytes:
+        return figure(compact_bytes(traffic_of(cost)));
+      case CountField::ParameterBytes:
+        return compact_bytes(cost.parameter_bytes);
+      case CountField::Activations:
+        return figure(compact_bytes(cost.activation_bytes));
+      case CountField::Share:
+        return is_unknown && !is_grouped_ ? "?" : percent_text(share_of(cost, totals_));
+    }
+    return "";
+  }
+
+  const CostTotals& totals_;
+  bool is_grouped_ = false;
+  DisplayNames names_;
+  Fields fields_;
+  TextTable table_;
+};
+
+LayerCost sum_of(const CostTotals& totals) {
+  LayerCost sum{.name = "total", .op = ""};
+  sum.parameters = totals.parameters;
+  sum.macs = totals.macs;
+  sum.effective_macs = totals.effective_macs;
+  sum.flops = totals.flops;
+  sum.bytes_read = totals.bytes_read;
+  sum.bytes_written = totals.bytes_written;
+  sum.parameter_bytes = totals.parameter_bytes;
+  sum.activation_bytes = totals.activation_bytes;
+  return sum;
+}
+
+void add_rest(CountRowsTable& table, const CountResult& result, const std::vector<CountRow>& shown,
+              std::size_t all) {
   if (shown.size() == all) return;
-  const CostTotals& totals = result.cost.totals;
-  const auto hidden = static_cast<std::int64_t>(all - shown.size());
-  LayerCost rest{.name = fmt::format("({} more)", with_thousands(hidden)), .op = ""};
-  rest.parameters = totals.parameters;
-  rest.macs = totals.macs;
-  rest.flops = totals.flops;
-  rest.bytes_read = traffic(totals.bytes_read, totals.bytes_written);
-  for (const LayerCost* layer : shown) {
-    rest.parameters -= layer->parameters;
-    rest.macs -= layer->macs;
-    rest.flops -= layer->flops;
-    rest.bytes_read -= traffic(layer->bytes_read, layer->bytes_written);
+  LayerCost rest = sum_of(result.cost.totals);
+  for (const CountRow& row : shown) {
+    for (const auto& column : figure_columns()) {
+      rest.*column.figure -= row.cost.*column.figure;
+    }
   }
-  table.add_row({rest.name, "", "", compact(rest.parameters), compact(rest.macs),
-                 compact_bytes(rest.bytes_read), percent_text(share_of(rest, totals))});
-}
-
-void add_totals(TextTable& table, const CostTotals& totals) {
-  table.add_rule();
-  table.add_row({"total", "", "", compact(totals.parameters), compact(totals.macs),
-                 compact_bytes(traffic(totals.bytes_read, totals.bytes_written)),
-                 totals.flops > 0 ? "100.0%" : "-"});
+  const auto hidden = static_cast<std::int64_t>(all - shown.size());
+  table.add_sum(fmt::format("({} more)", with_thousands(hidden)), rest);
 }
 
 std::string line(const char* label, std::int64_t number, const std::string& remark) {
@@ -144,14 +241,18 @@ constexpr const char* kConvention =
 }  // namespace
 
 std::string count_table(const CountResult& result, const CountTableOptions& options) {
-  const std::size_t all = chosen_layers(result, {}, true).size();
-  CountTableOptions shortened_options = options;
-  if (!options.top && all > kLongestTable) shortened_options.top = kShownOfALongTable;
-  const auto layers = chosen_layers(result, shortened_options, true);
-  TextTable table = layer_table(result, layers);
-  add_rest(table, result, layers, all);
-  add_totals(table, result.cost.totals);
-  return headline(result.model) + "\n" + table.render(kTableWidth) + "\n" + totals_text(result) +
+  CountTableOptions chosen = options;
+  chosen.top = 0;
+  const std::size_t all = chosen_rows(result, chosen, true).size();
+  chosen.top = options.top;
+  if (!options.top && all > kLongestTable) chosen.top = kShownOfALongTable;
+  const auto rows = chosen_rows(result, chosen, true);
+  CountRowsTable table(result, options);
+  for (const CountRow& row : rows) table.add(row);
+  add_rest(table, result, rows, all);
+  table.add_rule();
+  table.add_sum("total", sum_of(result.cost.totals));
+  return headline(result.model) + "\n" + table.render(options.layout) + "\n" + totals_text(result) +
          uncounted_text(result) + "\n" + kConvention;
 }
 

@@ -62,7 +62,7 @@ constexpr const char* kLegend =
 
 }  // namespace
 
-std::string devices_table(std::span<const Device> devices) {
+std::string devices_table(std::span<const Device> devices, const Layout& layout) {
   TextTable table({{.title = " id", .shrinks = true, .narrowest = 20},
                    {.title = "name", .shrinks = true, .narrowest = 10},
                    {.title = "memory", .is_number = true},
@@ -76,7 +76,7 @@ std::string devices_table(std::span<const Device> devices) {
     group = device.kind;
     table.add_row(cells_of(device));
   }
-  return table.render(kTableWidth) + "\n" + wrapped(kLegend);
+  return table.render(layout) + "\n" + wrapped(kLegend);
 }
 
 }  // namespace assay

@@ -91,13 +91,13 @@ std::string convention(const FitReport& report) {
 
 }  // namespace
 
-std::string fit_table(const FitReport& report) {
+std::string fit_table(const FitReport& report, const Layout& layout) {
   return headline(report.model) + "\n" + labelled("setting", setting_text(report)) +
          labelled("limits", limits_text(report.limits)) + "\n" +
-         devices_table(report).render(kTableWidth) + "\n" + reasons(report) + convention(report);
+         devices_table(report).render(layout) + "\n" + reasons(report) + convention(report);
 }
 
-std::string held_out_table(const Calibration& calibration) {
+std::string held_out_table(const Calibration& calibration, const Layout& layout) {
   TextTable table({{.title = "predicted from the others", .shrinks = true, .narrowest = 12},
                    {.title = "measured", .is_number = true},
                    {.title = "estimated", .is_number = true},
@@ -108,7 +108,7 @@ std::string held_out_table(const Calibration& calibration) {
                    duration_text(one.estimated_ms), fmt::format("{:+.1f}%", 100 * one.error()),
                    duration_text(one.bound_ms)});
   }
-  return table.render(kTableWidth) +
+  return table.render(layout) +
          fmt::format(
              "\n{} threads, measured {}. Median error {:.1f} %, nine in ten within {:.1f} %.\n",
              calibration.threads, calibration.measured_at, 100 * calibration.median_error(),

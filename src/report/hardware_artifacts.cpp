@@ -97,13 +97,15 @@ std::vector<std::filesystem::path> save_hardware_artifacts(
     const std::filesystem::path& folder, const std::vector<LayerEstimate>& layers,
     const std::vector<PrecisionTradeoff>& precision_table, const HardwareSummary& summary,
     const std::string& model) {
-  const std::vector<std::pair<std::string, std::string>> files = {
+  std::vector<std::pair<std::string, std::string>> files = {
       {"layerwise_breakdown.csv", layer_estimates_csv(layers)},
-      {"precision_tradeoffs.csv", precision_tradeoff_csv(precision_table)},
       {"hardware_summary.csv", hardware_summary_csv(summary)},
       {"layerwise_activation_memory.png", activation_memory_png(layers, model)},
       {"layerwise_macs.png", macs_png(layers, model)},
   };
+  if (!precision_table.empty()) {
+    files.emplace_back("precision_tradeoffs.csv", precision_tradeoff_csv(precision_table));
+  }
   make_folder(folder);
   std::vector<std::filesystem::path> paths;
   for (const auto& [file_name, bytes] : files) {

@@ -122,12 +122,13 @@ std::string hardware_summary_table(const HardwareSummary& summary,
   return text + list_of("What this leaves out:", hardware_summary_limits());
 }
 
-std::string hardware_report_table(const HardwareReport& report) {
+std::string hardware_report_table(const HardwareReport& report, const Layout& layout) {
   return hardware_summary_table(report.summary, report.reading) + "\n" +
-         device_comparison_table(report.devices);
+         device_comparison_table(report.devices, layout);
 }
 
-std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows) {
+std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows,
+                                    const Layout& layout) {
   TextTable table({{.title = "device", .shrinks = true, .narrowest = 8},
                    {.title = "GB/s", .is_number = true},
                    {.title = "utilisation", .is_number = true},
@@ -143,7 +144,7 @@ std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows
                    any_rate_text(summary.roofline_knee_macs_per_byte),
                    summary.bound_regime.value_or("-"), duration_text(row.roofline_latency_ms)});
   }
-  std::string text = table.render(kTableWidth) + "\n";
+  std::string text = table.render(layout) + "\n";
   if (!rows.empty()) {
     text += marked_lines(
         "", fmt::format("Utilisation: the bandwidth of one run in {}, compared with each device; "
@@ -155,7 +156,7 @@ std::string device_comparison_table(const std::vector<DeviceComparisonRow>& rows
   return text + device_notes(rows) + list_of("What this leaves out:", hardware_summary_limits());
 }
 
-std::string hardware_impact_table(const HardwareImpact& impact) {
+std::string hardware_impact_table(const HardwareImpact& impact, const Layout& layout) {
   static const std::vector<std::string> titles = {"bytes", "MACs", "latency", "bandwidth reached"};
   TextTable table({{.title = ""},
                    {.title = "before", .is_number = true},
@@ -165,7 +166,7 @@ std::string hardware_impact_table(const HardwareImpact& impact) {
     table.add_row({titles[i], impact_cell(impact[i], impact[i].before),
                    impact_cell(impact[i], impact[i].after), change_text(impact[i].change_percent)});
   }
-  return table.render(kTableWidth);
+  return table.render(layout);
 }
 
 std::string precision_tradeoff_text(const std::vector<PrecisionTradeoff>& rows) {

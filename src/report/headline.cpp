@@ -37,12 +37,20 @@ std::vector<std::string> pieces_of(std::string_view text) {
   return pieces;
 }
 
+std::string model_line(const ModelSummary& model) {
+  const std::string opset = fmt::format("  opset {}", model.opset);
+  const std::string name = without_control_characters(model.name);
+  return shortened(name, kTableWidth - opset.size()) + opset + "\n";
+}
+
+std::string input_text(const Value& input) {
+  return without_control_characters(fmt::format("{} {}", input.name, input.type.to_string()));
+}
+
 }  // namespace
 
 std::string headline(const ModelSummary& model) {
-  const std::string opset = fmt::format("  opset {}", model.opset);
-  const std::string name = without_control_characters(model.name);
-  std::string text = shortened(name, kTableWidth - opset.size()) + opset + "\n";
+  std::string text = model_line(model);
   if (model.sha256) text += "sha256 " + *model.sha256 + "\n";
   for (const Value& input : model.inputs) {
     const std::string type = "  " + without_control_characters(input.type.to_string());
@@ -51,6 +59,21 @@ std::string headline(const ModelSummary& model) {
     text += "input  " + shortened(without_control_characters(input.name), name_width) + type + "\n";
   }
   return text;
+}
+
+std::string short_headline(const ModelSummary& model) {
+  if (model.inputs.size() < 2) return headline(model);
+  std::string line = "inputs";
+  std::size_t shown = 0;
+  for (const Value& input : model.inputs) {
+    constexpr std::size_t kRoomForMore = 14;  // " and 100 more"
+    const std::string next = (shown == 0 ? " " : ", ") + input_text(input);
+    if (display_width(line + next) + kRoomForMore > kTableWidth) break;
+    line += next;
+    ++shown;
+  }
+  const std::size_t left = model.inputs.size() - shown;
+  return model_line(model) + line + (left > 0 ? fmt::format(" and {} more", left) : "") + "\n";
 }
 
 std::string wrapped(std::string_view text, std::size_t indent) {

@@ -10,6 +10,8 @@ namespace assay::report {
 
 // The model's name, opset, hash and inputs.
 std::string headline(const ModelSummary& model);
+// The same with all inputs in one line.
+std::string short_headline(const ModelSummary& model);
 
 // "memory       61.2 MiB…", continued lines indented; nothing for an empty text.
 std::string labelled(std::string_view label, std::string_view text);

@@ -121,6 +121,16 @@ void JsonWriter::key(std::string_view name) {
   text_ += text_of(Json(name)) + ":";
 }
 
+std::string results_json(std::string_view schema, std::span<const std::string> reports) {
+  std::string text = "{\"schema\":" + Json(schema).dump() + ",\"results\":[";
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const std::string_view report = reports[i];
+    text += i == 0 ? "\n" : ",\n";
+    text += report.substr(0, report.find_last_not_of('\n') + 1);
+  }
+  return text + "\n]}\n";
+}
+
 void JsonWriter::field(std::string_view name, const Json& value) {
   key(name);
   text_ += text_of(value);

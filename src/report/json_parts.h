@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ Json optional_json(const std::optional<T>& value) {
 // Names in a file may be arbitrary bytes; those that are not UTF-8 are replaced.
 std::string text_of(const Json& json);
 std::string indented_text_of(const Json& json);  // for files that people open
+
+// Reports of the same kind as one object: {"schema":…,"results":[report,…]}.
+std::string results_json(std::string_view schema, std::span<const std::string> reports);
 
 // {"key":…,"rows":[row,…],"key":…}: `rows` one by one, a line each. A tree of 100,000 of them would
 // cost more than counting them.

@@ -14,8 +14,6 @@ using namespace assay::report;
 
 namespace {
 
-constexpr std::size_t kWidth = 80;
-
 std::string plural(int count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -75,7 +73,7 @@ struct RateRow {
 
 // One line for each thing that was measured, one column for each number of threads.
 std::string rate_table(const std::string& what, const std::string& how,
-                       const std::vector<RateRow>& rows) {
+                       const std::vector<RateRow>& rows, const Layout& layout) {
   std::set<int> counts;
   for (const RateRow& row : rows) counts.insert(row.threads);
   std::vector<TextColumn> columns = {{.title = what}, {.title = how}};
@@ -94,23 +92,23 @@ std::string rate_table(const std::string& what, const std::string& how,
     }
     table.add_row(std::move(cells));
   }
-  return table.render(kWidth);
+  return table.render(layout);
 }
 
-std::string peak_table(const Ceilings& ceilings) {
+std::string peak_table(const Ceilings& ceilings, const Layout& layout) {
   std::vector<RateRow> rows;
   for (const Peak& peak : ceilings.peaks) {
     rows.push_back({peak.precision, peak.instruction_set, peak.threads, peak.gflops});
   }
-  return rate_table("peak, 10⁹ operations/s", "instructions", rows);
+  return rate_table("peak, 10⁹ operations/s", "instructions", rows, layout);
 }
 
-std::string bandwidth_table(const Ceilings& ceilings) {
+std::string bandwidth_table(const Ceilings& ceilings, const Layout& layout) {
   std::vector<RateRow> rows;
   for (const Bandwidth& one : ceilings.bandwidths) {
     rows.push_back({one.level, one.access, one.threads, one.gbps});
   }
-  return rate_table("bandwidth, GB/s", "access", rows);
+  return rate_table("bandwidth, GB/s", "access", rows, layout);
 }
 
 // The ceiling whose median try was farthest from its best.
@@ -156,9 +154,9 @@ std::string process_spread_text(const Machine& machine) {
 
 }  // namespace
 
-std::string machine_table(const Machine& machine) {
-  return headline(machine) + "\n" + peak_table(machine.ceilings) + "\n" +
-         bandwidth_table(machine.ceilings) +
+std::string machine_table(const Machine& machine, const Layout& layout) {
+  return headline(machine) + "\n" + peak_table(machine.ceilings, layout) + "\n" +
+         bandwidth_table(machine.ceilings, layout) +
          fmt::format("\nEach is the best of several tries, measured in {:.1f} s on {}.\n",
                      machine.ceilings.seconds, machine.measured_at) +
          spread_text(machine.ceilings) + small_buffer_text(machine) + process_spread_text(machine);

@@ -82,7 +82,7 @@ std::string seeds_text(const std::vector<SweepRun>& runs) {
   return join(seeds, ", ");
 }
 
-std::string seed_versions_table(const std::vector<SeedVersion>& versions) {
+std::string seed_versions_table(const std::vector<SeedVersion>& versions, const Layout& layout) {
   const TimeUnit unit = time_unit(largest_mean_latency(versions));
   const bool has_others = has_other_settings(versions);
   TextTable table({{.title = "version", .shrinks = true, .narrowest = 16},
@@ -100,7 +100,7 @@ std::string seed_versions_table(const std::vector<SeedVersion>& versions) {
                    of_runs(aggregate.accepted, aggregate),
                    of_runs(version.recommended, aggregate)});
   }
-  return table.render(kTableWidth);
+  return table.render(layout);
 }
 
 }  // namespace
@@ -126,13 +126,13 @@ std::string multi_seed_csv(const std::vector<SweepRun>& runs) {
   return text;
 }
 
-std::string multi_seed_table(const std::vector<SweepRun>& runs) {
+std::string multi_seed_table(const std::vector<SweepRun>& runs, const Layout& layout) {
   if (runs.empty()) return "no seed has been run\n";
   const SweepConfig& config = runs.front().config;
   const std::string heading = wrapped(
       without_control_characters(fmt::format("{} on {}, {}: {}", config.model, config.dataset,
                                              plural_of(runs.size(), "seed"), seeds_text(runs))));
-  return heading + "\n" + seed_versions_table(seed_versions(runs)) +
+  return heading + "\n" + seed_versions_table(seed_versions(runs), layout) +
          "means over the seeds ± standard deviation\n";
 }
 

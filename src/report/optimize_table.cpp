@@ -61,7 +61,7 @@ std::vector<std::string> trial_cells(const OptimizeReport& report, const Optimiz
           outcome};
 }
 
-std::string trail_table(const OptimizeReport& report) {
+std::string trail_table(const OptimizeReport& report, const Layout& layout) {
   TextTable table({{.title = "version", .shrinks = true, .narrowest = 12},
                    {.title = report.device.empty() ? "latency" : "there", .is_number = true},
                    {.title = "stored", .is_number = true},
@@ -72,7 +72,7 @@ std::string trail_table(const OptimizeReport& report) {
   for (const OptimizeTrial& trial : all_versions(report)) {
     table.add_row(trial_cells(report, trial));
   }
-  return table.render(kTableWidth);
+  return table.render(layout);
 }
 
 std::string failures(const OptimizeReport& report) {
@@ -130,7 +130,8 @@ void add_measured_energy(TextTable& table, const Versions& versions) {
   if (before && after) add_figures(table, "energy, measured", *before, *after, joules_text);
 }
 
-std::string before_after_table(const OptimizeReport& report, const Versions& versions) {
+std::string before_after_table(const OptimizeReport& report, const Versions& versions,
+                               const Layout& layout) {
   const VariantCost& before = *versions.before.cost;
   const VariantCost& after = *versions.after.cost;
   TextTable table({{.title = ""},
@@ -152,7 +153,7 @@ std::string before_after_table(const OptimizeReport& report, const Versions& ver
   add_measured_energy(table, versions);
   add_figures(table, "energy, proxy", versions.before_ms, versions.after_ms, joules);
   if (versions.before.quality && versions.after.quality) add_quality_rows(table, versions);
-  return table.render(kTableWidth);
+  return table.render(layout);
 }
 
 Versions versions_of(const OptimizeReport& report) {
@@ -213,32 +214,32 @@ std::string verdict_line(const ModelComparison& comparison) {
                               verdict_words(comparison.result, names), comparison.result.pairs));
 }
 
-std::string result_text(const OptimizeReport& report) {
+std::string result_text(const OptimizeReport& report, const Layout& layout) {
   std::string text;
   const OptimizeTrial& best = report.result.best();
   if (report.result.chosen && best.cost) {
-    text += "\n" + before_after_table(report, versions_of(report));
+    text += "\n" + before_after_table(report, versions_of(report), layout);
   }
   if (report.comparison) {
     const auto impact = impact_of(*report.comparison);
-    if (impact) text += "\n" + hardware_impact_table(*impact);
+    if (impact) text += "\n" + hardware_impact_table(*impact, layout);
     text += "\n" + verdict_line(*report.comparison);
   }
   return text;
 }
 
-std::string sensitivity_part(const OptimizeReport& report) {
-  return report.sensitivities.empty() ? "" : sensitivity_table(report.sensitivities) + "\n";
+std::string sensitivity_part(const OptimizeReport& report, const Layout& layout) {
+  return report.sensitivities.empty() ? "" : sensitivity_table(report.sensitivities, layout) + "\n";
 }
 
 }  // namespace
 
-std::string optimize_table(const OptimizeReport& report) {
+std::string optimize_table(const OptimizeReport& report, const Layout& layout) {
   std::string text = headline(report.model) + "\n" + labelled("goal", goal_text(report)) +
                      labelled("judged on", report.judged_on) +
                      labelled("calibrated", report.calibrated_on) + "\n" +
-                     sensitivity_part(report) + trail_table(report) + failures(report) +
-                     result_text(report);
+                     sensitivity_part(report, layout) + trail_table(report, layout) +
+                     failures(report) + result_text(report, layout);
   if (!report.comparison) text += "\n";
   for (const std::string& note : report.result.best().notes) text += labelled("note", note);
   return text + labelled("target", target_text(report)) +

@@ -101,6 +101,15 @@ std::string verdict_text(const Measurement& measured) {
   return std::string(name(measured.verdict)) + why;
 }
 
+std::string verdict_names(const Measurement& measured) {
+  std::vector<std::string> reasons;
+  for (const auto& warning : measured.warnings) reasons.push_back(warning.name);
+  if (reasons.empty() && !measured.unmet.empty()) reasons.push_back(measured.unmet);
+  if (measured.cancelled) reasons.emplace_back("interrupted");
+  return fmt::format("{}{}{}", name(measured.verdict), reasons.empty() ? "" : "   ",
+                     join(reasons, ", "));
+}
+
 std::string throughput_text(const Profile& profile) {
   return fmt::format("{} samples/s", rate_text(profile.throughput_sps));
 }

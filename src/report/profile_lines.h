@@ -11,6 +11,8 @@ std::string setting_text(const Profile& profile);
 std::string latency_text(const Measurement& measured);
 std::string spread_text(const LatencySummary& latency);
 std::string verdict_text(const Measurement& measured);
+// One line: the names of its reasons, which the warnings explain.
+std::string verdict_names(const Measurement& measured);
 std::string throughput_text(const Profile& profile);
 std::string start_up_text(const StartUp& start_up);
 std::string ceiling_text(const Profile& profile);

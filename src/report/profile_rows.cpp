@@ -1,10 +1,10 @@
 #include "report/profile_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 
-#include "base/checked.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "report/count_columns.h"
@@ -53,13 +53,6 @@ std::vector<ProfileRow> rows_by_step(const Profile& profile) {
   std::vector<ProfileRow> rows;
   for (const ProfileStep& step : profile.steps) rows.push_back(row_of(step));
   return rows;
-}
-
-void add_figures(LayerCost& to, const LayerCost& from) {
-  for (const auto& column : figure_columns()) {
-    to.*column.figure = saturating_add(to.*column.figure, from.*column.figure);
-  }
-  if (from.answer == Answer::Unknown) to.answer = Answer::Unknown;
 }
 
 // Rates of several rows: their work and bytes divided by the sum of their times.
@@ -136,30 +129,74 @@ ProfileRow between_steps(const Profile& profile) {
   return row;
 }
 
-void sort_by(std::vector<ProfileRow>& rows, const std::string& key) {
+constexpr std::array<ColumnName, 19> kFields = {{
+    {"layer", "name"},
+    {"op", "op"},
+    {"algorithm", "detail"},
+    {"output", "output_shape"},
+    {"time ms", "time_ms"},
+    {"share", "share"},
+    {"GFLOP/s", "executed_gflops_per_second"},
+    {"nominal GFLOP/s", "gflops_per_second"},
+    {"GB/s", "gbytes_per_second"},
+    {"bound", "bound"},
+    {"warnings", "warnings"},
+    {"params", "parameters"},
+    {"MACs", "macs"},
+    {"effective MACs", "effective_macs"},
+    {"FLOPs", "flops"},
+    {"read", "bytes_read"},
+    {"written", "bytes_written"},
+    {"weight bytes", "parameter_bytes"},
+    {"activations", "activation_bytes"},
+}};
+
+// Rows can also be in the order of execution, which is no column.
+std::vector<ColumnName> sort_keys() {
+  std::vector<ColumnName> keys(kFields.begin(), kFields.end());
+  keys.push_back({"order", "order"});
+  return keys;
+}
+
+void sort_by(std::vector<ProfileRow>& rows, ProfileField field) {
   const auto descending = [&](auto projection) {
     std::ranges::stable_sort(rows, std::greater<>{}, projection);
   };
   const auto ascending = [&](auto projection) { std::ranges::stable_sort(rows, {}, projection); };
-  if (key == "order") return;
-  if (key == "name") return ascending([](const auto& row) { return row.cost.name; });
-  if (key == "op") return ascending([](const auto& row) { return row.cost.op; });
-  if (key == "time_ms") return descending([](const auto& row) { return row.time_ms; });
-  if (key == "share") return descending([](const auto& row) { return row.share; });
-  if (key == "gflops_per_second") {
-    return descending([](const auto& row) { return row.rates.gflops_per_second; });
+  if (const CountColumn* column = counted_figure(field)) {
+    return descending([&](const auto& row) { return row.cost.*column->figure; });
   }
-  if (key == "executed_gflops_per_second") {
-    return descending([](const auto& row) { return row.rates.executed_gflops_per_second; });
+  switch (field) {
+    case ProfileField::Name:
+      return ascending([](const auto& row) { return row.cost.name; });
+    case ProfileField::Op:
+      return ascending([](const auto& row) { return row.cost.op; });
+    case ProfileField::Detail:
+      return ascending([](const auto& row) { return row.detail; });
+    case ProfileField::Output:
+      return descending([](const auto& row) {
+        return row.cost.output_shape ? row.cost.output_shape->elements().value_or(0) : 0;
+      });
+    case ProfileField::Share:
+      return descending([](const auto& row) { return row.share; });
+    case ProfileField::Gflops:
+      return descending([](const auto& row) { return row.rates.executed_gflops_per_second; });
+    case ProfileField::NominalGflops:
+      return descending([](const auto& row) { return row.rates.gflops_per_second; });
+    case ProfileField::Gbytes:
+      return descending([](const auto& row) { return row.rates.gbytes_per_second; });
+    case ProfileField::Bound:
+      return descending([](const auto& row) { return row.rates.percent_of_ceiling; });
+    case ProfileField::Warnings:
+      return descending([](const auto& row) { return row.warnings.size(); });
+    default:
+      return descending([](const auto& row) { return row.time_ms; });
   }
-  if (key == "gbytes_per_second") {
-    return descending([](const auto& row) { return row.rates.gbytes_per_second; });
-  }
-  for (const auto& column : figure_columns()) {
-    if (key == column.name) {
-      return descending([&](const auto& row) { return row.cost.*column.figure; });
-    }
-  }
+}
+
+void sort_by(std::vector<ProfileRow>& rows, const std::string& key) {
+  const std::size_t at = find_column("`sort`", key, sort_keys());
+  if (at < kFields.size()) sort_by(rows, static_cast<ProfileField>(at));
 }
 
 void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) {
@@ -176,25 +213,27 @@ void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) 
 
 }  // namespace
 
+std::span<const ColumnName> report::profile_fields() {
+  return kFields;
+}
+
+const CountColumn* report::counted_figure(ProfileField field) {
+  const std::string_view key = kFields[static_cast<std::size_t>(field)].key;
+  for (const CountColumn& column : figure_columns()) {
+    if (key == column.name) return &column;
+  }
+  return nullptr;
+}
+
 std::vector<std::string> profile_columns() {
-  std::vector<std::string> names = {"time_ms",
-                                    "share",
-                                    "order",
-                                    "name",
-                                    "op",
-                                    "gflops_per_second",
-                                    "executed_gflops_per_second",
-                                    "gbytes_per_second"};
-  for (const auto& column : figure_columns()) names.emplace_back(column.name);
+  std::vector<std::string> names;
+  for (const ColumnName& field : sort_keys()) names.emplace_back(field.key);
   return names;
 }
 
-void check_profile_column(const std::string& name) {
-  const auto names = profile_columns();
-  if (std::ranges::find(names, name) != names.end()) return;
-  const auto near = nearest(name, names);
-  fail_usage("`sort` {}: no such column{}; there are {}", name,
-             near ? fmt::format(", did you mean '{}'?", *near) : "", join(names, ", "));
+void check_profile_columns(const ProfileReportOptions& options) {
+  if (options.sort) find_column("`sort`", *options.sort, sort_keys());
+  for (const std::string& column : options.columns) find_column("`columns`", column, kFields);
 }
 
 std::vector<ProfileRow> report::profile_rows(const Profile& profile,
@@ -205,10 +244,9 @@ std::vector<ProfileRow> report::profile_rows(const Profile& profile,
                                                                     : rows_by_layer(profile);
   const std::size_t top = options.top.value_or(0);
   if (options.sort) {
-    check_profile_column(*options.sort);
     sort_by(rows, *options.sort);
   } else if (top > 0) {
-    sort_by(rows, "time_ms");
+    sort_by(rows, ProfileField::Time);
   }
   cut_to(top, rows, hidden);
   rows.push_back(between_steps(profile));

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "assay/profile_report.h"
+#include "report/column_names.h"
+#include "report/count_columns.h"
 
 namespace assay::report {
 
@@ -18,6 +20,32 @@ struct ProfileRow {
   std::string detail = "";  // fused layers, a step's algorithm, how many layers an op has
   std::vector<std::string> warnings = {};
 };
+
+// All columns that a table can have.
+enum class ProfileField {
+  Name,
+  Op,
+  Detail,
+  Output,
+  Time,
+  Share,
+  Gflops,  // executed
+  NominalGflops,
+  Gbytes,
+  Bound,
+  Warnings,
+  Parameters,
+  Macs,
+  EffectiveMacs,
+  Flops,
+  Read,
+  Written,
+  ParameterBytes,
+  Activations
+};
+std::span<const ColumnName> profile_fields();  // in the order of the enumeration
+// The figure that a field shows, if it is one of a count's.
+const CountColumn* counted_figure(ProfileField field);
 
 // All rows, "(between steps)" last, sorted and cut to the top as requested. `hidden`, if given,
 // gets the sum of the other rows.

@@ -19,7 +19,7 @@ std::string strange_count(std::int64_t count) {
   return count == 0 ? "-" : with_thousands(count);
 }
 
-std::string outputs_table(const std::vector<RunOutput>& outputs) {
+std::string outputs_table(const std::vector<RunOutput>& outputs, const Layout& layout) {
   TextTable table({{.title = "output", .shrinks = true, .narrowest = 12},
                    {.title = "type", .shrinks = true, .narrowest = 7},
                    {.title = "shape", .shrinks = true, .narrowest = 10},
@@ -34,10 +34,10 @@ std::string outputs_table(const std::vector<RunOutput>& outputs) {
                    number(summary.mean), strange_count(summary.nan_count),
                    strange_count(summary.infinite_count)});
   }
-  return table.render(kTableWidth);
+  return table.render(layout);
 }
 
-std::string checks_table(const RunReport& report) {
+std::string checks_table(const RunReport& report, const Layout& layout) {
   if (report.checks.empty()) return "";
   TextTable table({{.title = "check", .shrinks = true, .narrowest = 12},
                    {.title = "against", .shrinks = true, .narrowest = 10},
@@ -60,7 +60,7 @@ std::string checks_table(const RunReport& report) {
           fmt::format("Output '{}' {}.", check.output, difference.mismatch)));
     }
   }
-  return "\n" + table.render(kTableWidth) + mismatches +
+  return "\n" + table.render(layout) + mismatches +
          wrapped(fmt::format("An element agrees within {:g} + {:g}·|expected|.",
                              report.tolerance.absolute, report.tolerance.relative));
 }
@@ -73,7 +73,7 @@ std::string files_text(const std::vector<std::string>& files) {
 
 }  // namespace
 
-std::string run_table(const RunReport& report) {
+std::string run_table(const RunReport& report, const Layout& layout) {
   const RunResult& result = report.result;
   return headline(result.model) + "\n" +
          labelled("run", fmt::format("{} after {} of compiling; {} {}, {} engine",
@@ -81,7 +81,8 @@ std::string run_table(const RunReport& report) {
                                      result.program.cpu.threads,
                                      result.program.cpu.threads == 1 ? "thread" : "threads",
                                      result.program.engine)) +
-         "\n" + outputs_table(result.outputs) + checks_table(report) + files_text(report.files);
+         "\n" + outputs_table(result.outputs, layout) + checks_table(report, layout) +
+         files_text(report.files);
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "report/charts/bar_chart.h"
 #include "report/charts/chart_title.h"
 #include "report/csv.h"
+#include "report/display_names.h"
 #include "report/figures.h"
 #include "report/hardware_columns.h"
 #include "report/headline.h"
@@ -51,24 +52,31 @@ std::vector<LayerSensitivity> drawn(const std::vector<LayerSensitivity>& layers)
   return kept;
 }
 
+DisplayNames sensitive_names(const std::vector<LayerSensitivity>& layers) {
+  std::vector<std::string> names;
+  for (const LayerSensitivity& layer : layers) names.push_back(layer.layer);
+  return DisplayNames(names);
+}
+
 }  // namespace
 
-std::string sensitivity_table(const std::vector<LayerSensitivity>& layers) {
+std::string sensitivity_table(const std::vector<LayerSensitivity>& layers, const Layout& layout) {
   TextTable table({{.title = "int8 in this layer alone", .shrinks = true, .narrowest = 12},
                    {.title = "op"},
                    {.title = "SNR", .is_number = true},
                    {.title = "error", .is_number = true},
                    {.title = "agreement", .is_number = true}});
   const auto sorted = worst_first(layers);
+  const DisplayNames names = sensitive_names(layers);
   const std::size_t shown = std::min(sorted.size(), kRowsShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const LayerSensitivity& layer = sorted[i];
-    table.add_row({without_control_characters(layer.layer), layer.op, decibels_text(layer.snr_db),
-                   fmt::format("{:.2f} %", 100 * error_share(layer)),
+    table.add_row({without_control_characters(names.of(layer.layer)), layer.op,
+                   decibels_text(layer.snr_db), fmt::format("{:.2f} %", 100 * error_share(layer)),
                    fmt::format("{:.2f} %", 100 * layer.agreement)});
   }
   const std::size_t left = sorted.size() - shown;
-  return table.render(kTableWidth) +
+  return table.render(layout) +
          (left > 0 ? fmt::format("… and {} less sensitive layers\n", left) : "");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "assay/stream_report.h"
+#include "report/display_names.h"
 #include "report/figures.h"
 #include "report/headline.h"
 #include "report/text_table.h"
@@ -83,9 +84,15 @@ std::string bound_text(const OperatorProfile& row) {
   return row.bound_level.empty() ? std::string(name(*row.bound)) : row.bound_level;
 }
 
-std::string title_of(const OperatorProfile& row) {
-  const std::string title = without_control_characters(row.operator_name);
+std::string title_of(const OperatorProfile& row, const DisplayNames& names) {
+  const std::string title = without_control_characters(names.in_text(row.operator_name));
   return row.fused.empty() ? title : fmt::format("{} +{}", title, row.fused.size());
+}
+
+DisplayNames operator_names(const HardwareProfile& profile) {
+  std::vector<std::string> names;
+  for (const OperatorProfile& row : profile.operator_profile) names.push_back(row.operator_name);
+  return DisplayNames(names);
 }
 
 double latency_of(const OperatorProfile* row) {
@@ -133,10 +140,10 @@ class OperatorTable {
     add(fmt::format("({} more)", rows.size()), latency_ms, memory_kb, "");
   }
 
-  std::string finish() {
+  std::string finish(const Layout& layout) {
     table_.add_rule();
     add("total", totals_.latency_ms, totals_.memory_kb, "");
-    return table_.render(kTableWidth);
+    return table_.render(layout);
   }
 
  private:
@@ -145,15 +152,17 @@ class OperatorTable {
   TextTable table_;
 };
 
-std::string operators_table(const HardwareProfile& profile) {
+std::string operators_table(const HardwareProfile& profile, const Layout& layout) {
   const auto rows = shown_rows(profile);
   const std::size_t shown = std::min(rows.size(), kRowsShown);
   OperatorTable table(profile.totals);
+  const DisplayNames names = operator_names(profile);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add(title_of(*rows[i]), rows[i]->latency_ms, rows[i]->memory_kb, bound_text(*rows[i]));
+    table.add(title_of(*rows[i], names), rows[i]->latency_ms, rows[i]->memory_kb,
+              bound_text(*rows[i]));
   }
   table.add_hidden(std::span(rows).subspan(shown));
-  return table.finish();
+  return table.finish(layout);
 }
 
 std::string basis(const HardwareProfile& profile) {
@@ -198,7 +207,7 @@ std::string deadlines_text(const StreamMeasurement& measured) {
                      duration_text(measured.deadline_ms), share_text(measured.missed_share()));
 }
 
-std::string delays_table(const StreamMeasurement& measured) {
+std::string delays_table(const StreamMeasurement& measured, const Layout& layout) {
   const TimeUnit unit = time_unit(measured.response.median_ms);
   TextTable table({{.title = fmt::format("delay {}", unit.name)},
                    {.title = "mean", .is_number = true},
@@ -218,7 +227,7 @@ std::string delays_table(const StreamMeasurement& measured) {
   add("waiting", measured.queueing);
   add("service", measured.service);
   add("response", measured.response);
-  return table.render(kTableWidth);
+  return table.render(layout);
 }
 
 std::string busy_text(const StreamMeasurement& measured, const HardwareProfile& estimate) {
@@ -230,12 +239,12 @@ std::string busy_text(const StreamMeasurement& measured, const HardwareProfile& 
 }
 
 std::string measured_text(const std::optional<StreamMeasurement>& measured,
-                          const HardwareProfile& estimate) {
+                          const HardwareProfile& estimate, const Layout& layout) {
   if (!measured) return "";
   return "\n" + labelled("measured", items_text(*measured)) +
          labelled("verdict", fmt::format("{}   {}", name(measured->verdict), measured->reason)) +
          labelled("busy", busy_text(*measured, estimate)) +
-         labelled("deadlines", deadlines_text(*measured)) + "\n" + delays_table(*measured);
+         labelled("deadlines", deadlines_text(*measured)) + "\n" + delays_table(*measured, layout);
 }
 
 std::string search_text(const std::optional<IntervalSearch>& search) {
@@ -271,10 +280,11 @@ std::string deployment_text(const std::optional<Deployment>& deployment) {
 
 }  // namespace
 
-std::string stream_table(const StreamReport& report) {
+std::string stream_table(const StreamReport& report, const Layout& layout) {
   const HardwareProfile& profile = report.profile;
-  return headline(profile.model) + "\n" + summary(profile) + "\n" + operators_table(profile) +
-         "\n" + convention(profile) + measured_text(report.streamed.measured, profile) +
+  return headline(profile.model) + "\n" + summary(profile) + "\n" +
+         operators_table(profile, layout) + "\n" + convention(profile) +
+         measured_text(report.streamed.measured, profile, layout) +
          search_text(report.streamed.search) + deployment_text(report.deployment);
 }
 

@@ -131,10 +131,10 @@ class VersionTable {
         varying_(varying_settings(run.rows)),
         outcomes_(outcomes_of(run)) {}
 
-  std::string render() const {
+  std::string render(const Layout& layout) const {
     TextTable table(columns());
     for (const std::size_t index : shown_rows(run_)) table.add_row(cells(index));
-    return table.render(kTableWidth);
+    return table.render(layout);
   }
 
  private:
@@ -247,9 +247,9 @@ std::string missing_text(const SweepRun& run) {
 
 }  // namespace
 
-std::string sweep_table(const SweepRun& run) {
+std::string sweep_table(const SweepRun& run, const Layout& layout) {
   std::string text = above_table(run);
-  if (!run.rows.empty()) text += VersionTable(run).render() + below_table(run);
+  if (!run.rows.empty()) text += VersionTable(run).render(layout) + below_table(run);
   text += labelled("recommended", recommended_text(run)) +
           labelled("runner-up", run.decision.runner_up_note) +
           labelled("model", run.recommended_file) + labelled("others", rejected_text(run)) +

@@ -90,10 +90,6 @@ std::string without_trailing_space(std::string line) {
 
 }  // namespace
 
-std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
-}
-
 std::string shortened(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
@@ -125,6 +121,16 @@ std::vector<std::string> shortened_apart(std::span<const std::string> texts, std
 std::string cut_off(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   return std::string(first_characters(text, width - 1)) + "…";
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : without_control_characters(text)) {
+    constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~&";
+    if (kMarkup.find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
@@ -167,7 +173,26 @@ std::vector<std::string> TextTable::cells_of(std::size_t column, std::size_t wid
   return shortened_apart(cells, width);
 }
 
-std::string TextTable::render(std::size_t width) const {
+std::string TextTable::render(const Layout& layout) const {
+  return layout.markdown ? markdown() : plain(layout.width);
+}
+
+std::string TextTable::markdown() const {
+  const auto line_of = [&](const auto& cell_at) {
+    std::string line = "|";
+    for (std::size_t i = 0; i < columns_.size(); ++i) line += " " + cell_at(i) + " |";
+    return line + "\n";
+  };
+  std::string text = line_of([&](std::size_t i) { return markdown_cell(columns_[i].title); });
+  text +=
+      line_of([&](std::size_t i) { return std::string(columns_[i].is_number ? "---:" : "---"); });
+  for (const auto& row : rows_) {
+    if (!row.empty()) text += line_of([&](std::size_t i) { return markdown_cell(row[i]); });
+  }
+  return text;
+}
+
+std::string TextTable::plain(std::size_t width) const {
   const auto column_widths = widths(width);
   std::vector<std::vector<std::string>> cells;
   for (std::size_t i = 0; i < columns_.size(); ++i) cells.push_back(cells_of(i, column_widths[i]));

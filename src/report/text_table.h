@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/layout.h"
+#include "base/text.h"
+
 namespace assay::report {
 
 constexpr std::size_t kRowsShown = 15;  // of a long table, unless asked for more
@@ -25,9 +28,12 @@ class TextTable {
 
   void add_row(std::vector<std::string> cells);
   void add_rule();
-  std::string render(std::size_t width) const;
+  std::string render(const Layout& layout) const;
+  std::string render(std::size_t width) const { return plain(width); }
 
  private:
+  std::string plain(std::size_t width) const;
+  std::string markdown() const;
   std::vector<std::size_t> widths(std::size_t total) const;
   std::vector<std::string> cells_of(std::size_t column, std::size_t width) const;
 
@@ -35,10 +41,11 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
 };
 
-std::size_t display_width(std::string_view text);                 // in characters, not bytes
 std::string shortened(std::string_view text, std::size_t width);  // "layer3.…conv2"
 // Each at most `width` characters long; different texts stay different.
 std::vector<std::string> shortened_apart(std::span<const std::string> texts, std::size_t width);
-std::string cut_off(std::string_view text, std::size_t width);    // "BatchNormali…"; width ≥ 1
+// No character of it ends a cell or starts markup.
+std::string markdown_cell(std::string_view text);
+std::string cut_off(std::string_view text, std::size_t width);  // "BatchNormali…"; width ≥ 1
 
 }  // namespace assay::report

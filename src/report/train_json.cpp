@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "report/json_parts.h"
 #include "report/train_parts.h"
 
@@ -45,8 +46,17 @@ Json epoch_json(const EpochResult& epoch) {
   return json;
 }
 
-Json memory_json(const ProgramMemory& memory) {
-  return {{"weight_bytes", memory.weight_bytes},
+// A step keeps the weights with everything that changes; they are those of the model.
+std::int64_t weight_bytes(const Graph& model) {
+  std::int64_t bytes = 0;
+  for (const auto& [value, tensor] : model.initializers()) {
+    bytes = saturating_add(bytes, static_cast<std::int64_t>(tensor.bytes().size()));
+  }
+  return bytes;
+}
+
+Json memory_json(const ProgramMemory& memory, const Graph& model) {
+  return {{"weight_bytes", weight_bytes(model)},
           {"activation_bytes", memory.arena_bytes},
           {"planned_activation_bytes", memory.planned_arena_bytes}};
 }
@@ -70,7 +80,7 @@ void add_course(const TrainResult& result, JsonWriter& json) {
   json.field("stopped_early", or_null(result.stopped_early));
   json.field("best_epoch", or_null(result.best_epoch));
   json.field("model_epoch", or_null(result.model_epoch));
-  json.field("memory", or_null(memory_json(result.memory)));
+  json.field("memory", or_null(memory_json(result.memory, result.model)));
   json.field("seconds", or_null(result.seconds));
 }
 

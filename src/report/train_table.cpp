@@ -41,7 +41,7 @@ std::string train_setting_text(const TrainReport& report) {
                      threads == 1 ? "thread" : "threads");
 }
 
-std::string epochs_table(const std::vector<EpochResult>& epochs) {
+std::string epochs_table(const std::vector<EpochResult>& epochs, const Layout& layout) {
   TextTable table({{.title = "epoch", .is_number = true},
                    {.title = "loss", .is_number = true},
                    {.title = "accuracy", .is_number = true},
@@ -60,7 +60,7 @@ std::string epochs_table(const std::vector<EpochResult>& epochs) {
                 : "-",
          rate_text(epoch.samples_per_second), duration_text(epoch.seconds * 1000)});
   }
-  return table.render(kTableWidth);
+  return table.render(layout);
 }
 
 std::string accuracy_text(const TrainReport& report) {
@@ -91,7 +91,8 @@ std::string memory_text(const ProgramMemory& memory) {
                      binary_text(memory.arena_bytes + memory.weight_bytes));
 }
 
-std::string confusion_table(const std::vector<std::vector<std::int64_t>>& confusion) {
+std::string confusion_table(const std::vector<std::vector<std::int64_t>>& confusion,
+                            const Layout& layout) {
   if (confusion.empty()) return "";
   if (confusion.front().size() > kMostClassesShown) {
     return wrapped("\nThe confusion matrix is too wide for this table; the JSON has it.");
@@ -108,22 +109,22 @@ std::string confusion_table(const std::vector<std::vector<std::int64_t>>& confus
     }
     table.add_row(cells);
   }
-  return "\n" + table.render(kTableWidth);
+  return "\n" + table.render(layout);
 }
 
 }  // namespace
 
-std::string train_table(const TrainReport& report) {
+std::string train_table(const TrainReport& report, const Layout& layout) {
   const TrainResult& result = report.result;
   const bool was_trained = !result.epochs.empty();
   std::string text = headline(report.model) + "\n";
   text += labelled("data", data_text(report.dataset, was_trained));
   if (was_trained) text += labelled("setting", train_setting_text(report)) + "\n";
-  if (was_trained) text += epochs_table(result.epochs) + "\n";
+  if (was_trained) text += epochs_table(result.epochs, layout) + "\n";
   text += labelled("accuracy", accuracy_text(report));
   if (was_trained) text += labelled("time", time_text(result));
   text += labelled("memory", memory_text(result.memory));
-  if (report.evaluation) text += confusion_table(report.evaluation->confusion);
+  if (report.evaluation) text += confusion_table(report.evaluation->confusion, layout);
   if (!report.file.empty()) text += "\nwrote " + without_control_characters(report.file) + "\n";
   return text;
 }

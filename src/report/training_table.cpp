@@ -4,6 +4,7 @@
 
 #include "assay/training_profile_report.h"
 #include "base/text.h"
+#include "report/display_names.h"
 #include "report/figures.h"
 #include "report/headline.h"
 #include "report/profile_lines.h"
@@ -49,7 +50,7 @@ std::string ratio_text(const TrainingProfile& profile) {
 }
 
 std::string memory_text(const TrainingMemory& memory) {
-  std::string text = fmt::format("{} allocated, as planned; each tensor once would need {}",
+  std::string text = fmt::format("{} allocated; with each tensor stored once, a step needs {}",
                                  binary_text(memory.arena_bytes + memory.constant_bytes),
                                  binary_text(memory.planned.step_bytes));
   if (memory.peak_rss_growth_bytes) {
@@ -153,9 +154,16 @@ std::string time_text(const LayerPhase& phase, int decimals) {
   return phase.time_ms ? fmt::format("{:.{}f}", *phase.time_ms, decimals) : "-";
 }
 
-void add_row(TextTable& table, const TrainingLayer& layer, int decimals) {
+DisplayNames trained_names(const TrainingProfile& profile) {
+  std::vector<std::string> names;
+  for (const TrainingLayer& layer : profile.layers) names.push_back(layer.name);
+  return DisplayNames(names);
+}
+
+void add_row(TextTable& table, const TrainingLayer& layer, const DisplayNames& names,
+             int decimals) {
   constexpr std::size_t kWidestOp = 18;
-  table.add_row({without_control_characters(layer.name),
+  table.add_row({without_control_characters(names.of(layer.name)),
                  cut_off(without_control_characters(layer.op), kWidestOp),
                  time_text(layer.forward, decimals), time_text(layer.backward, decimals),
                  time_text(layer.update, decimals), percent_text(layer.share)});
@@ -169,12 +177,13 @@ std::string rows_table(const TrainingProfile& profile, const TrainingReportOptio
                    {.title = "update ms", .is_number = true},
                    {.title = "share", .is_number = true}});
   TrainingLayer hidden;
+  const DisplayNames names = trained_names(profile);
   const int decimals = decimals_for(profile.step.run_ms());
   for (const TrainingLayer& layer :
        training_rows(profile, options.top.value_or(kRowsShown), &hidden)) {
-    add_row(table, layer, decimals);
+    add_row(table, layer, names, decimals);
   }
-  if (!hidden.name.empty()) add_row(table, hidden, decimals);
+  if (!hidden.name.empty()) add_row(table, hidden, names, decimals);
   const double run_ms = std::max(1e-12, profile.step.run_ms());
   table.add_row({"(between steps)", "",
                  fmt::format("{:.{}f}", profile.step.between_steps_ms, decimals), "", "",
@@ -186,7 +195,7 @@ std::string rows_table(const TrainingProfile& profile, const TrainingReportOptio
       {"median step", "", fmt::format("{:.{}f}", profile.totals(Phase::Forward).time_ms, decimals),
        fmt::format("{:.{}f}", back, decimals),
        fmt::format("{:.{}f}", profile.totals(Phase::Update).time_ms, decimals), percent_text(1.0)});
-  return table.render(kTableWidth);
+  return table.render(options.layout);
 }
 
 }  // namespace

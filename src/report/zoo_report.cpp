@@ -22,7 +22,7 @@ std::string parameters_text(const ZooEntry& entry) {
 
 }  // namespace
 
-std::string zoo_table(std::span<const ZooRow> rows) {
+std::string zoo_table(std::span<const ZooRow> rows, const Layout& layout) {
   TextTable table({{.title = "name"},
                    {.title = "params", .is_number = true},
                    {.title = "MACs", .is_number = true},
@@ -31,7 +31,8 @@ std::string zoo_table(std::span<const ZooRow> rows) {
     table.add_row({entry.name, with_si_suffix(static_cast<double>(totals.parameters)),
                    with_si_suffix(static_cast<double>(totals.macs)), entry.summary});
   }
-  std::string text = table.render(80) + "\nParameters, given as zoo:NAME:key=value,key=value:\n";
+  std::string text =
+      table.render(layout) + "\nParameters, given as zoo:NAME:key=value,key=value:\n";
   for (const auto& row : rows) {
     text += fmt::format("  {:<14}  {}\n", row.entry.name, parameters_text(row.entry));
   }

@@ -104,6 +104,16 @@ class Help(Case):
             self.assertEqual(result.returncode, 0)
             self.assertIn("Examples:", result.stdout)
 
+    def test_no_line_is_longer_than_80_columns_and_values_have_types(self):
+        for words in ([], ["count"], ["profile"], ["run"], ["compare"], ["machine"],
+                      ["devices"], ["fit"], ["stream"], ["train"], ["evaluate"], ["optimize"], ["zoo"],
+                      ["zoo", "export"], ["sweep"], ["sweep", "init"], ["sweep", "plan"], ["sweep", "worker"],
+                      ["sweep", "merge"], ["sweep", "submit"]):
+            text = assay(*words, "--help").stdout
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, (words, line))
+            self.assertNotIn(" TEXT", text)
+
     def test_version(self):
         self.assertRegex(assay("--version").stdout, r"^assay \d+\.\d+\.\d+\n$")
 
@@ -117,6 +127,11 @@ class Usage(Case):
 
     def test_unknown_flag(self):
         self.expect(2, "--frobnicate", "count", "zoo:mlp", "--frobnicate")
+        self.expect(2, "did you mean '--depth'?", "count", "zoo:mlp", "--dept", "1")
+
+    def test_names_that_are_nearly_right(self):
+        self.expect(3, "did you mean 'zoo:resnet18'?", "count", "resnet18")
+        self.expect(3, "raspberry-pi-4", "devices", "rpi4")
 
     def test_missing_model(self):
         self.expect(2, "MODEL", "count")

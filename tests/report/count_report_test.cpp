@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "assay/builder.h"
@@ -9,6 +10,7 @@
 #include "assay/zoo.h"
 #include "assay/zoo_report.h"
 #include "golden.h"
+#include "report/count_columns.h"
 #include "report/csv.h"
 #include "report/text_table.h"
 
@@ -30,6 +32,31 @@ TEST(CountReport, JsonIsAsPinned) {
 }
 TEST(CountReport, CsvIsAsPinned) {
   expect_golden("small_cnn.csv", count_csv(small_cnn()));
+}
+
+TEST(CountReport, LayersAreAddedUpByModuleAndByOp) {
+  const CountTableOptions by_op{.rows = CountRows::Ops};
+  expect_golden("small_cnn_ops.txt", count_table(small_cnn(), by_op));
+  expect_golden("small_cnn_ops.csv", count_csv(small_cnn(), by_op));
+  EXPECT_EQ(module_of("/features/features.4/block/block.0/block.0.0/Conv", 2), "features.4");
+  EXPECT_EQ(module_of("layer1.0.conv1", 1), "layer1");
+  EXPECT_EQ(module_of("layer1.0.conv1", 9), "layer1.0");
+  EXPECT_EQ(module_of("/Flatten", 1), "/Flatten");
+  EXPECT_EQ(module_of("conv1", 3), "conv1");
+}
+
+TEST(CountReport, SeveralModelsAreRowsOfOneTable) {
+  const std::vector<CountResult> results = {small_cnn(), small_cnn()};
+  expect_golden("counts.txt", counts_table(results));
+  expect_golden("counts.csv", counts_csv(results));
+  EXPECT_EQ(nlohmann::json::parse(counts_json(results))["results"].size(), 2u);
+}
+
+TEST(CountReport, MarkdownHasTablesAndCodeBlocks) {
+  const Layout layout{.markdown = true};
+  CountTableOptions options{.columns = {"layer", "macs"}};
+  options.layout = layout;
+  expect_golden("small_cnn.md", finished(count_table(small_cnn(), options), layout));
 }
 
 TEST(CountReport, TopShowsTheMostExpensiveAndTheRest) {
@@ -54,7 +81,7 @@ TEST(CountReport, SortsByAnyColumnAndNamesTheNearestToAWrongOne) {
     count_csv(small_cnn(), {.sort = "mac"});
     FAIL() << "no such column, and no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'macs'"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("did you mean 'MACs'"), std::string::npos);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "assay/error.h"
@@ -20,6 +21,19 @@ namespace {
 
 TEST(ProfileReport, TableIsAsPinned) {
   expect_golden("profile.txt", profile_table(fixed_profile()));
+}
+TEST(ProfileReport, ExplainedTableIsAsPinned) {
+  expect_golden("profile_explained.txt", profile_table(fixed_profile(), {.explain = true}));
+}
+TEST(ProfileReport, SeveralProfilesAreAsPinned) {
+  std::vector<Profile> profiles(2, fixed_profile());
+  profiles[1].program.cpu.threads = 4;
+  profiles[1].throughput_sps = 1500;
+  expect_golden("profiles.txt", profiles_table(profiles));
+  expect_golden("profiles.csv", profiles_csv(profiles));
+  const auto json = nlohmann::json::parse(profiles_json(profiles));
+  EXPECT_EQ(json["results"].size(), 2u);
+  EXPECT_EQ(json["results"][0]["schema"], "assay.profile/1");
 }
 TEST(ProfileReport, TableByStepsIsAsPinned) {
   expect_golden("profile_steps.txt", profile_table(fixed_profile(), {.group_by = GroupBy::Steps}));
@@ -77,11 +91,35 @@ TEST(ProfileReport, NamesThreeLayersOfAnAdviceAndFiveAdvices) {
   Profile profile = fixed_profile();
   profile.advice.assign(6, {.rule = "rule", .layers = {"a", "b", "c", "d", "e"}, .saving_ms = 1});
   profile.advice.back().rule = "sixth";
-  const std::string table = profile_table(profile);
+  const std::string table = profile_table(profile, {.explain = true});
   EXPECT_NE(table.find("1.000 ms  rule: a, b, c and 2 more."), std::string::npos);
   EXPECT_EQ(table.find("sixth"), std::string::npos);
   profile.advice.clear();
   EXPECT_EQ(profile_table(profile).find("Potential savings"), std::string::npos);
+}
+
+TEST(ProfileReport, FitsAScreenOfFortyLinesWithItsWarnings) {
+  Profile profile = fixed_profile();
+  for (int i = 0; i < 60; ++i) {
+    ProfileLayer layer = profile.layers[0];
+    layer.cost.name = "/features/features." + std::to_string(i) + "/Conv";
+    profile.layers.push_back(layer);
+  }
+  profile.model.inputs.assign(9, profile.model.inputs[0]);
+  profile.advice.assign(9, profile.advice[0]);
+  profile.warnings.assign(4, "warning");
+  const std::string table = profile_table(profile);
+  EXPECT_LE(std::ranges::count(table, '\n') + 4, 40);
+  EXPECT_NE(table.find("features.12 "), std::string::npos);
+  EXPECT_EQ(table.find("/features"), std::string::npos);
+  EXPECT_GT(std::ranges::count(profile_table(profile, {.top = 50}), '\n'), 60);
+}
+
+TEST(ProfileReport, ColumnsAreChosenByTheirHeadings) {
+  const std::string table =
+      profile_table(fixed_profile(), {.sort = "GFLOP/S", .columns = {"Layer", "time ms", "macs"}});
+  EXPECT_NE(table.find("layer            time ms   MACs\n"), std::string::npos) << table;
+  EXPECT_THROW(check_profile_columns({.columns = {"colour"}}), Error);
 }
 
 TEST(ProfileReport, SortsByAnyColumnAndNamesTheNearestToAWrongOne) {
@@ -92,7 +130,7 @@ TEST(ProfileReport, SortsByAnyColumnAndNamesTheNearestToAWrongOne) {
     profile_csv(fixed_profile(), {.sort = "tim_ms"});
     FAIL() << "no such column, and no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'time_ms'"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("did you mean 'time ms'"), std::string::npos);
   }
 }
 

@@ -13,12 +13,15 @@ using namespace assay::profile;
 
 namespace {
 
-// The most that is in memory while a step of the forward pass runs.
+// The most that tensors take while a step of the forward pass runs: neither workspaces nor the
+// optimizer's state.
 std::int64_t forward_peak(const TrainingProfile& profile) {
   std::int64_t most = 0;
   for (std::size_t i = 0; i < profile.memory.by_step.size(); ++i) {
     if (profile.step_phases[i] != Phase::Forward) continue;
-    most = std::max(most, total(profile.memory.by_step[i]));
+    const auto& uses = profile.memory.by_step[i];
+    most = std::max(most, total(uses) - uses[static_cast<std::size_t>(MemoryUse::Workspace)] -
+                              uses[static_cast<std::size_t>(MemoryUse::OptimizerState)]);
   }
   return most;
 }
@@ -43,8 +46,9 @@ BackwardPass backward_pass_of(const TrainingProfile& profile) {
   pass.gradient_memory_mb = in_mb(planned.gradient_bytes);
   pass.total_flops = pass.forward_flops + pass.loss_flops + pass.backward_flops;
   pass.total_latency_ms = pass.forward_latency_ms + pass.backward_latency_ms;
-  pass.total_memory_mb =
+  const double whole_mb =
       in_mb(planned.parameter_bytes + planned.kept_activation_bytes + planned.gradient_bytes);
+  pass.total_memory_mb = std::max(whole_mb, pass.forward_memory_mb);
   const double seconds = std::max(1e-12, pass.total_latency_ms / 1000);
   pass.total_gflops_per_second = static_cast<double>(pass.total_flops) / seconds / 1e9;
   for (const OptimizerKind kind :

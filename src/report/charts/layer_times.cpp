@@ -77,7 +77,7 @@ void drop_unused_kinds(BarChart& chart) {
 }
 
 BarChart layer_times_chart(const Profile& profile) {
-  const double run_ms = profile.typical_run_ms;
+  const double run_ms = profile.run_ms();
   const auto shown = slowest(profile);
   double largest = 0;
   for (const ProfileLayer* layer : shown) largest = std::max(largest, *layer->time_ms);

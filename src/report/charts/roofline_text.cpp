@@ -198,8 +198,11 @@ std::string notes(const RooflineLayout& layout, const TextPlot& plot) {
   if (layout.points.size() > kLegendRows) {
     text += fmt::format("• {} more\n", layout.points.size() - kLegendRows);
   }
-  for (const std::string& roof : plot.unlabelled_roofs())
-    text += "line without a label: " + roof + "\n";
+  const auto roofs = plot.unlabelled_roofs();
+  if (!roofs.empty()) {
+    text += fmt::format("line{} without a label: {}\n", roofs.size() == 1 ? "" : "s",
+                        join(roofs, ", "));
+  }
   return layout.note.empty() ? text : text + layout.note + "\n";
 }
 
