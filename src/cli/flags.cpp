@@ -12,13 +12,14 @@ struct Translation {
   std::string_view on_command_line;
 };
 
-constexpr std::array<Translation, 25> kTranslations = {{
+constexpr std::array<Translation, 27> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
     {"`calibration`", "--calibrate"},
     {"`columns`", "--columns"},
     {"`dims`", "--dim"},
     {"`engine`", "--engine"},
+    {"`explain`", "--explain"},
     {"`fail_if`", "--fail-if"},
     {"`input_shapes`", "--input"},
     {"`low_rank`", "--low-rank"},
@@ -33,6 +34,7 @@ constexpr std::array<Translation, 25> kTranslations = {{
     {"`target_mb`", "--target-mb"},
     {"`target_ms`", "--target-ms"},
     {"`threads`", "--threads"},
+    {"`top`", "--top N"},
     {"`training`", "--dataset"},
     {"`tuning_file`", "--tuning"},
     {"measure it, or call `calibrate` once", "use --measured, or run 'assay fit --validate' once"},

@@ -214,7 +214,7 @@ std::string rendered(const ProfileArguments& arguments, const Profile& profile,
     return device_comparison_csv(options.hardware.value_or(HardwareReport{}).devices);
   }
   if (arguments.format.csv) return profile_csv(profile, options);
-  std::string text = profile_table(profile, options);
+  std::string text = with_flags(profile_table(profile, options));
   const auto chart = arguments.roofline ? roofline_chart(profile) : std::nullopt;
   if (chart) text += "\n" + roofline_text(*chart, options.layout.width, 20, draws_colours());
   if (arguments.hardware) text += "\n" + hardware_text(options.hardware, options.layout);

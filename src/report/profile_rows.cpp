@@ -129,7 +129,7 @@ ProfileRow between_steps(const Profile& profile) {
   return row;
 }
 
-constexpr std::array<ColumnName, 19> kFields = {{
+constexpr std::array<ColumnName, 19> kProfileFields = {{
     {"layer", "name"},
     {"op", "op"},
     {"algorithm", "detail"},
@@ -153,7 +153,7 @@ constexpr std::array<ColumnName, 19> kFields = {{
 
 // Rows can also be in the order of execution, which is no column.
 std::vector<ColumnName> sort_keys() {
-  std::vector<ColumnName> keys(kFields.begin(), kFields.end());
+  std::vector<ColumnName> keys(kProfileFields.begin(), kProfileFields.end());
   keys.push_back({"order", "order"});
   return keys;
 }
@@ -196,7 +196,7 @@ void sort_by(std::vector<ProfileRow>& rows, ProfileField field) {
 
 void sort_by(std::vector<ProfileRow>& rows, const std::string& key) {
   const std::size_t at = find_column("`sort`", key, sort_keys());
-  if (at < kFields.size()) sort_by(rows, static_cast<ProfileField>(at));
+  if (at < kProfileFields.size()) sort_by(rows, static_cast<ProfileField>(at));
 }
 
 void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) {
@@ -214,11 +214,11 @@ void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) 
 }  // namespace
 
 std::span<const ColumnName> report::profile_fields() {
-  return kFields;
+  return kProfileFields;
 }
 
 const CountColumn* report::counted_figure(ProfileField field) {
-  const std::string_view key = kFields[static_cast<std::size_t>(field)].key;
+  const std::string_view key = kProfileFields[static_cast<std::size_t>(field)].key;
   for (const CountColumn& column : figure_columns()) {
     if (key == column.name) return &column;
   }
@@ -233,7 +233,8 @@ std::vector<std::string> profile_columns() {
 
 void check_profile_columns(const ProfileReportOptions& options) {
   if (options.sort) find_column("`sort`", *options.sort, sort_keys());
-  for (const std::string& column : options.columns) find_column("`columns`", column, kFields);
+  for (const std::string& column : options.columns)
+    find_column("`columns`", column, kProfileFields);
 }
 
 std::vector<ProfileRow> report::profile_rows(const Profile& profile,

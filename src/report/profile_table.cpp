@@ -350,7 +350,7 @@ std::string convention(const Profile& profile) {
 }
 
 constexpr const char* kMore =
-    "--explain says what the figures mean and why; --top N shows more rows.\n";
+    "`explain` says what the figures mean and why; `top` shows more rows.\n";
 
 // As many rows as leave the whole report, warnings included, on one screen.
 std::size_t rows_that_fit(std::size_t other_lines) {
