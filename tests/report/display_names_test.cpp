@@ -38,9 +38,8 @@ TEST(DisplayNames, AScopeThatAllShareIsLeftOut) {
 }
 
 TEST(DisplayNames, DifferentNamesNeverBecomeTheSame) {
-  const std::vector<std::string> names = {"/a/b/Conv", "a.b",      "a/b/Conv", "/a/b.Conv",
-                                          "/x/Relu",   "/x/Add",   "x",        "/",
-                                          "",          "/a/b/Conv"};
+  const std::vector<std::string> names = {"/a/b/Conv", "a.b", "a/b/Conv", "/a/b.Conv", "/x/Relu",
+                                          "/x/Add",    "x",   "/",        "",          "/a/b/Conv"};
   const DisplayNames shown(names);
   const std::set<std::string> different(names.begin(), names.end());
   std::set<std::string> forms;
