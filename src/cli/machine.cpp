@@ -9,8 +9,8 @@
 #include "cli/flags.h"
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
-#include "cli/stored_spread.h"
 #include "cli/output_format.h"
+#include "cli/stored_spread.h"
 
 namespace assay::cli {
 
