@@ -72,17 +72,20 @@ std::string within_script(const Json& json) {
   return safe;
 }
 
-std::string title_of(const Json& document) {
+// Empty if the result has no model, or one with a name too long for a title.
+std::string model_of(const Json& document) {
+  constexpr std::size_t kLongest = 200;
   const auto model = document.find("model");
-  std::string name;
-  if (model != document.end()) {
-    name = model->is_string()                              ? model->get<std::string>()
-           : model->is_object() && model->contains("name") ? text_of((*model)["name"])
-                                                           : "";
-  }
-  constexpr std::size_t kLongestTitle = 200;
-  if (name.size() > kLongestTitle) name.clear();
-  return name.empty() ? "assay report" : name + " – assay report";
+  if (model == document.end()) return "";
+  const Json name = model->is_object() ? model->value("name", Json()) : *model;
+  if (!name.is_string()) return "";
+  const auto text = name.get<std::string>();
+  return text.size() > kLongest ? "" : text;
+}
+
+std::string title_of(const Json& document) {
+  const std::string model = model_of(document);
+  return model.empty() ? "assay report" : model + " – assay report";
 }
 
 std::string joined(std::span<const std::string_view> parts) {

@@ -100,6 +100,13 @@ TEST(Page, StaysBelowTwoMegabytesForAThousandLayers) {
   EXPECT_LT(html.size(), 2'000'000u);
 }
 
+TEST(Page, IsTitledByTheModel) {
+  EXPECT_THAT(page_of(profile_json(fixed_profile())),
+              HasSubstr("<title>tiny.onnx – assay report</title>"));
+  EXPECT_THAT(page_of("{\"schema\": \"assay.machine/1\"}"),
+              HasSubstr("<title>assay report</title>"));
+}
+
 TEST(Page, RefusesWhatIsNoResult) {
   const std::pair<const char*, const char*> refused[] = {
       {"", "is not JSON"},
