@@ -186,7 +186,8 @@ def export(arguments, model, folder):
 
 def needed_bytes(arguments, path):
     """Weights and live activations, as counted."""
-    counted = subprocess.run([arguments.assay, "count", path, "--json"], check=True, stdout=subprocess.PIPE)
+    counted = subprocess.run([arguments.assay, "count", path, "--json", *dim_options(arguments.dim)], check=True,
+                             stdout=subprocess.PIPE)
     totals = json.loads(counted.stdout)["totals"]
     return totals["parameter_bytes"] + totals["peak_activation_bytes"]
 

@@ -314,6 +314,7 @@ ExpandFunction find_expansion(const Node& node) {
   if (node.is("Resize") || node.is("Upsample")) return expand_resize;
   if (node.is("LSTM") || node.is("GRU") || node.is("RNN")) return expand_batch_first;
   if (node.is("Loop")) return expand_loop;
+  if (node.is("Conv")) return expand_column_convolution;
   // ONNX Runtime has this one among the standard operators.
   const bool is_theirs = node.domain == kMicrosoftDomain || node.is("SimplifiedLayerNormalization");
   if (!is_theirs) return nullptr;

@@ -88,5 +88,6 @@ bool expand_quantized_attention(Expansion& expansion);
 bool expand_quantized_layer(Expansion& expansion);
 bool expand_batch_first(Expansion& expansion);  // LSTM, GRU and RNN
 bool expand_loop(Expansion& expansion);
+bool expand_column_convolution(Expansion& expansion);
 
 }  // namespace assay::transform

@@ -253,6 +253,29 @@ TEST(WeightOnly, FewRowsOfFloatsAreMultipliedAtAnyWidth) {
   }
 }
 
+TEST(FewRows, AreMultipliedByRowsOfAMatrixAtAnyWidth) {
+  for (const cpu::SimdKernels* kernels : {&cpu::simd_baseline(), &cpu::simd()}) {
+    for (const std::size_t rows : {1u, 4u, 9u}) {
+      for (const std::size_t columns : {1u, 6u, 15u}) {
+        const std::size_t depth = 37 + rows;
+        const std::size_t stride = depth + 3;
+        const auto x = some_floats(static_cast<std::int64_t>(rows * stride), 1);
+        const auto matrix = some_floats(static_cast<std::int64_t>(columns * depth), 2);
+        std::vector<float> products(rows * 20, 7.0f);
+        kernels->rows_by_rows({x.data(), rows, stride}, matrix.data(), columns, depth,
+                              products.data(), 20);
+        for (std::size_t i = 0; i < products.size(); ++i) {
+          double expected = 0;
+          for (std::size_t k = 0; i % 20 < columns && k < depth; ++k)
+            expected += static_cast<double>(x[i / 20 * stride + k]) *
+                        static_cast<double>(matrix[i % 20 * depth + k]);
+          EXPECT_NEAR(products[i], i % 20 < columns ? expected : 7.0, 1e-5) << kernels->name;
+        }
+      }
+    }
+  }
+}
+
 TEST(FewRows, ALargeMatrixIsReadInPanelsOrWhereItIsStored) {
   for (const bool is_shared : {false, true}) {
     for (const std::int64_t m : {1, 4}) {

@@ -1,8 +1,9 @@
 // A few rows times a float matrix: bound by reading the matrix once, which our own kernels do
 // nearer to the memory's bandwidth than oneDNN's. The matrix is packed into panels of columns or,
-// where others read it as it is stored, taken row by row.
+// where others read it as it is stored or it changes from run to run, taken row by row.
 #include <algorithm>
 
+#include "execute/cpu/kernels/row_products.h"
 #include "execute/cpu/lower/own_product.h"
 #include "execute/cpu/simd/simd.h"
 #include "execute/cpu/tensor_floats.h"
@@ -61,7 +62,7 @@ void multiply_panels(std::int64_t depth, const std::byte* weights, const Product
 }
 
 // Rows of the matrix that are multiplied before the next row of activations.
-constexpr std::int64_t kDotsTogether = 16;
+constexpr std::int64_t kDotsTogether = 24;
 
 void multiply_by_rows(std::int64_t depth, std::int64_t n, const std::byte* weights,
                       const ProductRows& rows, std::int64_t first, std::int64_t last,
@@ -70,6 +71,14 @@ void multiply_by_rows(std::int64_t depth, std::int64_t n, const std::byte* weigh
   for (std::int64_t unit = first; unit < last; ++unit) {
     const std::int64_t column = unit * kDotsTogether;
     const std::int64_t count = std::min(kDotsTogether, n - column);
+    if (are_worth_panels(rows.count)) {
+      simd().rows_by_rows(
+          {rows.first, static_cast<std::size_t>(rows.count), static_cast<std::size_t>(rows.stride)},
+          matrix + column * depth, static_cast<std::size_t>(count), static_cast<std::size_t>(depth),
+          target.products + (unit - first) * kDotsTogether,
+          static_cast<std::size_t>(target.stride));
+      continue;
+    }
     for (std::int64_t row = 0; row < rows.count; ++row)
       simd().dot_products(rows.first + row * rows.stride, matrix + column * depth,
                           static_cast<std::size_t>(count), static_cast<std::size_t>(depth),
@@ -77,7 +86,11 @@ void multiply_by_rows(std::int64_t depth, std::int64_t n, const std::byte* weigh
   }
 }
 
+// Up to here, packing a matrix that changes from run to run would take longer than it saves.
+constexpr std::int64_t kMostRowsOfState = 64;
+
 bool is_worth_own_product(const Lowering& lowering, const FewRowsProduct& product) {
+  if (product.weight == nullptr) return product.is_transposed && product.m <= kMostRowsOfState;
   const auto bytes = static_cast<std::int64_t>(product.weight->byte_size());
   if (product.m > kMostRowsOfFew || bytes < kFewRowsBytes) return false;
   if (product.is_shared) return product.is_transposed;

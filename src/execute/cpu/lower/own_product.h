@@ -53,7 +53,7 @@ void add_own_product(Lowering& lowering, OwnProduct product);
 struct FewRowsProduct {
   NodeId id;
   ValueId source;
-  const Tensor* weight = nullptr;
+  const Tensor* weight = nullptr;  // null: it changes from run to run
   bool is_transposed = false;
   bool is_shared = false;  // the matrix is read where it is stored
   std::int64_t m = 0;

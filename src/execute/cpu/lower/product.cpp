@@ -294,8 +294,8 @@ void add_tile_choice(const Lowering& lowering, const Linear& linear, const Fused
 }
 
 bool lower_few_rows(Lowering& lowering, const Linear& linear) {
-  const bool is_float = linear.type == DataType::Float32 && linear.weight != nullptr &&
-                        linear.weight->type() == DataType::Float32;
+  const bool is_float = linear.type == DataType::Float32 && !linear.own_type &&
+                        lowering.type(lowering.node(linear.id).inputs[1]) == DataType::Float32;
   if (!is_float) return false;
   return lower_few_rows_product(lowering, {.id = linear.id,
                                            .source = linear.source,

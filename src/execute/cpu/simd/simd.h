@@ -327,6 +327,13 @@ struct HalfRowKernels {
                      std::uint16_t* out, float* workspace, std::size_t n, std::size_t rows);
 };
 
+// Rows of floats, `stride` apart.
+struct DotRows {
+  const float* first = nullptr;
+  std::size_t count = 0;
+  std::size_t stride = 0;
+};
+
 struct SimdKernels {
   const char* name = "";
   std::size_t panel_width = 0;  // floats
@@ -452,6 +459,9 @@ struct SimdKernels {
   // out[r] = Σ_k x[k]·matrix[r·depth + k]
   void (*dot_products)(const float* x, const float* matrix, std::size_t rows, std::size_t depth,
                        float* out);
+  // out[r·out_stride + j] = Σ_k rows[r·stride + k]·matrix[j·depth + k] for j < columns
+  void (*rows_by_rows)(const DotRows& rows, const float* matrix, std::size_t columns,
+                       std::size_t depth, float* out, std::size_t out_stride);
   ByteProductFunction byte_product;
 };
 
