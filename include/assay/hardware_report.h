@@ -61,5 +61,10 @@ std::vector<std::filesystem::path> save_hardware_artifacts(
     const std::filesystem::path& folder, const std::vector<LayerEstimate>& layers,
     const std::vector<PrecisionTradeoff>& precision_table, const HardwareSummary& summary,
     const std::string& model = "");
+// The same without precision_tradeoffs.csv, for one version of a model.
+std::vector<std::filesystem::path> save_layer_artifacts(const std::filesystem::path& folder,
+                                                        const std::vector<LayerEstimate>& layers,
+                                                        const HardwareSummary& summary,
+                                                        const std::string& model = "");
 
 }  // namespace assay

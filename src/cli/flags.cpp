@@ -12,7 +12,7 @@ struct Translation {
   std::string_view on_command_line;
 };
 
-constexpr std::array<Translation, 27> kTranslations = {{
+constexpr std::array<Translation, 28> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
     {"`calibration`", "--calibrate"},

@@ -83,7 +83,7 @@ ProfileRequest request_of(const ProfileArguments& arguments) {
 
 // Only for people: programs that read the output decide about threads themselves.
 bool advises_about_threads(const ProfileArguments& arguments, bool quiet) {
-  return !quiet && !arguments.json && !arguments.csv && arguments.turns.empty();
+  return !quiet && !arguments.format.json && !arguments.format.csv && arguments.turns.empty();
 }
 
 Profile profiled(const ProfileArguments& arguments, bool quiet) {
@@ -251,7 +251,7 @@ void write_artifacts(const ProfileArguments& arguments, const Profile& profile) 
   const auto layers = layer_estimates(profile);
   if (const auto summary = hardware_summary(arguments, profile, layers)) {
     const std::string& model = profile.model.name;
-    save_hardware_artifacts(folder, layers, {}, *summary, model);
+    save_layer_artifacts(folder, layers, *summary, model);
     write_file(folder / "layerwise_activation_memory.svg", activation_memory_svg(layers, model));
     write_file(folder / "layerwise_macs.svg", macs_svg(layers, model));
   }

@@ -73,6 +73,27 @@ BarChart macs_chart(const std::vector<LayerEstimate>& layers, const std::string&
                   chart_title(model, "multiply-accumulates by layer"));
 }
 
+using ArtifactFiles = std::vector<std::pair<std::string, std::string>>;  // names and bytes
+
+ArtifactFiles layer_files(const std::vector<LayerEstimate>& layers, const HardwareSummary& summary,
+                          const std::string& model) {
+  return {{"layerwise_breakdown.csv", layer_estimates_csv(layers)},
+          {"hardware_summary.csv", hardware_summary_csv(summary)},
+          {"layerwise_activation_memory.png", activation_memory_png(layers, model)},
+          {"layerwise_macs.png", macs_png(layers, model)}};
+}
+
+std::vector<std::filesystem::path> written_into(const std::filesystem::path& folder,
+                                                const ArtifactFiles& files) {
+  make_folder(folder);
+  std::vector<std::filesystem::path> paths;
+  for (const auto& [file_name, bytes] : files) {
+    write_file(folder / file_name, bytes);
+    paths.push_back(folder / file_name);
+  }
+  return paths;
+}
+
 }  // namespace
 
 std::string activation_memory_png(const std::vector<LayerEstimate>& layers,
@@ -93,26 +114,21 @@ std::string macs_svg(const std::vector<LayerEstimate>& layers, const std::string
   return bar_chart_svg(macs_chart(layers, model));
 }
 
+std::vector<std::filesystem::path> save_layer_artifacts(const std::filesystem::path& folder,
+                                                        const std::vector<LayerEstimate>& layers,
+                                                        const HardwareSummary& summary,
+                                                        const std::string& model) {
+  return written_into(folder, layer_files(layers, summary, model));
+}
+
 std::vector<std::filesystem::path> save_hardware_artifacts(
     const std::filesystem::path& folder, const std::vector<LayerEstimate>& layers,
     const std::vector<PrecisionTradeoff>& precision_table, const HardwareSummary& summary,
     const std::string& model) {
-  std::vector<std::pair<std::string, std::string>> files = {
-      {"layerwise_breakdown.csv", layer_estimates_csv(layers)},
-      {"hardware_summary.csv", hardware_summary_csv(summary)},
-      {"layerwise_activation_memory.png", activation_memory_png(layers, model)},
-      {"layerwise_macs.png", macs_png(layers, model)},
-  };
-  if (!precision_table.empty()) {
-    files.emplace_back("precision_tradeoffs.csv", precision_tradeoff_csv(precision_table));
-  }
-  make_folder(folder);
-  std::vector<std::filesystem::path> paths;
-  for (const auto& [file_name, bytes] : files) {
-    write_file(folder / file_name, bytes);
-    paths.push_back(folder / file_name);
-  }
-  return paths;
+  ArtifactFiles files = layer_files(layers, summary, model);
+  files.insert(files.begin() + 1,
+               {"precision_tradeoffs.csv", precision_tradeoff_csv(precision_table)});
+  return written_into(folder, files);
 }
 
 }  // namespace assay

@@ -86,13 +86,9 @@ TextTable empty_table(const SetColumns& needed) {
   return TextTable(std::move(columns));
 }
 
-// "−7/+16 %": the interval around the median.
 std::string set_interval_text(const LatencySummary& latency) {
-  if (latency.median_ms <= 0) return "-";
-  const double below = 100 * (1 - latency.ci95_low_ms / latency.median_ms);
-  const double above = 100 * (latency.ci95_high_ms / latency.median_ms - 1);
-  const int decimals = std::max(below, above) < 9.5 ? 1 : 0;
-  return fmt::format("−{:.{}f}/+{:.{}f} %", below, decimals, above, decimals);
+  if (!latency.ci95_low_ms || !latency.ci95_high_ms) return "-";
+  return interval_text(latency.median_ms, *latency.ci95_low_ms, *latency.ci95_high_ms);
 }
 
 std::string whole_percent(std::optional<double> share) {

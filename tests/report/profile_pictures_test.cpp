@@ -23,7 +23,7 @@ Profile profile_of(std::size_t count) {
   const ProfileLayer layer = profile.layers.front();
   profile.steps.clear();
   profile.layers.clear();
-  profile.typical_run_ms = profile.between_steps_ms;
+  profile.latency.latency.median_ms = profile.between_steps_ms;
   for (std::size_t i = 0; i < count; ++i) {
     const auto number = static_cast<std::int64_t>(i);
     profile.steps.push_back(step);
@@ -34,7 +34,7 @@ Profile profile_of(std::size_t count) {
     profile.layers.back().time_ms = 0.01 * static_cast<double>(i + 1);
     profile.layers.back().steps = {i};
     profile.layers.back().fused.clear();
-    profile.typical_run_ms += *profile.layers.back().time_ms;
+    profile.latency.latency.median_ms += *profile.layers.back().time_ms;
     profile.memory.buffers.push_back(
         {profile.steps.back().info.name + "_output_0", 1024 * (number % 7 + 1), 0, i, i + 2});
   }

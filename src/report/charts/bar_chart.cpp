@@ -33,14 +33,14 @@ std::vector<std::string> shown_names(const std::vector<Bar>& bars) {
   return fitted_apart(names, kWidestName, kName);
 }
 
-struct Layout {
+struct BarLayout {
   std::vector<std::string> names;  // of the bars
   double bars_left = 0;
   double bars_top = 0;
   Size size;
 };
 
-Layout layout_of(const BarChart& chart) {
+BarLayout layout_of(const BarChart& chart) {
   const auto shown = shown_names(chart.bars);
   double names = 0;
   double figures = 0;
@@ -95,7 +95,7 @@ std::vector<Colour> colours_of(const BarChart& chart) {
   return colours;
 }
 
-void draw_bars(Canvas& canvas, const BarChart& chart, const Layout& layout) {
+void draw_bars(Canvas& canvas, const BarChart& chart, const BarLayout& layout) {
   double largest = 0;
   for (const Bar& bar : chart.bars) largest = std::max(largest, bar.value);
   const auto colours = colours_of(chart);
@@ -119,7 +119,7 @@ void draw_key(Canvas& canvas, const std::vector<BarKind>& kinds) {
   }
 }
 
-std::string drawn_bars(const BarChart& chart, const Layout& layout,
+std::string drawn_bars(const BarChart& chart, const BarLayout& layout,
                        std::unique_ptr<Canvas> canvas) {
   canvas->text({kMargin, kMargin + kTitle.size - 2}, chart.title, kTitle);
   canvas->text({kMargin, kMargin + kTitle.size + 13}, chart.subtitle, kSubtitle);
@@ -131,12 +131,12 @@ std::string drawn_bars(const BarChart& chart, const Layout& layout,
 }  // namespace
 
 std::string bar_chart_png(const BarChart& chart) {
-  const Layout layout = layout_of(chart);
+  const BarLayout layout = layout_of(chart);
   return drawn_bars(chart, layout, png_canvas(layout.size));
 }
 
 std::string bar_chart_svg(const BarChart& chart) {
-  const Layout layout = layout_of(chart);
+  const BarLayout layout = layout_of(chart);
   return drawn_bars(chart, layout, svg_canvas(layout.size, chart.title));
 }
 

@@ -193,16 +193,28 @@ std::string with_coloured_letters(const std::string& table, const RooflineLayout
   return join(lines, "\n");
 }
 
-std::string notes(const RooflineLayout& layout, const TextPlot& plot) {
+// "lines without a label: fp32 AVX2 111 GFLOP/s," and the next ones below where the width ends.
+std::string unlabelled_text(const std::vector<std::string>& roofs, std::size_t width) {
+  std::string text;
+  std::string line = fmt::format("line{} without a label:", roofs.size() == 1 ? "" : "s");
+  for (std::size_t i = 0; i < roofs.size(); ++i) {
+    const std::string word = roofs[i] + (i + 1 < roofs.size() ? "," : "");
+    if (display_width(line) + 1 + display_width(word) > width) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += " " + word;
+  }
+  return text + line + "\n";
+}
+
+std::string notes(const RooflineLayout& layout, const TextPlot& plot, std::size_t width) {
   std::string text;
   if (layout.points.size() > kLegendRows) {
     text += fmt::format("• {} more\n", layout.points.size() - kLegendRows);
   }
   const auto roofs = plot.unlabelled_roofs();
-  if (!roofs.empty()) {
-    text += fmt::format("line{} without a label: {}\n", roofs.size() == 1 ? "" : "s",
-                        join(roofs, ", "));
-  }
+  if (!roofs.empty()) text += unlabelled_text(roofs, width);
   return layout.note.empty() ? text : text + layout.note + "\n";
 }
 
@@ -223,7 +235,7 @@ std::string roofline_text(const RooflineChart& chart, std::size_t width, std::si
     const std::string table = legend(layout, plot, width);
     text += "\n" + (use_colour ? with_coloured_letters(table, layout, plot) : table);
   }
-  return text + notes(layout, plot);
+  return text + notes(layout, plot, width);
 }
 
 }  // namespace assay
