@@ -25,8 +25,12 @@ int main(int count, char** words) {
     const assay::Profile profile =
         assay::profile_model(std::move(model), name, short_measurement());
     const assay::LatencySummary& latency = profile.latency.latency;
-    std::cout << "median latency " << latency.median_ms << " ms, 95 % interval "
-              << latency.ci95_low_ms << " to " << latency.ci95_high_ms << " ms\n";
+    std::cout << "median latency " << latency.median_ms << " ms";
+    if (latency.ci95_low_ms && latency.ci95_high_ms) {
+      std::cout << ", 95 % interval " << *latency.ci95_low_ms << " to " << *latency.ci95_high_ms
+                << " ms";
+    }
+    std::cout << "\n";
     for (const assay::Advice& advice : profile.advice) {
       std::cout << advice.saving_ms << " ms  " << advice.rule << ": " << advice.reason << " → "
                 << advice.action << "\n";

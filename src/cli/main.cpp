@@ -74,8 +74,10 @@ Exit exit_code(ErrorKind kind) {
 
 // "interrupted; the same command goes on": what a message adds to the first word.
 std::string_view after_interrupt(std::string_view message) {
-  constexpr std::string_view kBeginning = "interrupted; ";
-  return message.starts_with(kBeginning) ? message.substr(kBeginning.size()) : "";
+  constexpr std::string_view kBeginning = "interrupted";
+  if (!message.starts_with(kBeginning)) return message;
+  message.remove_prefix(kBeginning.size());
+  return message.substr(std::min(message.find_first_not_of("; "), message.size()));
 }
 
 // CLI11 only says that a word was not expected; suggest the one that was probably meant.

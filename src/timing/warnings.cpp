@@ -17,6 +17,8 @@ using namespace assay::timing;
 namespace {
 
 constexpr std::size_t kFewSamples = 30;
+// Between two modes: from which a median that falls on the other one is another result.
+constexpr double kGapNoisy = 0.10;
 constexpr double kSlowFirstRun = 2.0;  // times the median
 // The clock's share of a sample: from which it is mentioned, and from which the result is noisy.
 constexpr double kClockMentioned = 2 * kShareAlone;
@@ -79,7 +81,8 @@ MaybeWarning two_modes(const Measurement& measured, const Circumstances&) {
                        fmt::format("{:.0f} % of the samples lie around {}, {:.0f} % around {}",
                                    100 * (1 - modes.upper_share), duration_text(modes.lower),
                                    100 * modes.upper_share, duration_text(modes.upper)),
-                       "pin threads to cores, and look for work that only some runs do", true};
+                       "pin threads to cores, and look for work that only some runs do",
+                       modes.upper > (1 + kGapNoisy) * modes.lower};
 }
 
 MaybeWarning first_run(const Measurement& measured, const Circumstances& circumstances) {

@@ -88,7 +88,7 @@ class Version(unittest.TestCase):
 def commands_and_flags():
     """What --help lists: [(command, {flag, ...}), ...]."""
     program = PREFIX / "bin/assay"
-    listed = output_of(program, "--help").split("Subcommands:")[1].split("Examples:")[0]
+    listed = output_of(program, "--help").split("Commands:")[1].split("Options:")[0]
     names = re.findall(r"^  (\S+)", listed, re.MULTILINE)
     for name in names:
         options = output_of(program, name, "--help").split("Examples:")[0]
