@@ -86,7 +86,7 @@ bool advises_about_threads(const ProfileArguments& arguments, bool quiet) {
   return !quiet && !arguments.format.json && !arguments.format.csv && arguments.turns.empty();
 }
 
-Profile profiled(const ProfileArguments& arguments, bool quiet) {
+Profile profiled(const ProfileArguments& arguments, bool quiet, bool is_one_of_several) {
   ProfileRequest request = request_of(arguments);
   ProgressBar bar(quiet);
   std::optional<TurnsProgress> turns;
@@ -100,7 +100,7 @@ Profile profiled(const ProfileArguments& arguments, bool quiet) {
   Profile profile = naming_model(arguments.model.model, [&] {
     return profile_model(request.model.graph, arguments.model.model, request.options, &progress);
   });
-  if (advises_about_threads(arguments, quiet)) {
+  if (!is_one_of_several && advises_about_threads(arguments, quiet)) {
     const auto note = fewer_threads_note(request.model.graph, request.options, profile);
     if (note) print_note(*note, quiet);
   }
@@ -310,7 +310,7 @@ Exit run_profile(const ProfileArguments& arguments, bool quiet) {
   ProfileReportOptions report = report_options(arguments);
   Files files(arguments);
   PageFile page(arguments.html);
-  Profile profile = profiled(arguments, quiet);
+  Profile profile = profiled(arguments, quiet, false);
   if (is_stored_for_later(arguments)) {
     profile.model.sha256 = sha256_of_file(arguments.model.model);
   }
@@ -329,7 +329,7 @@ Exit run_profiles(const ProfileArguments& arguments, bool quiet) {
   const auto settings = profile_settings(arguments);
   if (settings.size() > 1) {
     return run_profile_set(arguments, settings, quiet,
-                           [&](const ProfileArguments& one) { return profiled(one, quiet); });
+                           [&](const ProfileArguments& one) { return profiled(one, quiet, true); });
   }
   return run_profile(settings.front(), quiet);
 }

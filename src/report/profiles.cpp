@@ -73,7 +73,7 @@ SetColumns columns_needed(std::span<const Profile> profiles) {
 
 TextTable empty_table(const SetColumns& needed) {
   std::vector<TextColumn> columns;
-  if (needed.model) columns.push_back({.title = "model", .shrinks = true, .narrowest = 9});
+  if (needed.model) columns.push_back({.title = "model", .shrinks = true, .narrowest = 8});
   if (needed.batch) columns.push_back({.title = "batch", .is_number = true});
   if (needed.threads) columns.push_back({.title = "threads", .is_number = true});
   for (const char* title : {"latency", "95 %", "samples/s"}) {
