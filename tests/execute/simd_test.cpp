@@ -58,6 +58,7 @@ TEST(Simd, UnaryFunctionsAreThoseOfTheLibrary) {
   expect_unary(UnaryOp::Log, 50.0f, 4e-7, [](double x) { return std::log(x); });
   expect_unary(UnaryOp::Tanh, 10.0f, 4e-7, [](double x) { return std::tanh(x); });
   expect_unary(UnaryOp::Sigmoid, 20.0f, 4e-7, [](double x) { return 1 / (1 + std::exp(-x)); });
+  expect_unary(UnaryOp::Swish, 20.0f, 4e-7, [](double x) { return x / (1 + std::exp(-x)); });
   expect_unary(UnaryOp::Erf, 5.0f, 6e-7, [](double x) { return std::erf(x); });
   expect_unary(UnaryOp::Sqrt, 9.0f, 2e-7, [](double x) { return std::sqrt(x); });
   expect_unary(UnaryOp::Floor, 9.0f, 0, [](double x) { return std::floor(x); });
@@ -70,6 +71,20 @@ TEST(Simd, UnaryFunctionsAreThoseOfTheLibrary) {
       [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }, 0.2f, 0.5f);
 }
 
+// Small results keep their digits: below 0 the relative error counts.
+TEST(Simd, SigmoidIsAccurateWhereItIsSmall) {
+  std::vector<float> in;
+  for (float x = -80.0f; x < 0.0f; x += 0.37f) in.push_back(x);
+  for (const SimdKernels* kernels : all_kernels()) {
+    std::vector<float> out(in.size());
+    kernels->unary(UnaryOp::Sigmoid, 0, 0, in.data(), out.data(), in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double wanted = 1 / (1 + std::exp(-static_cast<double>(in[i])));
+      ASSERT_NEAR(out[i] / wanted, 1.0, 4e-7) << kernels->name << " of " << in[i];
+    }
+  }
+}
+
 TEST(Simd, OddNumbersFlowAsIeeeSays) {
   const std::vector<float> in = {kNan, kInfinity, -kInfinity, 0.0f, 100.0f, -120.0f};
   for (const SimdKernels* kernels : all_kernels()) {
@@ -79,7 +94,7 @@ TEST(Simd, OddNumbersFlowAsIeeeSays) {
       return out;
     };
     for (const UnaryOp op : {UnaryOp::Relu, UnaryOp::Clip, UnaryOp::Exp, UnaryOp::Tanh,
-                             UnaryOp::Erf, UnaryOp::Sigmoid, UnaryOp::Log}) {
+                             UnaryOp::Erf, UnaryOp::Sigmoid, UnaryOp::Log, UnaryOp::Swish}) {
       EXPECT_TRUE(std::isnan(apply(op)[0])) << kernels->name << " op " << static_cast<int>(op);
     }
     EXPECT_EQ(apply(UnaryOp::Relu)[1], kInfinity);
@@ -91,6 +106,12 @@ TEST(Simd, OddNumbersFlowAsIeeeSays) {
     EXPECT_EQ(apply(UnaryOp::Log)[1], kInfinity);
     EXPECT_TRUE(std::isnan(apply(UnaryOp::Log)[2]));
     EXPECT_EQ(apply(UnaryOp::Log)[3], -kInfinity);
+    EXPECT_EQ(apply(UnaryOp::Swish)[1], kInfinity);
+    EXPECT_TRUE(std::isnan(apply(UnaryOp::Swish)[2]));  // -infinity · 0
+    EXPECT_EQ(apply(UnaryOp::Swish)[4], 100.0f);
+    EXPECT_EQ(apply(UnaryOp::Swish)[5], 0.0f);
+    EXPECT_EQ(apply(UnaryOp::Sigmoid)[1], 1.0f);
+    EXPECT_EQ(apply(UnaryOp::Sigmoid)[2], 0.0f);
     EXPECT_EQ(apply(UnaryOp::Tanh)[1], 1.0f);
     EXPECT_EQ(apply(UnaryOp::Erf)[2], -1.0f);
     EXPECT_TRUE(std::isnan(kernels->reduce(ReduceOp::Max, in.data(), in.size())));

@@ -117,12 +117,22 @@ bool is_usable(const Lowering& lowering, ValueId value) {
   return lowering.is_real(value) && lowering.is_available(value);
 }
 
+// x · sigmoid(x) is one link.
+bool becomes_swish(const Draft& draft, BinaryOp op, ValueId other) {
+  return op == BinaryOp::Mul && draft.links.size() == 1 && other == draft.operands[0] &&
+         draft.links[0].kind == Link::Kind::Unary && draft.links[0].unary == UnaryOp::Sigmoid;
+}
+
 bool add_binary(const Lowering& lowering, Draft& draft, const Node& node, ValueId running) {
   const auto op = binary_op(node);
   if (!op) return false;
   const bool is_reversed = node.inputs[0] != running;
   const ValueId other = node.inputs[is_reversed ? 0 : 1];
   if (!is_usable(lowering, other)) return false;
+  if (becomes_swish(draft, *op, other)) {
+    draft.links[0].unary = UnaryOp::Swish;
+    return true;
+  }
   Link link{.kind = is_reversed ? Link::Kind::ReversedBinary : Link::Kind::Binary, .binary = *op};
   link.operand = add_operand(lowering, draft, other, link.number);
   draft.links.push_back(link);

@@ -67,17 +67,29 @@ bool lower_blocked_concat(Lowering& lowering, NodeId id) {
   return false;
 }
 
-// Pixels with all their channels side by side: rows of channels are joined.
+// Pixels with all their channels side by side: rows of channels are joined. Where only some inputs
+// lie so, the others are brought into that layout: what reads the result is most likely another
+// convolution, which the plain layout would cost a reorder.
 bool lower_channels_last_concat(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Dims whole = lowering.dims(node.outputs[0]);
   if (whole.size() < 3 || whole.size() > 5 || !lowering.is_real(node.outputs[0])) return false;
   const DataType type = lowering.type(node.outputs[0]);
+  const auto channels_last = [&](ValueId input) {
+    return image_desc(lowering.dims(input), 0, type);
+  };
   const auto fits = [&](ValueId input) {
     const Placement placement = lowering.native(input);
-    return placement.blocked && *placement.blocked == image_desc(placement.dims, 0, type);
+    return placement.blocked && *placement.blocked == channels_last(input);
   };
-  if (!std::ranges::all_of(node.inputs, fits)) return false;
+  const auto can_be_brought = [&](ValueId input) {
+    return lowering.native(input).blocked && lowering.type(input) == type;
+  };
+  if (std::ranges::none_of(node.inputs, fits) || !std::ranges::all_of(node.inputs, can_be_brought))
+    return false;
+  std::vector<Placement> sources;
+  for (const ValueId input : node.inputs)
+    sources.push_back(lowering.in_layout(input, channels_last(input)));
   const Placement result = lowering.new_placement(image_desc(whole, 0, type), whole);
   const auto as_pixels = [&](const Placement& placement, std::int64_t channels) {
     Placement rows =
@@ -87,8 +99,7 @@ bool lower_channels_last_concat(Lowering& lowering, NodeId id) {
   };
   std::vector<std::pair<Placement, Placement>> copies;
   std::int64_t first = 0;
-  for (const ValueId input : node.inputs) {
-    const Placement from = lowering.native(input);
+  for (const Placement& from : sources) {
     const std::int64_t channels = from.dims[1];
     copies.emplace_back(as_pixels(from, channels),
                         sliced(as_pixels(result, whole[1]), 1, first, 1, channels));
