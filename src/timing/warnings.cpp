@@ -17,6 +17,7 @@ using namespace assay::timing;
 namespace {
 
 constexpr std::size_t kFewSamples = 30;
+constexpr double kFewestCorrelated = 10;  // that samples count as, for an interval to be believed
 // Between two modes: from which a median that falls on the other one is another result.
 constexpr double kGapNoisy = 0.10;
 constexpr double kSlowFirstRun = 2.0;  // times the median
@@ -47,8 +48,27 @@ MaybeWarning few_samples(const Measurement& measured, const Circumstances& circu
                        "allow more time or more samples", no_interval};
 }
 
-MaybeWarning wide_interval(const Measurement& measured, const Circumstances&) {
+bool is_within(const LatencySummary& latency, double target) {
+  if (!latency.ci95_low_ms || !latency.ci95_high_ms) return false;
+  const double reach =
+      std::max(latency.median_ms - *latency.ci95_low_ms, *latency.ci95_high_ms - latency.median_ms);
+  return reach <= target * latency.median_ms;
+}
+
+// Samples that are correlated, and whose interval is narrow enough all the same.
+bool is_only_correlated(const Measurement& measured, const Circumstances& circumstances) {
+  const auto count = static_cast<double>(measured.samples_ms.size());
+  return circumstances.effective_samples >= kFewestCorrelated &&
+         circumstances.effective_samples < count &&
+         is_within(measured.latency, circumstances.target);
+}
+
+MaybeWarning wide_interval(const Measurement& measured, const Circumstances& circumstances) {
   if (measured.unmet.empty()) return std::nullopt;
+  if (is_only_correlated(measured, circumstances)) {
+    return TimingWarning{"correlated", measured.unmet,
+                         "allow more time if the last percent matters", false};
+  }
   return TimingWarning{"wide-interval", measured.unmet,
                        "allow more time, or close other programs and measure again", true};
 }

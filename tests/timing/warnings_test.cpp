@@ -3,6 +3,7 @@
 
 #include "timing/proc_stat.h"
 #include "timing/simulation.h"
+#include "timing/warnings.h"
 
 namespace assay {
 
@@ -17,6 +18,30 @@ Measurement measure_on(std::vector<MachineTimes> times) {
   FakeClock clock;
   FakeMachine machine(std::move(times));
   return measure(constant_work(clock, 10e6), {}, nullptr, clock, machine);
+}
+
+// 100 samples that count as `effective`, with an interval of ±`error` around their median.
+std::vector<TimingWarning> warnings_of_correlated(double effective, double error) {
+  Measurement measured;
+  measured.samples_ms.assign(100, 1.0);
+  measured.latency.median_ms = 1;
+  measured.latency.ci95_low_ms = 1 - error;
+  measured.latency.ci95_high_ms = 1 + error;
+  measured.unmet = "successive samples are correlated";
+  return find_warnings(measured, {.target = 0.01, .effective_samples = effective});
+}
+
+TEST(TimingWarnings, CorrelatedSamplesWithANarrowIntervalAreMentioned) {
+  const auto narrow = warnings_of_correlated(24, 0.008);
+  ASSERT_EQ(narrow.size(), 1);
+  EXPECT_EQ(narrow[0].name, "correlated");
+  EXPECT_FALSE(narrow[0].makes_noisy);
+  for (const auto& warnings :
+       {warnings_of_correlated(24, 0.02), warnings_of_correlated(8, 0.008)}) {
+    ASSERT_EQ(warnings.size(), 1);
+    EXPECT_EQ(warnings[0].name, "wide-interval");
+    EXPECT_TRUE(warnings[0].makes_noisy);
+  }
 }
 
 TEST(TimingWarnings, CompetingLoadIsTheShareOfOtherPrograms) {
