@@ -4,32 +4,14 @@
 
 #include "report/charts/canvas.h"
 #include "report/charts/lettering.h"
+#include "report/page_tables.h"
 
 namespace assay::report {
 
 namespace {
 
 std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : drawable(text)) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
+  return html_text(drawable(text));
 }
 
 // At most two decimals, without trailing zeros: "12.5", "3".
