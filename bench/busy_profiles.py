@@ -7,6 +7,7 @@ headline and that no figure contradicts another, and compares the medians.
 
 Needs stress-ng. Prints a table."""
 import argparse
+import collections
 import contextlib
 import json
 import pathlib
@@ -54,17 +55,21 @@ def main():
           f"{'NOISY':>5} {'contradictions':>14}")
     for model in arguments.models:
         quiet = statistics.median(profiled(arguments, model)[2]["latency_ms"] for _ in range(3))
-        medians, noisy, found = [], 0, []
+        medians, noisy, reasons, found = [], 0, collections.Counter(), []
         with other_load():
             for _ in range(arguments.rounds):
                 report, warnings, document = profiled(arguments, model)
                 medians.append(document["latency_ms"])
                 noisy += document["latency"]["verdict"] == "NOISY"
+                reasons.update(warning["name"] for warning in document["latency"]["doubts"]
+                               if warning["makes_noisy"])
                 found += contradictions(report, warnings, document)
         beyond = sum(abs(median / quiet - 1) > 0.1 for median in medians)
         failed = failed or beyond > 0 or found != [] or noisy > arguments.rounds / 4
         span = f"{min(medians):.4f} to {max(medians):.4f}"
         print(f"{model:20} {quiet:9.4f} {span:>26} {beyond:11} {noisy:5} {len(found):14}", flush=True)
+        if reasons:
+            print("  NOISY for " + ", ".join(f"{name} ({count})" for name, count in reasons.items()))
         for one in sorted(set(found)):
             print(f"  {one}")
     return 1 if failed else 0

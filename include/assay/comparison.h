@@ -62,7 +62,8 @@ inline constexpr double kAssumedStoredDeviation = 0.05;
 
 // One process of each, which measured at different times: the ratio of their medians. Nothing in
 // the samples tells how much processes differ, so `options.assumed_process_deviation` must: the
-// machine's ProcessSpread, or kAssumedStoredDeviation.
+// machine's ProcessSpread, or kAssumedStoredDeviation. Nor do they tell what slowed most runs of
+// one: the interval allows for a median that was as fast as the fastest run.
 Comparison compare_stored(const std::vector<double>& a, const std::vector<double>& b,
                           const ComparisonOptions& options);
 

@@ -30,7 +30,7 @@ enum class Verdict { Valid, Noisy };
 std::string_view name(Verdict verdict);  // "VALID", "NOISY"
 
 struct TimingWarning {
-  // "few-samples", "wide-interval", "drift", "level-change", "bimodal", "first-run",
+  // "few-samples", "wide-interval", "drift", "level-change", "bimodal", "bursts", "first-run",
   // "clock-resolution", "competing-load" or "steal-time".
   std::string name;
   std::string message;  // what was seen, with figures
@@ -113,5 +113,8 @@ struct TimedWork {
 Measurement measure(const TimedWork& timed, const TimingOptions& options = {},
                     Progress* progress = nullptr, Clock& clock = steady_clock(),
                     MachineState& machine = this_machine());
+
+// The same summary and warnings for samples that were taken elsewhere, one run each; at least one.
+Measurement summarize_samples(std::vector<double> samples_ms, double target = 0.01);
 
 }  // namespace assay

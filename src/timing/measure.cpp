@@ -3,6 +3,7 @@
 
 #include "assay/timing.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "stats/order_statistics.h"
 #include "timing/sampling.h"
 #include "timing/warm_up.h"
@@ -29,11 +30,12 @@ void check(const TimedWork& timed, const TimingOptions& options) {
   if (no_samples) fail_usage("0 samples: at least one is needed");
 }
 
-LatencySummary summarize(const Sampling& sampling) {
-  const auto ascending = stats::sorted(sampling.samples_ms);
+LatencySummary summarize(std::span<const double> samples_ms,
+                         const stats::MedianEstimate& estimate) {
+  const auto ascending = stats::sorted(samples_ms);
   const auto [mean, standard_deviation] = stats::moments(ascending);
   LatencySummary latency;
-  latency.median_ms = sampling.estimate.median;
+  latency.median_ms = estimate.median;
   latency.mean_ms = mean;
   latency.std_ms = standard_deviation;
   latency.min_ms = ascending.front();
@@ -42,8 +44,8 @@ LatencySummary summarize(const Sampling& sampling) {
   latency.p95_ms = stats::tail_of_sorted(ascending, 0.95);
   latency.p99_ms = stats::tail_of_sorted(ascending, 0.99);
   if (ascending.size() > 1) {
-    latency.ci95_low_ms = sampling.estimate.ci95.low;
-    latency.ci95_high_ms = sampling.estimate.ci95.high;
+    latency.ci95_low_ms = estimate.ci95.low;
+    latency.ci95_high_ms = estimate.ci95.high;
   }
   return latency;
 }
@@ -99,12 +101,29 @@ Measurement measure(const TimedWork& timed, const TimingOptions& options, Progre
   circumstances.effective_samples = sampling.estimate.effective_samples;
   circumstances.first_run_is_a_sample = !measured.first_run_ms;
   if (circumstances.first_run_is_a_sample) measured.first_run_ms = sampling.samples_ms.front();
-  measured.latency = summarize(sampling);
+  measured.latency = summarize(sampling.samples_ms, sampling.estimate);
   measured.outliers = stats::outliers(sampling.samples_ms);
   measured.samples_ms = std::move(sampling.samples_ms);
   measured.unmet = std::move(sampling.unmet);
   measured.cancelled = sampling.cancelled;
   judge(measured, circumstances);
+  return measured;
+}
+
+Measurement summarize_samples(std::vector<double> samples_ms, double target) {
+  if (samples_ms.empty()) fail_usage("0 samples: at least one is needed");
+  const stats::MedianEstimate estimate = stats::estimate_median(samples_ms);
+  Measurement measured;
+  measured.latency = summarize(samples_ms, estimate);
+  measured.outliers = stats::outliers(samples_ms);
+  const bool is_wide = samples_ms.size() > 1 && estimate.relative_error > target;
+  if (is_wide) {
+    measured.unmet = fmt::format(
+        "the interval is {}, target ±{:.2g} %",
+        interval_text(estimate.median, estimate.ci95.low, estimate.ci95.high), 100 * target);
+  }
+  measured.samples_ms = std::move(samples_ms);
+  judge(measured, {.target = target, .effective_samples = estimate.effective_samples});
   return measured;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "stats/bimodality.h"
+#include "stats/bursts.h"
 #include "stats/median_interval.h"
 #include "stats/steadiness.h"
 
@@ -20,6 +21,10 @@ constexpr std::size_t kFewSamples = 30;
 constexpr double kFewestCorrelated = 10;  // that samples count as, for an interval to be believed
 // Between two modes: from which a median that falls on the other one is another result.
 constexpr double kGapNoisy = 0.10;
+// Of bursts: from how many on their share is known, and which share is mentioned or noisy.
+constexpr std::size_t kEnoughBursts = 10;
+constexpr double kBurstsMentioned = 0.01;
+constexpr double kBurstsNoisy = 0.10;
 constexpr double kSlowFirstRun = 2.0;  // times the median
 // The clock's share of a sample: from which it is mentioned, and from which the result is noisy.
 constexpr double kClockMentioned = 2 * kShareAlone;
@@ -103,6 +108,17 @@ MaybeWarning two_modes(const Measurement& measured, const Circumstances&) {
                                    100 * modes.upper_share, duration_text(modes.upper)),
                        "pin threads to cores, and look for work that only some runs do",
                        modes.upper > (1 + kGapNoisy) * modes.lower};
+}
+
+MaybeWarning few_bursts(const Measurement& measured, const Circumstances&) {
+  const auto bursts = stats::find_bursts(measured.samples_ms);
+  if (bursts.count >= kEnoughBursts || bursts.share < kBurstsMentioned) return std::nullopt;
+  const bool one = bursts.count == 1;
+  return TimingWarning{"bursts",
+                       fmt::format("{} burst{} of slower runs, {:.2g} % of the samples: too few to "
+                                   "know how often they come",
+                                   bursts.count, one ? "" : "s", 100 * bursts.share),
+                       "close other programs, or allow more time", bursts.share >= kBurstsNoisy};
 }
 
 MaybeWarning first_run(const Measurement& measured, const Circumstances& circumstances) {
@@ -204,8 +220,9 @@ std::vector<TimingWarning> timing::find_warnings(const Measurement& measured,
   add_found(few_samples);
   add_found(wide_interval);
   add_found(unsteady);
-  // A level change also makes two modes; one warning is enough.
+  // A level change also makes two modes, and so do bursts; one warning is enough.
   if (!has(warnings, "level-change")) add_found(two_modes);
+  if (!has(warnings, "level-change") && !has(warnings, "bimodal")) add_found(few_bursts);
   add_found(first_run);
   add_found(clock_resolution);
   std::ranges::move(disturbances(circumstances.before, circumstances.after),

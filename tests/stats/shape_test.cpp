@@ -1,7 +1,8 @@
-// Drift, changes of level and second modes.
+// Drift, changes of level, second modes and bursts.
 #include <gtest/gtest.h>
 
 #include "stats/bimodality.h"
+#include "stats/bursts.h"
 #include "stats/order_statistics.h"
 #include "stats/series.h"
 #include "stats/steadiness.h"
@@ -111,6 +112,24 @@ TEST(SteadinessOf, OutliersNeitherHideNorFeignADrift) {
   samples[299] = 1000;
   samples[298] = 1000;
   EXPECT_EQ(test_steadiness(samples).found, Steadiness::Steady);
+}
+
+TEST(Bursts, AreStretchesOfSlowSamples) {
+  auto samples = noisy_series(200, 0.02, 0, 1);
+  for (const std::size_t first : {20, 100}) {
+    for (std::size_t i = first; i < first + 10; ++i) samples[i] *= 2;
+  }
+  EXPECT_EQ(find_bursts(samples).count, 2);
+  EXPECT_DOUBLE_EQ(find_bursts(samples).share, 0.1);
+}
+
+TEST(Bursts, AreNotSingleSlowSamplesNorNoise) {
+  auto samples = noisy_series(200, 0.02, 0, 1);
+  for (std::size_t i = 0; i < samples.size(); i += 10) samples[i] *= 2;
+  EXPECT_EQ(find_bursts(samples).count, 0);
+  EXPECT_EQ(find_bursts(noisy_series(2000, 0.05, 0.9, 1)).count, 0);
+  EXPECT_EQ(find_bursts(Series{}).count, 0);
+  EXPECT_EQ(find_bursts(Series(100, 1.0)).count, 0);
 }
 
 }  // namespace

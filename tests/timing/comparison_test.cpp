@@ -209,6 +209,17 @@ TEST(Comparison, OfStoredSamplesIsTheRatioOfTheirMedians) {
   EXPECT_EQ(compare_stored(steady_a, steady_b, options).verdict, ComparisonVerdict::Faster);
 }
 
+TEST(Comparison, OfStoredSamplesAllowsForWhatSlowedMostRuns) {
+  // Another program ran beside most of A, whose fastest runs are those of B.
+  std::vector<double> disturbed(80, 1.3);
+  disturbed.resize(100, 1.0);
+  const std::vector<double> quiet(100, 1.0);
+  ComparisonOptions options;
+  options.assumed_process_deviation = 0.01;
+  EXPECT_EQ(compare_stored(disturbed, quiet, options).verdict, ComparisonVerdict::Undecided);
+  EXPECT_EQ(compare_stored(quiet, disturbed, options).verdict, ComparisonVerdict::Undecided);
+}
+
 TEST(Comparison, IntervalOfTheMedianIncludesTheDifferenceBetweenProcesses) {
   // One process: 1.96 * 0.8 % either way. Six: the whole range of their medians.
   const auto one = compare_samples(processes({{10, 10}}), processes({{10, 10}}));
