@@ -27,6 +27,9 @@ std::string_view name(OptimizeFor goal);  // "latency", "memory"
 // Of engines that run on the processor.
 struct CpuOptions {
   int threads = 0;  // 0: as many as this process may run on
+  // If `threads` is 0: a small model that is clearly faster on fewer runs on fewer, which is found
+  // by running it on random inputs. Program::threads() tells on how many.
+  bool fewer_where_faster = false;
   // Keeps each thread on a processor of its own while the program lives, the calling thread too.
   bool pin_threads = false;
 };

@@ -49,10 +49,9 @@ void add_precision_option(Command& command, EngineArguments& arguments) {
                      "has them. int8 needs a quantised model");
 }
 
-void add_engine_options(Command& command, EngineArguments& arguments) {
+void add_engine_options(Command& command, EngineArguments& arguments, const char* threads_help) {
   command.heading("Engine");
-  command.add_option("--threads N", arguments.threads,
-                     "run on N threads; default: one per processor");
+  command.add_option("--threads N", arguments.threads, threads_help);
   command.add_option("--engine NAME", arguments.engine, engine_help());
   command.add_option("--optimize-for GOAL", arguments.optimize_for, "latency (default) or memory");
   command.add_flag("--no-pin", arguments.no_pin, "do not pin threads to processors");
@@ -108,6 +107,13 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
   if (!arguments.seed.empty()) {
     options.seed = static_cast<std::uint64_t>(parse_count("--seed", arguments.seed, 0));
   }
+}
+
+void choose_threads(const EngineArguments& arguments, ProgramOptions& program) {
+  if (program.cpu.threads > 0) return;
+  program.cpu.fewer_where_faster = true;
+  const bool keeps_choices = arguments.tuning.empty() && !arguments.no_tuning;
+  if (keeps_choices) program.tuning_cache = cache_path("tuning", "engines").value_or("");
 }
 
 int threads_of(const ProgramOptions& program) {

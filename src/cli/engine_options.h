@@ -22,11 +22,17 @@ struct EngineArguments {
 // "cpu (default) or reference"
 std::string engine_help();
 
+inline constexpr const char* kThreadsHelp = "run on N threads; default: one per processor";
+// For commands that `choose_threads`.
+inline constexpr const char* kChosenThreadsHelp =
+    "run on N threads; default: one per processor, fewer for a small model that is faster on fewer";
+
 // --precision.
 void add_precision_option(Command& command, EngineArguments& arguments);
 
 // --engine, --optimize-for, --threads, --no-pin, --tuning, --no-tuning and --seed.
-void add_engine_options(Command& command, EngineArguments& arguments);
+void add_engine_options(Command& command, EngineArguments& arguments,
+                        const char* threads_help = kThreadsHelp);
 
 // Whether such a run times algorithms, so that a tuning file can store the choice.
 bool chooses_algorithms(const EngineArguments& arguments);
@@ -36,6 +42,9 @@ void append_words(const EngineArguments& arguments, std::vector<std::string>& wo
 
 // Throws for an unknown engine or goal, and for numbers below 1.
 void apply_engine_options(const EngineArguments& arguments, RunOptions& options);
+
+// Without --threads: lets a small model run on fewer threads where it is clearly faster on them.
+void choose_threads(const EngineArguments& arguments, ProgramOptions& program);
 
 // Asked for, or as many as this process may run on.
 int threads_of(const ProgramOptions& program);

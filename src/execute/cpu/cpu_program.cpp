@@ -11,6 +11,7 @@
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/precision_choice.h"
 #include "execute/cpu/tensor_floats.h"
+#include "execute/cpu/thread_choice.h"
 #include "execute/program_base.h"
 #include "execute/threads.h"
 #include "transform/cast_precision.h"
@@ -49,8 +50,7 @@ bool holds_non_finite(const Tensor& tensor) {
 class CpuProgram final : public execute::ProgramBase {
  public:
   CpuProgram(Inferred model, const ProgramOptions& options, Progress* progress)
-      : ProgramBase(kEngine, model.graph, execute::thread_count(options.cpu.threads),
-                    options.keep_outputs),
+      : ProgramBase(kEngine, model.graph, chosen_threads(model, options), options.keep_outputs),
         team_(threads(), options.cpu.pin_threads),
         options_{.program = options, .threads = threads()} {
     if (model.graph.carried().empty()) model_ = model;

@@ -1,7 +1,6 @@
 #include "execute/cpu/precision_choice.h"
 
 #include <fmt/core.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -9,9 +8,10 @@
 
 #include "assay/timing.h"
 #include "base/free_memory.h"
-#include "base/sha256.h"
+#include "execute/cpu/contest.h"
 #include "execute/cpu/onednn/sgemm.h"
 #include "execute/cpu/onednn/tuning_file.h"
+#include "execute/cpu/question.h"
 #include "execute/inputs.h"
 #include "transform/cast_precision.h"
 
@@ -24,56 +24,12 @@ namespace {
 
 using Stored = transform::PrecisionPlan::Stored;
 
-constexpr int kRounds = 9;
-constexpr int kFewestRounds = 3;
-constexpr std::int64_t kShortestRound = 1'000'000;   // nanoseconds
-constexpr std::int64_t kEnoughRounds = 400'000'000;  // nanoseconds of all of them
+constexpr int kRoundsAlone = 3;
 // Smaller weights are worth a difference that cannot be measured.
 constexpr double kSameSpeed = 1.005;
 // Float32 arithmetic does not come to so many times the rate of a product of matrices, even where
 // Winograd saves most of it.
 constexpr double kBeyondFloat32 = 3;
-
-// One executable, timed.
-class Contestant {
- public:
-  Contestant(Executable& executable, std::span<const Tensor> inputs) : executable_(executable) {
-    executable_.set_inputs(inputs);
-    run();
-    runs_ =
-        std::clamp<std::int64_t>(kShortestRound / std::max<std::int64_t>(time_of(1), 1), 1, 500);
-  }
-
-  void measure() { best_ = std::min(best_, time_of(runs_)); }
-  std::int64_t best() const { return best_; }  // nanoseconds a run
-
- private:
-  void run() const {
-    for (const Runner& runner : executable_.runners()) runner();
-  }
-  std::int64_t time_of(std::int64_t runs) const {
-    Clock& clock = steady_clock();
-    const std::int64_t begin = clock.nanoseconds();
-    for (std::int64_t i = 0; i < runs; ++i) run();
-    return (clock.nanoseconds() - begin) / runs;
-  }
-
-  Executable& executable_;
-  std::int64_t runs_ = 1;
-  std::int64_t best_ = std::numeric_limits<std::int64_t>::max();
-};
-
-// In turns: how many times longer the first takes than the second.
-double relative_time(Executable& first, Executable& second, std::span<const Tensor> inputs) {
-  std::array contestants = {Contestant(first, inputs), Contestant(second, inputs)};
-  const std::int64_t begin = steady_clock().nanoseconds();
-  for (int round = 0; round < kRounds; ++round) {
-    for (Contestant& one : contestants) one.measure();
-    const bool is_long = steady_clock().nanoseconds() - begin > kEnoughRounds;
-    if (is_long && round + 1 >= kFewestRounds) break;
-  }
-  return static_cast<double>(contestants[0].best()) / static_cast<double>(contestants[1].best());
-}
 
 // FLOPs a nanosecond of one thread.
 double float32_rate() {
@@ -92,8 +48,8 @@ double float32_rate() {
 
 bool is_beyond_float32(Executable& executable, std::span<const Tensor> inputs, int threads) {
   static const double kRate = float32_rate();
-  Contestant alone(executable, inputs);
-  for (int i = 0; i < kFewestRounds; ++i) alone.measure();
+  Contestant alone(executable, inputs, threads);
+  for (int i = 0; i < kRoundsAlone; ++i) alone.measure();
   double flops = 0;
   for (const StepInfo& step : executable.steps()) flops += static_cast<double>(step.executed_flops);
   return flops / static_cast<double>(alone.best()) > kBeyondFloat32 * kRate * threads;
@@ -118,21 +74,6 @@ struct StoredName {
 constexpr std::array kStoredNames = {StoredName{Stored::Everything, "everything"},
                                      StoredName{Stored::Weights, "weights"},
                                      StoredName{Stored::Nothing, "nothing"}};
-
-std::string question_about(const Inferred& model, const LoweringOptions& options) {
-  std::string text;
-  for (const Node& node : model.graph.nodes()) {
-    text += node.op;
-    for (const ValueId output : node.outputs) {
-      if (output.is_valid()) text += ' ' + model.graph.value(output).type.to_string();
-    }
-    text += '\n';
-  }
-  const std::string digest = sha256_of({std::as_bytes(std::span(text))});
-  const DataType type = options.program.precision.value_or(DataType::Undefined);
-  return fmt::format("{} threads: what is stored as {} in model {}", options.threads, name(type),
-                     digest);
-}
 
 std::optional<Stored> known_answer(const TuningFile& file, const std::string& question) {
   const auto answer = file.find(question);
@@ -183,7 +124,10 @@ class PrecisionChoice {
     return executable;
   }
   bool is_worth_it(Executable& in_halves, Executable& in_floats) {
-    return relative_time(in_halves, in_floats, inputs_) <= kSameSpeed;
+    const auto contestant = [&](Executable& executable) {
+      return Contestant(executable, inputs_, options_.threads);
+    };
+    return relative_time(contestant(in_halves), contestant(in_floats)) <= kSameSpeed;
   }
 
   const Inferred& model_;
@@ -201,12 +145,12 @@ std::unique_ptr<Executable> compiled_in_best_precision(Inferred model, LoweringO
     return std::make_unique<Executable>(std::move(model), options, progress);
   };
   if (!may_choose(model, options.program)) return compiled();
-  const std::string question = question_about(model, options);
+  const std::string question = fmt::format("{} threads: what is stored as {}", options.threads,
+                                           question_about(model, options.program.precision));
   if (const auto answer = known_answer(TuningFile(tuning_place(options.program)), question)) {
     options.stored = *answer;
     return compiled();
   }
-  if (omp_get_max_threads() != options.threads) omp_set_num_threads(options.threads);
   PrecisionChoice choice(model, options, progress);
   auto chosen = choice.run();
   options.stored = choice.stored();
