@@ -12,8 +12,9 @@
 namespace assay {
 
 struct PageDocument {
-  std::string name;  // of the file, for people
-  std::string json;  // a whole document with a `schema` of "assay.…"
+  std::string name;         // of the file, for people
+  std::string json;         // a whole document with a `schema` of "assay.…"
+  std::string record = "";  // what was written down about its origin, as JSON; empty: nothing
 };
 
 struct Page {

@@ -5,11 +5,13 @@
 #include <iterator>
 
 #include "assay/page.h"
+#include "cli/origin.h"
 
 namespace assay::cli {
 
 void add_page_option(Command& command, std::string& file) {
-  command.add_option("--html", file, "also write the result as a page with charts, one HTML file");
+  command.add_option("--html FILE", file,
+                     "also write the result as a page with charts, one HTML file");
 }
 
 std::string own_command() {
@@ -24,7 +26,8 @@ PageFile::PageFile(const std::string& path)
     : file_(path.empty() ? nullptr : std::make_unique<AtomicFile>(path)) {}
 
 void PageFile::put(const std::string& name, std::string json) {
-  file_->write(page_html({.documents = {{name, std::move(json)}}, .command = own_command()}));
+  file_->write(
+      page_html({.documents = {{name, with_origin(std::move(json))}}, .command = own_command()}));
   file_->commit();
 }
 

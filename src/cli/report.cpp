@@ -63,12 +63,26 @@ std::string schema_if_json(const std::string& text, const std::filesystem::path&
   }
 }
 
+// 'assay sweep' writes down there what made its results.
+std::string record_in(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "reproducibility.json";
+  if (!std::filesystem::is_regular_file(path)) return "";
+  std::string text = result_text(path);
+  try {
+    result_schema(text, path.string());
+  } catch (const Error&) {
+    return "";
+  }
+  return text;
+}
+
 void add_folder(const std::filesystem::path& folder, std::vector<PageDocument>& documents) {
   const std::size_t before = documents.size();
+  const std::string record = record_in(folder);
   for (const auto& path : json_files(folder)) {
     std::string text = result_text(path);
     if (!is_shown(schema_if_json(text, path))) continue;
-    documents.push_back({path.filename().string(), std::move(text)});
+    documents.push_back({path.filename().string(), std::move(text), record});
   }
   if (documents.size() == before) {
     fail_bad_input(
@@ -84,7 +98,7 @@ std::vector<PageDocument> documents_in(const std::vector<std::string>& results) 
     if (std::filesystem::is_directory(path)) {
       add_folder(path, documents);
     } else {
-      documents.push_back({result, result_text(path)});
+      documents.push_back({.name = result, .json = result_text(path)});
     }
   }
   return documents;

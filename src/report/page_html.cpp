@@ -28,7 +28,8 @@ constexpr const char* kHead = R"(<!doctype html>
 constexpr const char* kPlainStyle = R"(
 body{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
 table{border-collapse:collapse;font-size:13px}th,td{text-align:left;vertical-align:top;padding:.2rem .6rem;border-bottom:1px solid #8885}
-.wide{overflow-x:auto}.note{border-left:4px solid #e69f00;padding:.3rem .8rem})";
+.facts,.facts>tbody{display:block}.facts>tbody>tr{display:grid;grid-template-columns:min(13rem,36%) minmax(0,1fr)}h1{overflow-wrap:anywhere}
+.facts>tbody>tr>*{overflow-wrap:anywhere}.wide{overflow-x:auto}.wide td{overflow-wrap:normal}.note{border-left:4px solid #e69f00;padding:.3rem .8rem})";
 
 constexpr const char* kNoCharts =
     "<p class=\"note\">This page has tables and figures only. The program that wrote it was built "
@@ -97,7 +98,10 @@ std::string joined(std::span<const std::string_view> parts) {
 std::string page_with_charts(const Page& page, const std::vector<Json>& documents) {
   Json data = {{"version", version()}, {"command", page.command}, {"documents", Json::array()}};
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    data["documents"].push_back({{"name", page.documents[i].name}, {"result", documents[i]}});
+    const auto& [name, json, record] = page.documents[i];
+    Json document = {{"name", name}, {"result", documents[i]}};
+    if (!record.empty()) document["record"] = parsed(record, name);
+    data["documents"].push_back(std::move(document));
   }
   return joined(page_style()) +
          "</style>\n</head>\n<body>\n<noscript>This page needs JavaScript to draw its tables and "

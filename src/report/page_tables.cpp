@@ -65,7 +65,7 @@ std::string cell(const Json& value, int depth) {
 }
 
 std::string object_table(const Json& object, int depth) {
-  std::string text = "<table>";
+  std::string text = "<table class=\"facts\">";
   for (const auto& [key, value] : object.items()) {
     text += "<tr><th scope=\"row\">" + html_text(key) + "</th><td>" + cell(value, depth) +
             "</td></tr>\n";

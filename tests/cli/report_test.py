@@ -60,6 +60,23 @@ class StoredResults(ReportCase):
         if data is not None:
             self.assertEqual([document["name"] for document in data["documents"]], ["count.json"])
 
+    def test_the_record_of_a_folder_is_on_its_page(self):
+        self.counted()
+        (self.folder / "reproducibility.json").write_text('{"version": "1.2.3", "data_sha256": "ab"}')
+        self.report(self.folder)
+        data = data_of(self.page())
+        if data is not None:
+            self.assertEqual([document["name"] for document in data["documents"]], ["count.json"])
+            self.assertEqual(data["documents"][0]["record"], {"version": "1.2.3", "data_sha256": "ab"})
+
+    def test_a_record_that_is_not_json_is_passed_over(self):
+        self.counted()
+        (self.folder / "reproducibility.json").write_text("{")
+        self.report(self.folder)
+        data = data_of(self.page())
+        if data is not None:
+            self.assertNotIn("record", data["documents"][0])
+
     def test_hostile_names_do_not_end_the_script(self):
         path = self.counted()
         result = json.loads(path.read_text())
@@ -121,6 +138,38 @@ class PagesOfCommands(ReportCase):
         self.assertEqual(result.returncode, 4)
         self.assertIn("page.html", result.stderr)
         self.assertEqual(result.stdout, "")
+
+
+class Origin(Case):
+    """Which program and which command made a result."""
+
+    def origin_of(self, *words):
+        return json.loads(assay(*words).stdout).get("made_by")
+
+    def test_results_tell_what_made_them(self):
+        version = assay("--version").stdout.split()[-1]
+        for words in [("count", "zoo:small_cnn", "--json"),
+                      ("profile", "zoo:small_cnn", "--runs", 3, "--json"),
+                      ("profile", "zoo:small_cnn", "--train", "--runs", 3, "--json"),
+                      ("stream", "--features", 8, "--interval-ms", 10, "--json")]:
+            origin = self.origin_of(*words)
+            self.assertEqual(origin["version"], version)
+            self.assertTrue(origin["command"].endswith(" ".join(str(word) for word in words)), origin)
+            self.assertRegex(origin["libraries"], r"oneDNN \d")
+            self.assertTrue(origin["compiler"])
+
+    def test_files_of_a_folder_tell_it_too(self):
+        assay("profile", "zoo:small_cnn", "--runs", 3, "--out", self.folder / "out")
+        origin = json.loads((self.folder / "out" / "profile.json").read_text())["made_by"]
+        self.assertIn("--out", origin["command"])
+
+    def test_a_command_with_quotes_is_text(self):
+        model = self.folder / 'a "quoted" \\ name.onnx'
+        assay("zoo", "export", "small_cnn", "-o", model)
+        self.assertIn(str(model), self.origin_of("count", model, "--json")["command"])
+
+    def test_files_that_are_read_back_key_by_key_are_as_before(self):
+        self.assertIsNone(self.origin_of("devices", "--json"))
 
 
 class GraphAndMemory(Case):

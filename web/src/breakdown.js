@@ -51,9 +51,10 @@ export function breakdownSection(result, select) {
   const layersOf = (data) => (data?.at ?? []).map((i) => result.layers[i]);
   let measureKey = available[0][0];
   let by = 'module';
-  const tree = () => ({
-    children: topLevel((by === 'module' ? moduleTree : opTree)(result.layers, MEASURES[measureKey].value)),
-  });
+  const tree = () => {
+    const { value } = MEASURES[measureKey];
+    return by === 'module' ? { children: topLevel(moduleTree(result.layers, value)) } : opTree(result.layers, value);
+  };
   const total = (data) => data.children.reduce((sum, child) => sum + child.value, 0);
   const option = (width) => {
     const data = tree();

@@ -33,8 +33,16 @@ echarts.use([
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const drawn = new Set();
 onThemeChange(() => drawn.forEach((redraw) => redraw()));
-window.addEventListener('beforeprint', () => waiting.forEach((draw) => draw()));
+window.addEventListener('beforeprint', () => {
+  waiting.forEach((draw) => draw());
+  document.querySelectorAll('.stage svg').forEach(makeScalable);
+});
 const waiting = new Set();
+
+// A drawing with a view box takes the width that the paper has.
+function makeScalable(svg) {
+  svg.setAttribute('viewBox', `0 0 ${svg.getAttribute('width')} ${svg.getAttribute('height')}`);
+}
 
 const whenSeen = new IntersectionObserver(
   (entries) => {
@@ -72,6 +80,9 @@ export function axis(title, more = {}) {
     ...more,
   };
 }
+
+// Lines across a chart. ECharts rounds their places to two decimals unless it is told more.
+export const markLine = (more) => ({ symbol: 'none', silent: true, precision: 12, ...more });
 
 // A tooltip made of elements, never of HTML text.
 export function tooltip(content, more = {}) {

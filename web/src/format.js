@@ -84,3 +84,37 @@ export const plural = (count, what) => `${whole(count)} ${what}${count === 1 ? '
 
 // "net_block_ms" → "net block ms"
 export const words = (key) => String(key).replace(/_/g, ' ');
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// How the JSON's keys name their units. The heading loses the unit that the figure shows.
+const UNITS = [
+  [/_ms$/, time],
+  [/(^|_)seconds$/, (v) => time(1000 * v)],
+  [/(^|_)bytes$/, bytes],
+  [/_mb$/, (v) => `${digits(v)} MB`],
+  [/_kb$/, (v) => bytes(1024 * v)],
+  [/_gbps$/, (v) => `${digits(v)} GB/s`],
+  [/_mb_s$/, (v) => `${digits(v)} MB/s`],
+  [/_watts$/, (v) => `${digits(v)} W`],
+  [/_db$/, (v) => `${digits(v)} dB`],
+  [/_sps$|_per_second$/, (v) => `${si(v)}/s`],
+];
+const SHARES = /(^|_)(share|utilization|accuracy|agreement|efficiency|accuracy_ci95_low|accuracy_ci95_high)$/;
+const unitOf = (key) => UNITS.find(([pattern]) => pattern.test(key));
+
+export const heading = (key) => {
+  const unit = unitOf(key)?.[0];
+  return words(unit && !/seconds|per_second/.test(key) ? key.replace(unit, '') || key : key);
+};
+
+export function figure(key, value) {
+  if (value === null || value === undefined) return NONE;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (!isNumber(value)) return String(value);
+  const unit = unitOf(key);
+  if (unit) return unit[1](value);
+  if (/(flops|macs|parameters)$/.test(key) && Math.abs(value) >= 1000) return si(value);
+  if (SHARES.test(key) && Math.abs(value) <= 1) return percent(value, 2);
+  return Number.isInteger(value) ? whole(value) : digits(value, 4);
+}

@@ -1,12 +1,13 @@
 // The network as a graph that zooms and folds: layout by dagre, drawn on a canvas so that a thousand boxes stay fluid.
 import { Graph, layout } from '@dagrejs/dagre';
 import { tip, whenVisible } from './chart.js';
-import { choice, h, shortened } from './dom.js';
+import { choice, h } from './dom.js';
 import { moduleGroups, MOST_BOXES, openAtFirst, visible } from './fold.js';
 import { bytes, si, time } from './format.js';
+import { extentOf, HEIGHT, subtitleOf, TITLE, titleOf, View } from './graph_view.js';
 import { labelOf } from './layers.js';
 import { dot, section } from './parts.js';
-import { BOUND_NAMES, boundColour, boundName, heat, ink, onThemeChange } from './theme.js';
+import { BOUND_NAMES, boundColour, boundName, heat, ink, isPrinting, onThemeChange } from './theme.js';
 
 const MEASURES = {
   time: ['Time', (box) => box.time, time],
@@ -14,20 +15,6 @@ const MEASURES = {
   flops: ['FLOPs', (box) => box.flops, (v) => si(v)],
   bound: ['What limits it'],
 };
-const HEIGHT = 34;
-
-const titleOf = (box) =>
-  box.isGroup
-    ? `${
-        box.group.id
-          .split('/')
-          .filter(Boolean)
-          .join('.')
-          .replace(/run\d+$/, '') || box.name
-      } (${box.layers.length})`
-    : box.layers[0].op;
-const subtitleOf = (box) => (box.isGroup ? 'click to open' : labelOf(box.layers[0]));
-
 function arrange({ boxes, links }, direction) {
   const graph = new Graph();
   graph.setGraph({
@@ -49,207 +36,52 @@ function arrange({ boxes, links }, direction) {
   return links.map(([a, b]) => ({ a, b, isAcross: direction === 'LR', points: graph.edge(a.id, b.id).points }));
 }
 
-class View {
-  constructor(canvas, onPick, onHover) {
-    this.canvas = canvas;
-    this.scale = 1;
-    this.left = 0;
-    this.top = 0;
-    this.boxes = [];
-    this.edges = [];
-    this.colour = () => '#ccc';
-    this.onPick = onPick;
-    this.onHover = onHover;
-    this.pointers = new Map();
-    this.listen();
-  }
-
-  show(boxes, edges) {
-    this.boxes = boxes;
-    this.edges = edges;
-  }
-
-  bounds() {
-    const xs = this.boxes.flatMap((box) => [box.x - box.width / 2, box.x + box.width / 2]);
-    const ys = this.boxes.flatMap((box) => [box.y - HEIGHT, box.y + HEIGHT]);
-    return { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
-  }
-
-  // All of it, but never so small that the names cannot be read.
-  fit() {
-    const { clientWidth, clientHeight } = this.canvas;
-    const { left, right, top, bottom } = this.bounds();
-    const whole = Math.min(clientWidth / (right - left + 40), clientHeight / (bottom - top + 40));
-    this.scale = Math.min(1.1, Math.max(whole, 0.85));
-    const wide = clientWidth / this.scale;
-    const high = clientHeight / this.scale;
-    // What does not fit is shown from its beginning, and in the middle of the other direction.
-    this.left = right - left + 40 < wide || this.isDown ? (left + right) / 2 - wide / 2 : left - 20;
-    this.top = bottom - top + 40 < high || !this.isDown ? (top + bottom) / 2 - high / 2 : top - 20;
-    this.draw();
-  }
-
-  zoom(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
-    const scale = Math.min(3, Math.max(0.02, this.scale * factor));
-    this.left += x / this.scale - x / scale;
-    this.top += y / this.scale - y / scale;
-    this.scale = scale;
-    this.draw();
-  }
-
-  pan(x, y) {
-    this.left += x / this.scale;
-    this.top += y / this.scale;
-    this.draw();
-  }
-
-  at(x, y) {
-    const gx = this.left + x / this.scale;
-    const gy = this.top + y / this.scale;
-    return this.boxes.find((box) => Math.abs(box.x - gx) < box.width / 2 && Math.abs(box.y - gy) < HEIGHT / 2);
-  }
-
-  draw() {
-    if (this.pending) return;
-    this.pending = requestAnimationFrame(() => {
-      this.pending = null;
-      this.paint();
-    });
-  }
-
-  paint() {
-    const { canvas } = this;
-    const density = window.devicePixelRatio || 1;
-    canvas.width = canvas.clientWidth * density;
-    canvas.height = canvas.clientHeight * density;
-    const pen = canvas.getContext('2d');
-    pen.scale(density * this.scale, density * this.scale);
-    pen.translate(-this.left, -this.top);
-    const right = this.left + canvas.clientWidth / this.scale;
-    const bottom = this.top + canvas.clientHeight / this.scale;
-    const colours = ink();
-    pen.lineWidth = 1.2;
-    pen.strokeStyle = colours.frame;
-    pen.fillStyle = colours.frame;
-    for (const edge of this.edges) this.paintEdge(pen, edge, right, bottom);
-    for (const box of this.boxes) {
-      if (
-        box.x + box.width < this.left ||
-        box.x - box.width > right ||
-        box.y + HEIGHT < this.top ||
-        box.y - HEIGHT > bottom
-      )
-        continue;
-      this.paintBox(pen, box, colours);
+// Frames around the boxes of open modules, unless other boxes are among them. Outer frames are wider.
+function framesOf(boxes, groups) {
+  const members = new Map();
+  for (const box of boxes) {
+    let depth = 0;
+    for (let id = box.group.parent; id; id = groups.get(id).parent) {
+      if (!members.has(id)) members.set(id, { boxes: [], depth: 0 });
+      members.get(id).boxes.push(box);
+      members.get(id).depth = Math.max(members.get(id).depth, ++depth);
     }
   }
-
-  paintEdge(pen, { points, isAcross }, right, bottom) {
-    const ys = points.map((point) => point.y);
-    const xs = points.map((point) => point.x);
-    if (
-      Math.max(...ys) < this.top ||
-      Math.min(...ys) > bottom ||
-      Math.max(...xs) < this.left ||
-      Math.min(...xs) > right
-    )
-      return;
-    pen.beginPath();
-    pen.moveTo(points[0].x, points[0].y);
-    for (let i = 1; i < points.length - 1; ++i) {
-      const middle = { x: (points[i].x + points[i + 1].x) / 2, y: (points[i].y + points[i + 1].y) / 2 };
-      pen.quadraticCurveTo(points[i].x, points[i].y, middle.x, middle.y);
-    }
-    const end = points[points.length - 1];
-    pen.lineTo(end.x - (isAcross ? 4 : 0), end.y - (isAcross ? 0 : 4));
-    pen.stroke();
-    if (this.scale < 0.35) return;
-    pen.beginPath();
-    pen.moveTo(end.x, end.y);
-    pen.lineTo(end.x - (isAcross ? 7 : 4), end.y - (isAcross ? 4 : 7));
-    pen.lineTo(end.x + (isAcross ? -7 : 4), end.y + (isAcross ? 4 : -7));
-    pen.fill();
-  }
-
-  paintBox(pen, box, colours) {
-    const { fill, text } = this.colour(box);
-    const left = box.x - box.width / 2;
-    const top = box.y - HEIGHT / 2;
-    pen.beginPath();
-    pen.roundRect(left, top, box.width, HEIGHT, box.isGroup ? 4 : 9);
-    pen.fillStyle = fill;
-    pen.fill();
-    pen.strokeStyle = box === this.marked ? colours.text : colours.frame;
-    pen.lineWidth = box === this.marked ? 2.5 : box.isGroup ? 1.8 : 1;
-    pen.stroke();
-    if (this.scale < 0.3) return;
-    pen.fillStyle = text;
-    pen.textAlign = 'center';
-    pen.font = '600 11.5px system-ui, sans-serif';
-    const fits = Math.floor((box.width - 12) / 7.1);
-    pen.fillText(shortened(titleOf(box), fits), box.x, box.y - 2.5);
-    pen.font = '10.5px system-ui, sans-serif';
-    pen.fillText(shortened(subtitleOf(box), Math.floor(fits * 1.15)), box.x, box.y + 11);
-  }
-
-  listen() {
-    const { canvas } = this;
-    const place = (event) => {
-      const frame = canvas.getBoundingClientRect();
-      return [event.clientX - frame.left, event.clientY - frame.top];
+  return [...members].flatMap(([id, { boxes: inside, depth }]) => {
+    if (inside.length < 2) return [];
+    const within = extentOf(inside);
+    const frame = {
+      id,
+      title: groups.get(id).name,
+      left: within.left - 6 - 4 * depth,
+      right: within.right + 6 + 4 * depth,
+      top: within.top + HEIGHT / 2 - 4 - TITLE * depth,
+      bottom: within.bottom - HEIGHT / 2 + 6 + 3 * depth,
     };
-    canvas.addEventListener(
-      'wheel',
-      (event) => {
-        if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
-        event.preventDefault();
-        this.zoom(Math.exp(-event.deltaY * 0.0018), ...place(event));
-      },
-      { passive: false },
+    frame.titleWidth = Math.min(frame.right - frame.left, 24 + 7 * frame.title.length);
+    const own = new Set(inside);
+    const isMixed = boxes.some(
+      (box) =>
+        !own.has(box) &&
+        box.x + box.width / 2 > frame.left &&
+        box.x - box.width / 2 < frame.right &&
+        box.y + HEIGHT / 2 > frame.top &&
+        box.y - HEIGHT / 2 < frame.bottom,
     );
-    canvas.addEventListener('pointerdown', (event) => {
-      canvas.focus({ preventScroll: true });
-      canvas.setPointerCapture(event.pointerId);
-      this.pointers.set(event.pointerId, place(event));
-      this.moved = 0;
-    });
-    canvas.addEventListener('pointermove', (event) => {
-      const now = place(event);
-      const before = this.pointers.get(event.pointerId);
-      if (!before) {
-        this.onHover(this.at(...now), now);
-        return;
-      }
-      const others = [...this.pointers].filter(([id]) => id !== event.pointerId);
-      if (others.length === 1) {
-        const [, other] = others[0];
-        const length = (point) => Math.hypot(point[0] - other[0], point[1] - other[1]) || 1;
-        this.zoom(length(now) / length(before), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
-      } else {
-        this.pan(before[0] - now[0], before[1] - now[1]);
-      }
-      this.moved += Math.abs(before[0] - now[0]) + Math.abs(before[1] - now[1]);
-      this.pointers.set(event.pointerId, now);
-    });
-    const release = (event) => {
-      const was = this.pointers.delete(event.pointerId);
-      if (was && event.type === 'pointerup' && this.moved < 5) this.onPick(this.at(...place(event)));
-    };
-    canvas.addEventListener('pointerup', release);
-    canvas.addEventListener('pointercancel', release);
-    canvas.addEventListener('pointerleave', () => this.onHover(null));
-    canvas.addEventListener('keydown', (event) => {
-      const moves = { ArrowLeft: [-60, 0], ArrowRight: [60, 0], ArrowUp: [0, -60], ArrowDown: [0, 60] };
-      if (moves[event.key]) this.pan(...moves[event.key]);
-      else if (event.key === '+' || event.key === '=') this.zoom(1.25);
-      else if (event.key === '-') this.zoom(0.8);
-      else if (event.key === '0') this.fit();
-      else return;
-      event.preventDefault();
-    });
-    new ResizeObserver(() => this.draw()).observe(canvas);
-  }
+    return isMixed ? [] : [frame];
+  });
 }
+
+// The same as a sentence, for the line below the graph.
+const boxText = (box) =>
+  [
+    `${titleOf(box)}${box.isGroup ? '' : ` ${labelOf(box.layers[0])}`}:`,
+    box.time > 0 ? `${time(box.time)},` : '',
+    `${bytes(box.bytes)} moved, ${si(box.flops, 'FLOPs')}`,
+    box.bound ? `, limited by ${boundName(box.bound)}` : '',
+  ]
+    .join(' ')
+    .replace(/ ,/g, ',');
 
 function boxTip(box) {
   return tip(box.isGroup ? titleOf(box) : labelOf(box.layers[0]), [
@@ -270,7 +102,7 @@ function onFill(fill) {
 }
 
 // A network that is one long chain needs no high frame.
-const heightFor = ({ top, bottom }) => Math.max(260, Math.min(560, bottom - top + 120));
+const heightFor = ({ top, bottom }) => Math.max(280, Math.min(560, bottom - top + 170));
 
 export function graphSection(result, select) {
   const edges = result.edges ?? [];
@@ -284,33 +116,45 @@ export function graphSection(result, select) {
     tabindex: 0,
     role: 'img',
     'aria-label':
-      'The network as a graph. Arrow keys move, plus and minus zoom, 0 shows all of it; the table of layers has the same figures.',
+      'The network as a graph. Arrow keys move, plus and minus zoom, 0 shows all of it. Full stop and comma go to the next and the previous box, Enter opens it, Backspace folds its module. The table of layers has the same figures.',
   });
   const hint = h('div.tip', { hidden: true });
   const status = h('p.note', { role: 'status' });
   const key = h('div.legend');
 
-  const view = new View(
-    canvas,
-    (box) => {
-      if (!box) return;
+  const view = new View(canvas, {
+    pick: (box) => {
       if (box.isGroup) {
-        toggle(box.id, true);
+        toggle(box.id, true, box);
         return;
       }
-      view.marked = box;
-      view.draw();
+      view.mark(box);
       select(box.layers[0]);
     },
-    (box, place) => {
+    fold: (id) => {
+      if (id)
+        toggle(
+          id,
+          false,
+          view.boxes.find((box) => isWithin(box, id)),
+        );
+    },
+    hover: (box, place) => {
       hint.hidden = !box;
-      canvas.style.cursor = box ? 'pointer' : 'grab';
       if (!box) return;
+      canvas.style.cursor = 'pointer';
       hint.replaceChildren(...boxTip(box).childNodes);
       hint.style.left = `${Math.min(place[0] + 14, Math.max(0, canvas.clientWidth - 330))}px`;
       hint.style.top = `${Math.min(place[1] + 14, canvas.clientHeight - 130)}px`;
     },
-  );
+    mark: (box) => {
+      status.textContent = boxText(box);
+    },
+  });
+  function isWithin(box, id) {
+    for (let at = box.id; at; at = groups.get(at).parent) if (at === id) return true;
+    return false;
+  }
 
   function colourBoxes() {
     const [, value] = MEASURES[measure];
@@ -338,13 +182,14 @@ export function graphSection(result, select) {
     const shown = visible(groups, open, edges);
     view.isDown = canvas.clientWidth < 700;
     const edgesDrawn = arrange(shown, view.isDown ? 'TB' : 'LR');
-    view.show(shown.boxes, edgesDrawn);
-    frame.style.height = view.isDown ? '' : `${heightFor(view.bounds())}px`;
-    status.textContent = `${shown.boxes.length} boxes for ${layers.length} layers. Click a box with a number to open it; hold Ctrl and use the wheel, or pinch, to zoom.`;
+    view.show(shown.boxes, edgesDrawn, framesOf(shown.boxes, groups));
+    frame.style.height = view.isDown ? '' : `${heightFor(view.extent)}px`;
+    status.textContent = `${shown.boxes.length} boxes for ${layers.length} layers. Click a box with a number to open it, the title of an open module to fold it; hold Ctrl and use the wheel, or pinch, to zoom.`;
     colourBoxes();
     if (!keep) view.fit();
   }
-  function toggle(id, isOpen) {
+  // `from` is the box that was there: what takes its place appears where it was.
+  function toggle(id, isOpen, from) {
     const next = new Set(open);
     if (isOpen) next.add(id);
     else next.delete(id);
@@ -352,8 +197,12 @@ export function graphSection(result, select) {
       status.textContent = `Opening this would draw more than ${MOST_BOXES} boxes; close others first.`;
       return;
     }
+    const place = from && view.placeOf(from);
     open = next;
     relayout(true);
+    const after = view.boxes.find((box) => isWithin(box, id));
+    if (after && place) view.bring(after, place);
+    if (after && document.activeElement === canvas) view.mark(after);
   }
   function foldAll() {
     open = new Set(['']);
@@ -390,6 +239,8 @@ export function graphSection(result, select) {
   whenVisible(frame, () => {
     relayout();
     onThemeChange(colourBoxes);
+    window.addEventListener('beforeprint', () => view.paint());
+    if (isPrinting()) view.paint();
   });
   return section(
     'network',

@@ -1,5 +1,5 @@
 // How run times are distributed, how they changed during the measurement, and what to doubt.
-import { axis, chart, tip, tooltip } from './chart.js';
+import { axis, chart, markLine, tip, tooltip } from './chart.js';
 import { h } from './dom.js';
 import { digits, interval, isNumber, percent, plural, time, timeUnit, whole } from './format.js';
 import { numberColumn, section, textColumn, warnings } from './parts.js';
@@ -40,7 +40,7 @@ export function histogram(series, marks, label) {
         ['share', percent(bin.count / n)],
       ]);
     }),
-    grid: { left: 52, right: 20, top: 34, bottom: 48 },
+    grid: { left: 60, right: 20, top: 34, bottom: 48 },
     xAxis: axis(`time of a run, ${unitName}`, {
       type: 'value',
       min: from / unit,
@@ -54,7 +54,7 @@ export function histogram(series, marks, label) {
         showMaxLabel: false,
       },
     }),
-    yAxis: axis('', { type: 'value', minInterval: 1, max: Math.max(...binned.flat().map((bin) => bin.count)) }),
+    yAxis: axis('samples', { type: 'value', minInterval: 1, nameGap: 40 }),
     series: series.map((one, s) => ({
       type: 'custom',
       name: one.name,
@@ -77,9 +77,7 @@ export function histogram(series, marks, label) {
       markLine:
         s > 0
           ? undefined
-          : {
-              symbol: 'none',
-              silent: true,
+          : markLine({
               label: { color: ink().text, fontSize: 11.5, align: 'left', formatter: (mark) => mark.name },
               lineStyle: { width: 1.5 },
               data: marks
@@ -90,7 +88,7 @@ export function histogram(series, marks, label) {
                   lineStyle: { color: mark.colour ?? ink().text, type: mark.dashed ? 'dashed' : 'solid' },
                   label: { show: Boolean(mark.name) },
                 })),
-            },
+            }),
     })),
   });
   const table = () =>
@@ -142,7 +140,7 @@ export function drift(samples, outliers, label) {
       min: (sorted[0] * 0.99) / unit,
       max: top / unit,
       nameGap: 44,
-      axisLabel: { color: ink().quiet, formatter: (v) => digits(v, 4) },
+      axisLabel: { color: ink().quiet, formatter: (v) => digits(v), showMinLabel: false, showMaxLabel: false },
     }),
     series: [
       {
@@ -184,11 +182,11 @@ export function latencySection(latency, extra) {
     { name: `median ${time(latency.median_ms)}`, value: latency.median_ms },
     { name: '', value: latency.ci95_low_ms, dashed: true, colour: ink().quiet },
     { name: '', value: latency.ci95_high_ms, dashed: true, colour: ink().quiet },
-  ];
+  ].filter((mark) => isNumber(mark.value));
   const facts = factTable(
     [
       ['median', time(latency.median_ms)],
-      ['95 % interval', interval(latency.ci95_low_ms, latency.ci95_high_ms)],
+      isNumber(latency.ci95_low_ms) && ['95 % interval', interval(latency.ci95_low_ms, latency.ci95_high_ms)],
       ['minimum', time(latency.min_ms)],
       ['mean', time(latency.mean_ms)],
       isNumber(latency.p90_ms) && ['p90', time(latency.p90_ms)],
@@ -214,7 +212,7 @@ export function latencySection(latency, extra) {
     ),
     h('h3', 'In figures'),
     facts,
-    latency.doubts?.length > 0 && [h('h3', 'Doubts'), warnings(latency.doubts)],
+    latency.doubts?.length > 0 && [h('h3', 'Warnings about the measurement'), warnings(latency.doubts)],
     extra,
   );
 }

@@ -2,13 +2,16 @@
 import { append, h, icon } from './dom.js';
 import { comparePage, sideBySide } from './pages/compare.js';
 import { countPage } from './pages/count.js';
-import { fitPage, genericPage, optimizePage, streamPage } from './pages/others.js';
+import { fitPage } from './pages/fit.js';
+import { genericPage } from './pages/generic.js';
+import { optimizePage } from './pages/optimize.js';
 import { profilePage } from './pages/profile.js';
+import { streamPage } from './pages/stream.js';
+import { studyPage } from './pages/study.js';
 import { sweepPage } from './pages/sweep.js';
 import { trainingProfilePage, trainPage } from './pages/training.js';
 import { section } from './parts.js';
-import { shape } from './format.js';
-import { factTable } from './table.js';
+import { provenanceSection } from './provenance.js';
 import { toggleTheme } from './theme.js';
 
 const PAGES = {
@@ -21,6 +24,7 @@ const PAGES = {
   optimize: optimizePage,
   fit: fitPage,
   stream: streamPage,
+  study: studyPage,
 };
 const kindOf = (result) => /^assay\.([a-z_-]+)\//.exec(result.schema)?.[1];
 const isKnown = (result) => Object.hasOwn(PAGES, kindOf(result));
@@ -41,30 +45,6 @@ function pageOf(result) {
     );
     return page;
   }
-}
-
-function provenance(data, documents) {
-  const facts = documents.flatMap(({ name, result, page }) => [
-    ['result', `${name} (${result.schema})`],
-    result.model?.name && ['model', result.model.name],
-    result.model?.sha256 && ['SHA-256 of the model', result.model.sha256],
-    result.model?.opset && ['opset', String(result.model.opset)],
-    ...(Array.isArray(result.model?.inputs)
-      ? result.model.inputs.map((input) => ['input', `${input.name}: ${input.type} ${shape(input.shape)}`])
-      : []),
-    result.machine?.processor && ['processor', result.machine.processor],
-    result.provenance && ['provenance', result.provenance],
-    ...(page?.facts ?? []),
-  ]);
-  return section(
-    'provenance',
-    'Provenance',
-    'Where these figures come from.',
-    factTable(
-      [['assay', data.version], data.command && ['command', data.command], ...facts].filter((fact) => fact && fact[1]),
-      'Provenance',
-    ),
-  );
 }
 
 function uniqueIds(sections, prefix) {
@@ -122,7 +102,7 @@ function build(data) {
       );
   });
   main.append(
-    provenance(
+    provenanceSection(
       data,
       pages.filter((one) => one.result),
     ),

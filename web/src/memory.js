@@ -1,7 +1,7 @@
 // What the arena holds at every step, and which tensors are alive at the peak.
-import { axis, chart, legend, tip, tooltip } from './chart.js';
-import { shortened } from './dom.js';
-import { bytes, percent, whole } from './format.js';
+import { axis, chart, legend, markLine, tip, tooltip } from './chart.js';
+import { h, shortened } from './dom.js';
+import { bytes, percent, plural, whole } from './format.js';
 import { labelsByName, tensorLabel } from './layers.js';
 import { numberColumn, section, textColumn } from './parts.js';
 import { dataTable } from './table.js';
@@ -48,6 +48,13 @@ export function byteStep(range) {
   return step;
 }
 
+export const peakMark = (column, amount) =>
+  markLine({
+    lineStyle: { color: ink().text, type: 'dashed', width: 1 },
+    data: [{ xAxis: column }],
+    label: { formatter: `peak ${bytes(amount)}`, color: ink().text, fontSize: 11.5 },
+  });
+
 const isAlive = (buffer, step) => buffer.first_step <= step && step <= buffer.last_step;
 
 // steps: the name of each; lead: a sentence about weights and what was allocated.
@@ -72,9 +79,10 @@ export function memorySection({ buffers, steps, layers, lead }) {
       itemStyle: { color: colour },
       data: values,
     });
+    const legendName = (i) => `${i + 1} ${shortened(nameOf(coloured[i]), 34)}`;
     const named = order.map((i) =>
       area(
-        `${i + 1} ${shortened(nameOf(coloured[i]), 34)}`,
+        legendName(i),
         SERIES[i],
         columns.map((step) => (isAlive(coloured[i], step) ? coloured[i].bytes : 0)),
       ),
@@ -85,15 +93,9 @@ export function memorySection({ buffers, steps, layers, lead }) {
     );
     const peakColumn = columns.indexOf(schedule.peak);
     const others = area('others', ink().other, rest);
-    others.markLine = {
-      symbol: 'none',
-      silent: true,
-      lineStyle: { color: ink().text, type: 'dashed', width: 1 },
-      data: [{ xAxis: peakColumn }],
-      label: { formatter: `peak ${bytes(schedule.live[schedule.peak])}`, color: ink().text, fontSize: 11.5 },
-    };
+    others.markLine = peakMark(peakColumn, schedule.live[schedule.peak]);
     return {
-      legend: legend({ data: [...named.map((one) => one.name), 'others'], icon: 'roundRect' }),
+      legend: legend({ data: [...coloured.map((_, i) => legendName(i)), 'others'], icon: 'roundRect' }),
       grid: { left: 76, right: 24, top: 56, bottom: 48 },
       tooltip: tooltip(
         (items) => {
@@ -123,17 +125,27 @@ export function memorySection({ buffers, steps, layers, lead }) {
       series: [...named, others],
     };
   };
+  const alive = dataTable(
+    [
+      textColumn('tensor', nameOf, { isName: true }),
+      numberColumn('bytes', (b) => b.bytes, bytes),
+      numberColumn('share of the peak', (b) => b.bytes / schedule.live[schedule.peak], percent),
+      numberColumn('first step', (b) => b.first_step, whole),
+      numberColumn('last step', (b) => b.last_step, whole),
+    ],
+    schedule.atPeak,
+    { caption: 'Tensors alive at the peak', sort: [1, true] },
+  ).element;
   const table = () =>
     dataTable(
       [
-        textColumn('tensor', nameOf, { isName: true }),
-        numberColumn('bytes', (b) => b.bytes, bytes),
-        numberColumn('share of the peak', (b) => b.bytes / schedule.live[schedule.peak], percent),
-        numberColumn('first step', (b) => b.first_step, whole),
-        numberColumn('last step', (b) => b.last_step, whole),
+        numberColumn('step', (i) => i, whole),
+        textColumn('layer', stepName, { isName: true }),
+        numberColumn('alive', (i) => schedule.live[i], bytes),
+        numberColumn('tensors', (i) => buffers.filter((buffer) => isAlive(buffer, i)).length, whole),
       ],
-      schedule.atPeak,
-      { caption: 'Tensors alive at the peak', sort: [1, true] },
+      steps.map((_, i) => i),
+      { caption: 'Memory by step', search: stepName },
     ).element;
   const drawn = chart({
     label: 'Memory of one inference over its schedule',
@@ -147,5 +159,7 @@ export function memorySection({ buffers, steps, layers, lead }) {
     'Memory over one inference',
     `At most ${bytes(schedule.live[schedule.peak])} of activations are alive at once, at step ${schedule.peak}, ${shortened(stepName(schedule.peak), 80)}. ${lead ?? ''}`,
     drawn.element,
+    h('h3', `Alive at the peak: ${plural(schedule.atPeak.length, 'tensor')}`),
+    alive,
   );
 }

@@ -1,6 +1,6 @@
 // Sections, cards and lists that several pages use.
 import { append, h } from './dom.js';
-import { isNumber, plural, whole } from './format.js';
+import { figure, heading, isNumber, plural, whole } from './format.js';
 import { dataTable } from './table.js';
 
 export function section(id, title, lead, ...content) {
@@ -25,9 +25,9 @@ export function card(name, figure, more, key, value) {
 export const cards = (list) => h('ul.cards', list.filter(Boolean));
 
 export function chip(text) {
-  const tone = /^(VALID|FASTER|PASSED|SAME|FITS|SUSTAINABLE|MET|RECOMMENDED)$/.test(text)
+  const tone = /^(VALID|FASTER|PASSED|SAME|FITS|SUSTAINABLE|KEEPS UP|MET|RECOMMENDED)$/.test(text)
     ? 'good'
-    : /^(SLOWER|FAILED|OVERLOADED|NOT MET|TOO)/.test(text)
+    : /^(SLOWER|FAILED|OVERLOADED|NOT MET|TOO|DOES NOT FIT)/.test(text)
       ? 'bad'
       : 'warn';
   return h(`span.chip.${tone}`, text);
@@ -69,20 +69,36 @@ export function textColumn(title, value, more = {}) {
   return { title, value, cell: (row) => (more.isName ? longName(value(row) ?? '–') : (value(row) ?? '–')), ...more };
 }
 
-// Any list of objects.
+// Any list of objects, in the units that its keys name.
 export function genericTable(rows, caption) {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const columns = keys.map((key) => {
     const isFigure = rows.every((row) => row[key] === null || row[key] === undefined || typeof row[key] === 'number');
     const value = (row) => (typeof row[key] === 'object' && row[key] !== null ? JSON.stringify(row[key]) : row[key]);
     return isFigure
-      ? numberColumn(key.replace(/_/g, ' '), value, (n) => (isNumber(n) ? String(+n.toPrecision(6)) : '–'))
+      ? numberColumn(heading(key), value, (n) => figure(key, n))
       : textColumn(
-          key.replace(/_/g, ' '),
-          (row) => (value(row) === undefined || value(row) === null ? null : String(value(row))),
+          heading(key),
+          (row) => (value(row) === undefined || value(row) === null ? null : figure(key, value(row))),
           { isName: true },
         );
   });
   return dataTable(columns, rows, { caption, search: rows.length > 12 ? (row) => JSON.stringify(row) : undefined })
     .element;
 }
+
+// The plain entries of an object, for factTable.
+export const simpleFacts = (object) =>
+  Object.entries(object)
+    .filter(([, value]) => value === null || typeof value !== 'object')
+    .map(([key, value]) => [heading(key), figure(key, value)]);
+
+// One paragraph, and the cards below it.
+export const verdictSection = (...content) => h('section.plain', { id: 'verdict', 'aria-label': 'Verdict' }, content);
+
+// The reader's word for each colour, where a chart has no legend of its own.
+export const colourKey = (entries) =>
+  h(
+    'p.legend',
+    entries.map(([colour, name]) => h('span', dot(colour), name)),
+  );

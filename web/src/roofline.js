@@ -45,16 +45,28 @@ function mainPoints(points) {
   return main.length > 0 ? main : sorted;
 }
 
+// Precisions with nearly the same peak share a roof, unless steps compute in both.
+const isSameRoof = (a, b) => Math.max(a / b, b / a) < 1.04;
+
 function peaksOf(machine, points) {
-  const all = { ...machine.peaks_gflops, [machine.precision]: machine.peak_gflops };
+  const all = Object.entries({ ...machine.peaks_gflops, [machine.precision]: machine.peak_gflops }).filter(
+    ([, peak]) => peak > 0,
+  );
   const used = new Set([machine.precision, ...points.map((point) => point.precision)]);
-  return Object.entries(all)
-    .filter(([name, peak]) => used.has(name) && peak > 0)
-    .map(([name, peak]) => ({
-      name,
-      peak,
-      isa: (machine.instruction_sets ?? {})[name] ?? (name === machine.precision ? machine.instruction_set : ''),
-    }));
+  const roofs = [];
+  for (const [name, peak] of all.sort(([a], [b]) => used.has(b) - used.has(a))) {
+    const same = roofs.find((roof) => isSameRoof(roof.peak, peak));
+    if (same && !used.has(name)) same.names.push(name);
+    else
+      roofs.push({
+        name,
+        names: [name],
+        peak,
+        isUsed: used.has(name),
+        isa: (machine.instruction_sets ?? {})[name] ?? (name === machine.precision ? machine.instruction_set : ''),
+      });
+  }
+  return roofs;
 }
 
 function rangesOf(points, machine, peaks) {
@@ -70,6 +82,7 @@ function rangesOf(points, machine, peaks) {
 function roofSeries(machine, peaks, range, size) {
   const { line, text, surface } = ink();
   const top = Math.max(...peaks.map((peak) => peak.peak));
+  const isNarrow = size.width < 440;
   const best = Math.max(...machine.levels.map((level) => level.read_gbps));
   const label = (formatter, position, more) => ({
     show: true,
@@ -105,7 +118,7 @@ function roofSeries(machine, peaks, range, size) {
         [from, from * level.read_gbps],
         {
           value: [at, at * level.read_gbps],
-          label: label(`${level.level} ${digits(level.read_gbps)} GB/s`, 'inside', {
+          label: label(isNarrow ? level.level : `${level.level} ${digits(level.read_gbps)} GB/s`, 'inside', {
             rotate,
             align: 'center',
             verticalAlign: 'bottom',
@@ -121,17 +134,23 @@ function roofSeries(machine, peaks, range, size) {
     name: peak.name,
     lineStyle: {
       color: precisionColour(peak.name),
-      width: 1.8,
-      type: peak.name === machine.precision ? 'solid' : 'dashed',
+      width: peak.isUsed ? 1.8 : 1.3,
+      type: peak.isUsed ? 'solid' : 'dashed',
     },
     data: [
       [peak.peak / best, peak.peak],
       {
         value: [range.x[1] * 0.97, peak.peak],
-        label: label(`${peak.name} ${peak.isa} ${digits(peak.peak)} GFLOP/s`, 'top', {
-          align: 'right',
-          offset: [0, 2],
-        }),
+        label: label(
+          isNarrow
+            ? `${peak.names[0]} ${digits(peak.peak)}`
+            : `${peak.names.join(', ')} ${peak.isa} ${digits(peak.peak)} GFLOP/s`,
+          'top',
+          {
+            align: 'right',
+            offset: [0, 2],
+          },
+        ),
       },
     ],
   }));
@@ -227,7 +246,7 @@ export function rooflineSection(result, select) {
       const layer = points[item.data.at]?.layer;
       if (layer) select(layer);
     },
-    note: 'The area of a point is its share of the time. Lines are what this machine reached when it was measured. Click a point to find its layer in the table.',
+    note: 'The area of a point is its share of the time. Lines are what this machine reached when it was measured; dashed roofs are precisions that this model does not compute in. Click a point to find its layer in the table.',
     controls: h(
       'div.choices',
       choice(

@@ -11,8 +11,10 @@ function compare(a, b) {
   return String(a).localeCompare(String(b), 'en', { numeric: true });
 }
 
-// columns: {title, value(row), cell(row) → text or element, isNumber, isWide, help}
-// options: caption, search(row) → text, filter: {label, value(row)}, sort: [column, descending], rowId(row), onRow
+// columns: {title, value(row), cell(row) → text or element, isNumber, help, isWide: not on a phone, isOnScreen: not on
+// paper}
+// options: caption, search(row) → text, filter: {label, value(row)}, sort: [column, descending],
+// onRow(row): what a click or Enter does; detail(row) → an element that a click or Enter shows below the row
 export function dataTable(columns, rows, options = {}) {
   const state = { column: options.sort?.[0] ?? -1, down: options.sort?.[1] ?? false, text: '', only: '', all: false };
   const body = h('tbody');
@@ -29,11 +31,13 @@ export function dataTable(columns, rows, options = {}) {
     return h('th', { scope: 'col', class: classOf(column) }, button);
   });
   const elements = new Map();
+  const details = new Map(); // of rows that are open
 
   function classOf(column) {
     return (
-      [column.isNumber && 'number', column.isWide && 'wide', column.isName && 'name'].filter(Boolean).join(' ') ||
-      undefined
+      [column.isNumber && 'number', column.isWide && 'wide', column.isName && 'name', column.isOnScreen && 'screen']
+        .filter(Boolean)
+        .join(' ') || undefined
     );
   }
   function sortBy(i) {
@@ -64,15 +68,52 @@ export function dataTable(columns, rows, options = {}) {
         column.cell(row),
       ]),
     );
-    const made = h('tr', { id: options.rowId?.(row) }, cells);
-    if (options.onRow) made.addEventListener('click', () => options.onRow(row));
+    const made = h('tr', cells);
+    if (options.onRow || options.detail) makeActive(made, row);
     elements.set(row, made);
     return made;
+  }
+  // One row can be reached with Tab; arrows move on, Enter acts.
+  function makeActive(made, row) {
+    const act = () => (options.detail ? toggleDetail(row) : options.onRow(row));
+    made.classList.add('active');
+    made.tabIndex = -1;
+    if (options.detail) made.setAttribute('aria-expanded', 'false');
+    made.addEventListener('click', () => {
+      if (String(window.getSelection()) === '') act();
+    });
+    made.addEventListener('keydown', (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (step) focusNeighbour(made, step);
+      else if (event.key === 'Enter' || event.key === ' ') act();
+      else return;
+      event.preventDefault();
+    });
+  }
+  function focusNeighbour(made, step) {
+    const rowsShown = [...body.querySelectorAll('tr.active')];
+    const next = rowsShown[rowsShown.indexOf(made) + step];
+    if (!next) return;
+    made.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+  function toggleDetail(row) {
+    const open = details.get(row);
+    if (open) {
+      open.remove();
+      details.delete(row);
+    } else {
+      details.set(row, h('tr.detail', h('td', { colspan: columns.length }, options.detail(row))));
+      element(row).after(details.get(row));
+    }
+    element(row).setAttribute('aria-expanded', String(!open));
   }
   function draw() {
     const found = chosen();
     const shown = state.all ? found : found.slice(0, FIRST_ROWS);
-    body.replaceChildren(...shown.map(element));
+    body.replaceChildren(...shown.flatMap((row) => [element(row), details.get(row)].filter(Boolean)));
+    if (options.onRow || options.detail) shown.forEach((row, i) => (element(row).tabIndex = i === 0 ? 0 : -1));
     heads.forEach((head, i) =>
       head.setAttribute('aria-sort', i !== state.column ? 'none' : state.down ? 'descending' : 'ascending'),
     );

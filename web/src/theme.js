@@ -53,6 +53,8 @@ window.addEventListener('afterprint', () => {
   tell();
 });
 
+export const isPrinting = () => printing;
+
 export function ink() {
   const dark = isDark() && !printing;
   return dark

@@ -1,15 +1,28 @@
 // assay.compare/1, and two profiles side by side.
 import { axis, chart, tip, tooltip } from '../chart.js';
 import { h, shortened } from '../dom.js';
-import { bytes, change, digits, interval, isNumber, modelTitle, percent, time } from '../format.js';
+import { bytes, change, digits, interval, isNumber, modelTitle, percent, plural, time } from '../format.js';
 import { drift, histogram } from '../latency.js';
 import { labelOf } from '../layers.js';
-import { card, cards, chip, genericTable, numberColumn, section, textColumn, warningsSection } from '../parts.js';
+import {
+  card,
+  cards,
+  chip,
+  colourKey,
+  genericTable,
+  numberColumn,
+  section,
+  textColumn,
+  warningsSection,
+} from '../parts.js';
 import { dataTable } from '../table.js';
 import { ink, PALETTE } from '../theme.js';
 
 const LESS_IS_BETTER = /latency|p9|memory|energy|bytes|size|time|rss/;
 const MORE_IS_BETTER = /throughput|bandwidth|accuracy|agreement|gflops/;
+
+// "peak_memory_mb" → "peak memory": the unit has a column.
+const metricName = (name) => name.replace(/_mb$/, '').replace(/_/g, ' ');
 
 function changeCell(name, ratio) {
   if (!isNumber(ratio)) return '–';
@@ -29,7 +42,7 @@ const barColour = (m) =>
 function metricTable(metrics, caption) {
   return dataTable(
     [
-      textColumn('metric', (m) => m.name.replace(/_/g, ' ')),
+      textColumn('metric', (m) => metricName(m.name)),
       textColumn('unit', (m) => m.unit || null),
       numberColumn(
         'A',
@@ -76,7 +89,7 @@ function changeChart(metrics) {
       yAxis: axis('', {
         type: 'category',
         inverse: true,
-        data: shown.map((m) => m.name.replace(/_/g, ' ')),
+        data: shown.map((m) => metricName(m.name)),
         splitLine: { show: false },
         axisLabel: { color: ink().text },
       }),
@@ -121,6 +134,11 @@ function sweepsPage(result) {
   };
 }
 
+function latencyRange({ metrics }) {
+  const range = (metrics ?? []).find((metric) => metric.name === 'latency')?.b_ci95;
+  return Array.isArray(range) ? interval(range[0], range[1]) : null;
+}
+
 export function comparePage(result) {
   if (result.rows) return sweepsPage(result);
   const { a, b } = result;
@@ -131,15 +149,21 @@ export function comparePage(result) {
   return {
     kind: 'Comparison',
     title: `${modelTitle(a.model)} and ${modelTitle(b.model)}`,
-    setting: `batch ${b.batch} · ${b.threads} threads · ${result.interleaved ? 'fresh processes in turns' : 'stored samples'}`,
+    setting: `batch ${b.batch} · ${plural(b.threads, 'thread')} · ${result.interleaved ? 'fresh processes in turns' : 'stored samples'}`,
     sections: [
       h(
         'section.plain',
         { id: 'verdict', 'aria-label': 'Verdict' },
         h('p.verdict', chip(result.verdict), `${result.meaning}.`),
         cards([
-          card('A', time(a.median_ms), modelTitle(a.model), 'a.median_ms', a.median_ms),
-          card('B', time(b.median_ms), modelTitle(b.model), 'b.median_ms', b.median_ms),
+          card('A, median', time(a.median_ms), modelTitle(a.model), 'a.median_ms', a.median_ms),
+          card(
+            'B, median',
+            time(b.median_ms),
+            [modelTitle(b.model), latencyRange(result)].filter(Boolean).join(' · '),
+            'b.median_ms',
+            b.median_ms,
+          ),
           card(
             'B / A',
             digits(result.ratio),
@@ -176,11 +200,10 @@ export function comparePage(result) {
             ],
             'Run times of A and B',
           ).element,
-          h(
-            'p.legend',
-            h('span', h('span.dot', { style: { background: PALETTE.blue } }), nameA),
-            h('span', h('span.dot', { style: { background: PALETTE.orange } }), nameB),
-          ),
+          colourKey([
+            [PALETTE.blue, nameA],
+            [PALETTE.orange, nameB],
+          ]),
           h(
             'div.columns',
             h('div', h('h3', nameA), drift(samples(a), [], `${nameA}: run times`).element),
@@ -188,7 +211,11 @@ export function comparePage(result) {
           ),
         ),
     ],
-    facts: [['measured again', (result.measured_again ?? []).join(', ') || 'no']],
+    facts: [
+      ['A', a.model],
+      ['B', b.model],
+      ['measured again', (result.measured_again ?? []).join(', ') || 'no'],
+    ],
   };
 }
 
@@ -207,7 +234,7 @@ function sideMetrics(a, b) {
     metric('executed flops', '', (r) => r.executed_flops),
     metric('executed gflops', 'GFLOP/s', (r) => r.executed_gflops_per_second),
     metric('of ceiling', '%', (r) => r.percent_of_ceiling),
-    metric('compile time', 'ms', (r) => r.start_up.compile_ms),
+    metric('compile time', 'ms', (r) => r.start_up?.compile_ms),
   ].filter(Boolean);
 }
 

@@ -86,6 +86,6 @@ export function countPage(result) {
       totals.uncounted.length > 0 &&
         section('uncounted', 'Not counted', 'Ops without a rule.', genericTable(totals.uncounted, 'Not counted')),
     ],
-    facts: [['provenance', result.provenance]],
+    facts: [],
   };
 }

@@ -3,7 +3,7 @@ import { h } from '../dom.js';
 import { bytes, digits, isNumber, percent, shape, si, time, whole } from '../format.js';
 import { bytesMoved, labelOf, labelsByName } from '../layers.js';
 import { dot, longName, numberColumn, section, shareBar, textColumn } from '../parts.js';
-import { dataTable } from '../table.js';
+import { dataTable, factTable } from '../table.js';
 import { boundColour, boundName } from '../theme.js';
 
 // "with /bn1/BatchNormalization, /relu/Relu": the layers that run in the same steps.
@@ -78,9 +78,32 @@ function orderColumn(layers) {
     title: '#',
     isNumber: true,
     isWide: true,
+    isOnScreen: true,
     value: (layer) => position.get(layer),
     cell: (layer) => whole(position.get(layer)),
   };
+}
+
+// What does not fit into the columns: the steps that run the layer, and how.
+function layerDetail(result, layer) {
+  const steps = isNumber(layer.node) ? result.steps.filter((step) => (step.nodes ?? []).includes(layer.node)) : [];
+  const facts = [
+    labelOf(layer) !== layer.name && ['name in the model', layer.name],
+    ['output', shape(layer.output_shape)],
+    isNumber(layer.macs) && ['MACs', whole(layer.macs)],
+    isNumber(layer.flops) && ['FLOPs', whole(layer.flops)],
+    isNumber(layer.bytes_read) && ['read, written', `${bytes(layer.bytes_read)}, ${bytes(layer.bytes_written)}`],
+    isNumber(layer.parameter_bytes) && ['weights', bytes(layer.parameter_bytes)],
+    ...steps.flatMap((step) => [
+      ['step', `${step.name}: ${time(step.time_ms)}, median ${time(step.median_ms)}`],
+      ['algorithm', [step.algorithm, step.isa, step.precision, step.device].filter(Boolean).join(', ')],
+      step.layers?.length > 1 && ['runs together', step.layers.slice(0, 12).join(', ')],
+      ['executed', `${si(step.executed_flops, 'FLOPs')} at ${digits(step.executed_gflops_per_second)} GFLOP/s`],
+      step.fell_back && ['fell back', String(step.fell_back)],
+    ]),
+    layer.doubts?.length > 0 && ['warnings', layer.doubts.join(', ')],
+  ];
+  return factTable(facts, `Details of ${labelOf(layer)}`);
 }
 
 export function profileTable(result) {
@@ -99,9 +122,9 @@ export function profileTable(result) {
         { help: 'the least time this machine allows, divided by the time' },
       ),
       numberColumn('could save', (layer) => layer.headroom_ms, time, { help: 'if the layer ran at its ceiling' }),
-      numberColumn('GB/s', (layer) => layer.gbytes_per_second, digits),
+      numberColumn('GB/s', (layer) => layer.gbytes_per_second, digits, { isOnScreen: true }),
       ...costs,
-      textColumn('doubts', (layer) => (layer.doubts ?? []).join(', ') || null),
+      textColumn('warnings', (layer) => (layer.doubts ?? []).join(', ') || null, { isOnScreen: true }),
     ],
     result.layers,
     {
@@ -110,6 +133,7 @@ export function profileTable(result) {
       search: (layer) => `${layer.name} ${labelOf(layer)} ${layer.op} ${layer.detail ?? ''}`,
       searchHint: 'Search layers',
       filter: { label: 'Every op', value: (layer) => layer.op },
+      detail: (layer) => layerDetail(result, layer),
     },
   );
   return {
@@ -117,7 +141,7 @@ export function profileTable(result) {
     element: section(
       'layers',
       'Layers',
-      'Click a heading to sort. A layer that runs inside another one’s step has no time of its own.',
+      'Click a heading to sort, a row for its details. A layer that runs inside another one’s step has no time of its own.',
       table.element,
     ),
   };

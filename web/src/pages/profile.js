@@ -6,17 +6,19 @@ import { graphSection } from '../graph.js';
 import { latencySection } from '../latency.js';
 import { isBetweenSteps, labelOf } from '../layers.js';
 import { memorySection } from '../memory.js';
-import { card, cards, chip, numberColumn, section, textColumn, warningsSection } from '../parts.js';
+import { card, cards, chip, section, warningsSection } from '../parts.js';
 import { rooflineSection } from '../roofline.js';
-import { dataTable } from '../table.js';
 import { boundName } from '../theme.js';
+import { devicesSection } from './devices.js';
 import { profileTable } from './layer_table.js';
 
 const threadsText = (count) => plural(count, 'thread');
 
 export function setting(result) {
   const { options, machine } = result;
-  return [`batch ${options.batch}`, threadsText(options.threads), `${options.engine} engine`, machine?.processor]
+  const engine = result.imported ? `imported from ${options.engine}` : `${options.engine} engine`;
+  const threads = result.imported && !isNumber(result.imported.threads) ? null : threadsText(options.threads);
+  return [`batch ${options.batch}`, threads, engine, machine?.processor]
     .filter(Boolean)
     .join(' · ');
 }
@@ -35,15 +37,39 @@ export function plusMinus(latency) {
   return text(up) === text(down) ? `±${text(up)} %` : `−${text(down)} / +${text(up)} %`;
 }
 
+function intervalText(latency) {
+  return isNumber(latency.ci95_low_ms) ? ` (95 % interval ${interval(latency.ci95_low_ms, latency.ci95_high_ms)})` : '';
+}
+
+// Where imported times come from, and how much of them belongs to nodes.
+function importedText({ imported }) {
+  if (!imported) return '';
+  const share = (part) => percent(part / imported.kernel_ms);
+  const rest =
+    imported.unattributed_kernels > 0
+      ? ` ${share(imported.unattributed_ms)} of it, in ${plural(imported.unattributed_kernels, 'kernel')}, is not attributed to a node.`
+      : '';
+  return ` The times are those of ${imported.runtime}, read from ${shortened(imported.file, 80)}: ${share(imported.by_name_ms)} of kernel time was joined with nodes by name, ${share(imported.by_position_ms)} by order and kind of op.${rest}`;
+}
+
+// The interval of the latency, as samples a second.
+function throughputRange({ throughput_sps: rate, latency }) {
+  const at = (ms) => si((rate * latency.median_ms) / ms);
+  return isNumber(latency.ci95_low_ms) ? `${at(latency.ci95_high_ms)} to ${at(latency.ci95_low_ms)}` : '–';
+}
+
 function verdictText(result) {
   const { latency } = result;
+  const onThreads =
+    result.imported && !isNumber(result.imported.threads) ? '' : ` on ${threadsText(result.options.threads)}`;
   const first = slowest(result);
   const gap = isNumber(result.percent_of_ceiling)
     ? ` It reaches ${result.percent_of_ceiling.toFixed(0)} % of what this machine allows; ${boundName(result.bottleneck)} limits it${result.headroom_ms > 0 ? `, and at its ceiling a run would take ${time(Math.max(0, (result.typical_run_ms ?? latency.median_ms) - result.headroom_ms))}` : ''}.`
     : '';
   const best = (result.advice ?? []).find((one) => !one.once && one.gain_ms > 0);
   return [
-    `A run of ${modelTitle(result.model.name)} takes ${time(latency.median_ms)} (95 % interval ${interval(latency.ci95_low_ms, latency.ci95_high_ms)}): ${si(result.throughput_sps)} samples a second on ${threadsText(result.options.threads)}.`,
+    `A run of ${modelTitle(result.model.name)} takes ${time(latency.median_ms)}${intervalText(latency)}: ${si(result.throughput_sps)} samples a second${onThreads}.`,
+    importedText(result),
     gap,
     first ? ` The slowest layer, ${shortened(labelOf(first), 80)}, takes ${percent(first.share)} of the time.` : '',
     ` It needs ${bytes(result.memory.peak_bytes)} for weights and activations.`,
@@ -61,14 +87,16 @@ function verdictSection(result) {
       card(
         'Latency, median',
         time(latency.median_ms),
-        [plusMinus(latency), ` · ${interval(latency.ci95_low_ms, latency.ci95_high_ms)}`],
+        isNumber(latency.ci95_low_ms)
+          ? [plusMinus(latency), ` · ${interval(latency.ci95_low_ms, latency.ci95_high_ms)}`]
+          : 'no interval: one figure',
         'latency_ms',
         result.latency_ms,
       ),
       card(
         'Throughput',
         `${si(result.throughput_sps)} /s`,
-        `samples at batch ${result.options.batch}`,
+        `${throughputRange(result)} · samples at batch ${result.options.batch}`,
         'throughput_sps',
         result.throughput_sps,
       ),
@@ -90,16 +118,17 @@ function verdictSection(result) {
       card(
         'Memory',
         bytes(memory.peak_bytes),
-        `${bytes(memory.weight_bytes)} weights, ${bytes(memory.arena_bytes)} activations`,
+        `${bytes(memory.weight_bytes)} weights, ${bytes(memory.arena_bytes)} activations${result.imported ? ', as planned' : ''}`,
         'memory.peak_bytes',
         memory.peak_bytes,
       ),
       card('Parameters', si(result.parameters), bytes(result.totals?.parameter_bytes), 'parameters', result.parameters),
-      card(
-        'Start-up',
-        time(result.start_up.compile_ms + result.start_up.first_run_ms),
-        `${time(result.start_up.compile_ms)} to compile, first run ${time(result.start_up.first_run_ms)}`,
-      ),
+      result.start_up &&
+        card(
+          'Start-up',
+          time(result.start_up.compile_ms + result.start_up.first_run_ms),
+          `${time(result.start_up.compile_ms)} to compile, first run ${time(result.start_up.first_run_ms)}`,
+        ),
       result.energy &&
         card(
           'Energy',
@@ -113,7 +142,9 @@ function verdictSection(result) {
 }
 
 export function adviceSection(result, select) {
-  const list = result.advice ?? [];
+  const list = [...(result.advice ?? [])].sort(
+    (a, b) => Boolean(a.once) - Boolean(b.once) || (b.gain_ms ?? -1) - (a.gain_ms ?? -1),
+  );
   if (list.length === 0) return null;
   const byName = new Map((result.layers ?? []).map((layer) => [layer.name, layer]));
   const link = (name) => {
@@ -158,31 +189,6 @@ export function adviceSection(result, select) {
   );
 }
 
-function devicesSection(result) {
-  const devices = result.hardware?.devices;
-  if (!devices || devices.length === 0) return null;
-  return section(
-    'devices',
-    'Other devices',
-    'What a device would need at least, from its bandwidth and peak: a bound, not a prediction. ‘assay fit’ predicts.',
-    dataTable(
-      [
-        textColumn('device', (row) => row.device, { isName: true }),
-        numberColumn('GB/s', (row) => row.configured_memory_bandwidth_gbps, digits),
-        numberColumn('GMAC/s', (row) => row.configured_peak_compute_gmacs, digits),
-        ...Object.keys(devices[0])
-          .filter((key) => /_ms$/.test(key))
-          .map((key) => numberColumn(key.replace(/_ms$/, '').replace(/_/g, ' '), (row) => row[key], time)),
-        textColumn('limited by', (row) => row.bound_regime ?? null),
-        numberColumn('use of bandwidth', (row) => row.bandwidth_utilization, percent),
-        textColumn('note', (row) => row.note || null, { isName: true }),
-      ],
-      devices,
-      { caption: 'Devices', search: (row) => `${row.device} ${row.note}` },
-    ).element,
-  );
-}
-
 export function profilePage(result) {
   const layers = profileTable(result);
   const select = (layer) => layers.table.select(layer);
@@ -210,9 +216,13 @@ export function profilePage(result) {
     ],
     facts: [
       ['engine', result.options.engine],
-      ['optimised for', result.options.optimize_for],
-      ['seed', String(result.options.seed)],
-      ['pinned threads', result.options.pinned ? 'yes' : 'no'],
+      ...(result.imported
+        ? [['imported from', result.imported.file]]
+        : [
+            ['optimised for', result.options.optimize_for],
+            ['seed', String(result.options.seed)],
+            ['pinned threads', result.options.pinned ? 'yes' : 'no'],
+          ]),
       ['warm-up', `${whole(result.latency.warmup_runs)} runs`],
     ],
   };

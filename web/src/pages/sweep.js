@@ -1,8 +1,8 @@
 // assay.sweep/1: many versions of a model, and which one to take.
-import { axis, chart, legend, tip, tooltip } from '../chart.js';
+import { axis, chart, legend, markLine, tip, tooltip } from '../chart.js';
 import { choice, h } from '../dom.js';
-import { digits, interval, isNumber, percent, time, whole } from '../format.js';
-import { card, cards, chip, genericTable, numberColumn, section, textColumn, warningsSection } from '../parts.js';
+import { capital, digits, interval, isNumber, percent, time, whole } from '../format.js';
+import { card, cards, chip, numberColumn, section, textColumn, warningsSection } from '../parts.js';
 import { dataTable } from '../table.js';
 import { ink, precisionColour } from '../theme.js';
 
@@ -34,9 +34,26 @@ function standing(result, cost, index) {
   return isAccepted(result.rows[index]) ? 'accepted' : 'rejected';
 }
 
-function limitOf(result, cost) {
-  if (cost === 'memory') return result.active_memory_budget_mb;
-  return cost === 'latency' ? result.latency_budget_ms : null;
+// {at, text, isActive}: the budget that decides, and those that were only checked.
+function budgetsOf(result, cost) {
+  const active =
+    cost === 'memory' ? result.active_memory_budget_mb : cost === 'latency' ? result.latency_budget_ms : null;
+  const others = cost === 'memory' ? (result.memory_budgets_mb ?? []).filter((budget) => budget !== active) : [];
+  return [
+    isNumber(active) && { at: active, text: `budget ${COSTS[cost].text(active)}`, isActive: true },
+    ...others.map((budget) => ({ at: budget, text: COSTS[cost].text(budget), isActive: false })),
+  ].filter(Boolean);
+}
+
+function budgetLines(budgets) {
+  const { text, quiet } = ink();
+  return markLine({
+    data: budgets.map(({ at, text: label, isActive }) => ({
+      xAxis: at,
+      lineStyle: { color: isActive ? text : quiet, type: 'dotted', width: isActive ? 2 : 1.2 },
+      label: { formatter: label, color: isActive ? text : quiet, fontWeight: isActive ? 600 : 400 },
+    })),
+  });
 }
 
 function paretoChart(result) {
@@ -72,7 +89,9 @@ function paretoChart(result) {
       .filter((row) => isNumber(measure.value(row)))
       .map((row) => [measure.value(row), 100 * row.accuracy])
       .sort((a, b) => a[0] - b[0]);
-    const limit = limitOf(result, cost);
+    const budgets = budgetsOf(result, cost);
+    const costs = [...points.map(({ row }) => measure.value(row)), ...budgets.map((budget) => budget.at)];
+    const margin = 0.06 * (Math.max(...costs) - Math.min(...costs) || Math.max(...costs));
     const bars = points.map(({ row }) => [
       measure.value(row),
       100 * (row.accuracy_ci95_low ?? row.accuracy),
@@ -80,7 +99,7 @@ function paretoChart(result) {
     ]);
     return {
       legend: legend({ data: precisions }),
-      grid: { left: 60, right: 26, top: 42, bottom: 50 },
+      grid: { left: 60, right: 26, top: 62, bottom: 50 },
       tooltip: tooltip(
         ({ data }) =>
           data.row &&
@@ -93,7 +112,18 @@ function paretoChart(result) {
             data.row.error && ['error', data.row.error],
           ]),
       ),
-      xAxis: axis(measure.axis, { type: 'value', scale: true }),
+      xAxis: axis(measure.axis, {
+        type: 'value',
+        min: Math.max(0, Math.min(...costs) - margin),
+        max: Math.max(...costs) + margin,
+        axisLabel: {
+          color: quiet,
+          formatter: (v) => String(+v.toPrecision(3)),
+          showMinLabel: false,
+          showMaxLabel: false,
+          hideOverlap: true,
+        },
+      }),
       yAxis: axis('accuracy, %', {
         type: 'value',
         scale: true,
@@ -133,16 +163,7 @@ function paretoChart(result) {
           z: 3,
           data: points.filter(({ row }) => row.precision === precision).map(item),
           itemStyle: { color: precisionColour(precision) },
-          markLine:
-            i === 0 && isNumber(limit)
-              ? {
-                  symbol: 'none',
-                  silent: true,
-                  data: [{ xAxis: limit }],
-                  lineStyle: { color: text, type: 'dotted', width: 1.6 },
-                  label: { formatter: 'budget', color: text },
-                }
-              : undefined,
+          markLine: i === 0 && budgets.length > 0 ? budgetLines(budgets) : undefined,
         })),
       ],
     };
@@ -201,6 +222,21 @@ function rowsTable(result) {
   ).element;
 }
 
+const reasonTable = (rows, caption) =>
+  dataTable(
+    [
+      textColumn('version', (row) => row.version, { isName: true }),
+      textColumn('reason', (row) => row.reason, { isName: true }),
+    ],
+    rows,
+    { caption },
+  ).element;
+
+const sentences = (best) =>
+  [`${capital(best.version)} is ${best.reason}.`, best.runner_up?.note && `${capital(best.runner_up.note)}.`]
+    .filter(Boolean)
+    .join(' ');
+
 export function sweepPage(result) {
   const best = result.recommended;
   const has = best && best.row !== null && best.row !== undefined;
@@ -214,17 +250,15 @@ export function sweepPage(result) {
       h(
         'section.plain',
         { id: 'verdict', 'aria-label': 'Verdict' },
-        h(
-          'p.verdict',
-          chip(has ? 'RECOMMENDED' : 'NO VERSION'),
-          has ? `${best.version}: ${best.reason}.` : best?.reason,
-        ),
+        h('p.verdict', chip(has ? 'RECOMMENDED' : 'NO VERSION'), has ? sentences(best) : best?.reason),
         cards([
           has &&
             card(
               'Accuracy',
               percent(best.accuracy, 2),
-              'of the recommended version',
+              interval(result.rows[best.row]?.accuracy_ci95_low, result.rows[best.row]?.accuracy_ci95_high, (v) =>
+                percent(v, 2),
+              ),
               'recommended.accuracy',
               best.accuracy,
             ),
@@ -232,7 +266,9 @@ export function sweepPage(result) {
             card(
               'Latency',
               time(best.latency_ms),
-              best.latency_vs_baseline ? `${digits(best.latency_vs_baseline.ratio)} of the baseline` : null,
+              best.latency_vs_baseline
+                ? `${digits(best.latency_vs_baseline.ratio)} of the baseline (${interval(best.latency_vs_baseline.ci95_low, best.latency_vs_baseline.ci95_high, digits)})`
+                : null,
               'recommended.latency_ms',
               best.latency_ms,
             ),
@@ -261,16 +297,21 @@ export function sweepPage(result) {
       ),
       warningsSection(result.warnings),
       result.rows?.length > 0 &&
-        section('pareto', 'Accuracy and cost', 'What each version is worth and what it costs.', paretoChart(result)),
+        section(
+          'pareto',
+          'Accuracy and cost',
+          'Better versions are higher and further left. The frontier holds those that no other version beats in both.',
+          paretoChart(result),
+        ),
       result.rows?.length > 0 && section('versions', 'Versions', 'All that were measured.', rowsTable(result)),
       result.rejected?.length > 0 &&
-        section('rejected', 'Rejected', 'And why.', genericTable(result.rejected, 'Rejected')),
+        section('rejected', 'Rejected', 'Versions that break a limit.', reasonTable(result.rejected, 'Rejected')),
       result.not_recommended?.length > 0 &&
         section(
           'others',
           'Accepted, but not recommended',
-          'And why.',
-          genericTable(result.not_recommended, 'Not recommended'),
+          'Versions within every limit that another one surpasses.',
+          reasonTable(result.not_recommended, 'Not recommended'),
         ),
     ],
     facts: [

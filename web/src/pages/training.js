@@ -1,10 +1,21 @@
 // assay.train/1 and assay.profile-train/2
 import { axis, chart, legend, tip, tooltip } from '../chart.js';
 import { h } from '../dom.js';
-import { bytes, digits, interval, isNumber, modelTitle, percent, si, time, whole, words } from '../format.js';
+import { bytes, digits, interval, isNumber, modelTitle, percent, plural, si, time, whole, words } from '../format.js';
+import { labelOf } from '../layers.js';
 import { latencySection } from '../latency.js';
-import { byteStep } from '../memory.js';
-import { card, cards, chip, genericTable, numberColumn, section, warningsSection } from '../parts.js';
+import { byteStep, peakMark } from '../memory.js';
+import {
+  card,
+  cards,
+  chip,
+  genericTable,
+  numberColumn,
+  section,
+  simpleFacts,
+  textColumn,
+  warningsSection,
+} from '../parts.js';
 import { dataTable, factTable } from '../table.js';
 import { ink, PALETTE, SERIES } from '../theme.js';
 import { adviceSection, plusMinus, setting } from './profile.js';
@@ -12,9 +23,13 @@ import { adviceSection, plusMinus, setting } from './profile.js';
 function curve(epochs, keys, title, text) {
   const shown = keys.filter(([key]) => epochs.some((epoch) => isNumber(epoch[key])));
   if (shown.length === 0) return null;
+  return h('div', h('h3', title), curveChart(epochs, shown, title, text));
+}
+
+function curveChart(epochs, shown, title, text) {
   return chart({
     label: title,
-    height: 300,
+    height: 280,
     table: () =>
       dataTable(
         [
@@ -25,8 +40,8 @@ function curve(epochs, keys, title, text) {
         { caption: title },
       ).element,
     option: () => ({
-      legend: legend({ data: shown.map(([, name]) => name), icon: 'roundRect' }),
-      grid: { left: 60, right: 20, top: 40, bottom: 48 },
+      legend: shown.length > 1 ? legend({ data: shown.map(([, name]) => name), icon: 'roundRect' }) : undefined,
+      grid: { left: 60, right: 20, top: shown.length > 1 ? 40 : 14, bottom: 48 },
       tooltip: tooltip(
         (items) =>
           tip(
@@ -62,7 +77,7 @@ function confusion(result) {
   return section(
     'confusion',
     'Confusion matrix',
-    'Rows: the true class. Columns: the class predicted.',
+    'Rows: the true class. Columns: the class predicted. Recall: the share of a class that was recognised.',
     h(
       'div.table-scroll',
       { tabindex: 0, role: 'region', 'aria-label': 'Confusion matrix' },
@@ -72,8 +87,9 @@ function confusion(result) {
           'thead',
           h(
             'tr',
-            h('th'),
+            h('th', { scope: 'col' }, h('span.sort', 'class')),
             classes.map((name) => h('th.number', { scope: 'col' }, h('span.sort', name))),
+            h('th.number', { scope: 'col' }, h('span.sort', 'recall')),
           ),
         ),
         h(
@@ -94,12 +110,65 @@ function confusion(result) {
                   whole(n),
                 ),
               ),
+              h('td.number', percent(row[i] / sum)),
             );
           }),
         ),
       ),
     ),
   );
+}
+
+const hardest = (matrix) =>
+  matrix
+    .map((row, i) => ({ name: i, recall: row[i] / (row.reduce((a, b) => a + b, 0) || 1) }))
+    .sort((a, b) => a.recall - b.recall)[0];
+
+function trainVerdict(result) {
+  const { epochs } = result;
+  const last = epochs[epochs.length - 1];
+  const range = isNumber(result.accuracy_ci95_low)
+    ? ` (95 % interval ${percent(result.accuracy_ci95_low, 2)} to ${percent(result.accuracy_ci95_high, 2)})`
+    : '';
+  const gap = last && isNumber(last.val_accuracy) ? last.accuracy - last.val_accuracy : 0;
+  const worst = Array.isArray(result.confusion_matrix) ? hardest(result.confusion_matrix) : null;
+  return [
+    `After ${plural(epochs.length, 'epoch')}${result.stopped_early ? ', stopped early,' : ''} the accuracy is ${percent(result.accuracy, 2)}${range}.`,
+    ` Training took ${time(1000 * result.seconds)}${last ? `, ${si(last.samples_per_second)} samples a second in the last epoch` : ''}.`,
+    gap > 0.02 ? ` On the training samples it is ${digits(100 * gap)} points higher, a sign of overfitting.` : '',
+    worst ? ` Class ${worst.name} is recognised least often, ${percent(worst.recall)} of the time.` : '',
+  ].join('');
+}
+
+function epochTable(epochs) {
+  const rate = (v) => percent(v, 2);
+  return dataTable(
+    [
+      numberColumn('epoch', (e) => e.epoch, whole),
+      numberColumn(
+        'loss',
+        (e) => e.loss,
+        (v) => digits(v, 4),
+      ),
+      numberColumn('accuracy', (e) => e.accuracy, rate),
+      numberColumn(
+        'validation loss',
+        (e) => e.val_loss,
+        (v) => digits(v, 4),
+      ),
+      numberColumn('validation accuracy', (e) => e.val_accuracy, rate),
+      textColumn('95 % interval', (e) => interval(e.val_accuracy_ci95_low, e.val_accuracy_ci95_high, rate)),
+      numberColumn('learning rate', (e) => e.learning_rate, digits),
+      numberColumn(
+        'samples a second',
+        (e) => e.samples_per_second,
+        (v) => si(v),
+      ),
+      numberColumn('time', (e) => 1000 * e.seconds, time),
+    ],
+    epochs,
+    { caption: 'Epochs' },
+  ).element;
 }
 
 export function trainPage(result) {
@@ -118,10 +187,7 @@ export function trainPage(result) {
       h(
         'section.plain',
         { id: 'verdict', 'aria-label': 'Verdict' },
-        h(
-          'p.verdict',
-          `After ${whole(epochs.length)} epochs${result.stopped_early ? ', stopped early,' : ''} the accuracy is ${percent(result.accuracy, 2)}${isNumber(result.accuracy_ci95_low) ? ` (95 % interval ${percent(result.accuracy_ci95_low, 2)} to ${percent(result.accuracy_ci95_high, 2)})` : ''}. Training took ${time(1000 * result.seconds)}.`,
-        ),
+        h('p.verdict', trainVerdict(result)),
         cards([
           card(
             'Accuracy',
@@ -174,21 +240,19 @@ export function trainPage(result) {
           ),
         ),
       confusion(result),
-      section('epochs', 'Epochs', null, genericTable(epochs, 'Epochs')),
+      section('epochs', 'Epochs', null, epochTable(epochs)),
       section(
         'data',
         'Data and options',
         null,
-        factTable(
-          [...Object.entries(result.dataset), ...Object.entries(result.options)].map(([key, value]) => [
-            words(key),
-            value === null ? '–' : String(value),
-          ]),
-          'Options',
-        ),
+        factTable([...simpleFacts(result.dataset), ...simpleFacts(result.options)], 'Options'),
       ),
     ],
-    facts: [],
+    facts: [
+      ['written', result.file],
+      ['SHA-256 of the training data', result.dataset.sha256],
+      ['SHA-256 of the validation data', result.dataset.val_sha256],
+    ],
   };
 }
 
@@ -204,24 +268,77 @@ const USE_COLOURS = {
   working_space: PALETTE.sky,
 };
 
+const USE_NAMES = {
+  kept_activations: 'activations saved for backward',
+  activation_gradients: 'gradients of activations',
+  gradients: 'gradients of parameters',
+  optimizer_state: 'optimizer state',
+  working_space: 'workspace',
+};
+const useName = (use) => USE_NAMES[use] ?? words(use);
+const sumOf = (step, uses) => uses.reduce((sum, use) => sum + step[use], 0);
+
+function stepsTable(steps, uses, names) {
+  return dataTable(
+    [
+      numberColumn('step', (i) => i, whole),
+      textColumn('layer', (i) => names[i] ?? null, { isName: true }),
+      numberColumn('in all', (i) => sumOf(steps[i], uses), bytes),
+      ...uses.map((use) => numberColumn(useName(use), (i) => steps[i][use], bytes)),
+    ],
+    steps.map((_, i) => i),
+    { caption: 'Memory by step', search: (i) => names[i] ?? '' },
+  ).element;
+}
+
+function peakTable(step, uses) {
+  const all = sumOf(step, uses);
+  return dataTable(
+    [
+      textColumn('category', useName),
+      numberColumn('bytes', (use) => step[use], bytes),
+      numberColumn('share', (use) => step[use] / all, percent),
+    ],
+    uses,
+    { caption: 'Memory at the peak by category', sort: [1, true] },
+  ).element;
+}
+
+function batchTable(batches) {
+  return dataTable(
+    [
+      numberColumn('batch', (row) => row.batch, whole),
+      numberColumn('whole step', (row) => row.step_bytes, bytes),
+      numberColumn('activations saved for backward', (row) => row.kept_activation_bytes, bytes),
+      numberColumn('parameters', (row) => row.parameter_bytes, bytes),
+      numberColumn('gradients of parameters', (row) => row.gradient_bytes, bytes),
+      numberColumn('optimizer state', (row) => row.optimizer_bytes, bytes),
+    ],
+    batches,
+    { caption: 'Batch sizes' },
+  ).element;
+}
+
 function memoryByUse(result) {
   const steps = result.memory?.by_step;
   if (!steps || steps.length === 0) return null;
   const uses = Object.keys(steps[0]).filter((use) => steps.some((step) => step[use] > 0));
   const stride = Math.max(1, Math.ceil(steps.length / 600));
   const columns = steps.map((_, i) => i).filter((i) => i % stride === 0 || i === result.memory.peak_step);
-  const most = 1.08 * Math.max(...steps.map((step) => uses.reduce((sum, use) => sum + step[use], 0)));
+  const most = 1.08 * Math.max(...steps.map((step) => sumOf(step, uses)));
+  const names = (result.steps ?? []).map((step) => `${step.name}, ${step.phase}`);
+  const peak = steps[result.memory.peak_step] ?? steps[0];
   const drawn = chart({
     label: 'Memory of a training step by category',
     height: 380,
     renderer: 'canvas',
-    table: () => genericTable([steps[result.memory.peak_step] ?? steps[0]], 'At the peak'),
+    table: () => stepsTable(steps, uses, names),
     option: () => ({
-      legend: legend({ data: uses.map(words), icon: 'roundRect' }),
+      legend: legend({ data: uses.map(useName), icon: 'roundRect' }),
       grid: { left: 76, right: 20, top: 56, bottom: 48 },
       tooltip: tooltip(
         (items) =>
-          tip(`step ${columns[items[0].dataIndex]}`, [
+          tip(`step ${columns[items[0].dataIndex]}: ${names[columns[items[0].dataIndex]] ?? ''}`, [
             ['in all', bytes(items.reduce((sum, item) => sum + item.value, 0))],
             ...items.filter((item) => item.value > 0).map((item) => [item.seriesName, bytes(item.value)]),
           ]),
@@ -239,9 +356,10 @@ function memoryByUse(result) {
         max: most,
         axisLabel: { color: ink().quiet, formatter: (v) => bytes(v), showMaxLabel: false },
       }),
-      series: uses.map((use) => ({
+      series: uses.map((use, i) => ({
         type: 'line',
-        name: words(use),
+        name: useName(use),
+        markLine: i === 0 ? peakMark(columns.indexOf(result.memory.peak_step), sumOf(peak, uses)) : undefined,
         stack: 'all',
         step: 'middle',
         symbol: 'none',
@@ -255,8 +373,11 @@ function memoryByUse(result) {
   return section(
     'memory',
     'Memory over one step',
-    `The peak is at step ${result.memory.peak_step}; ${bytes(result.memory.allocated_bytes)} are allocated.`,
+    `The peak is at step ${result.memory.peak_step}, ${names[result.memory.peak_step] ?? ''}; ${bytes(result.memory.allocated_bytes)} are allocated.`,
     drawn.element,
+    h('h3', 'At the peak, by category'),
+    peakTable(peak, uses),
+    result.batches?.length > 0 && [h('h3', 'Other batch sizes, as planned'), batchTable(result.batches)],
   );
 }
 
@@ -310,17 +431,42 @@ function phases(result) {
   );
 }
 
-function layerRows(layers) {
-  return layers.map((layer) => {
-    const row = { layer: layer.name, op: layer.op };
-    for (const [key, value] of Object.entries(layer)) {
-      if (typeof value === 'number') row[key] = value;
-      else if (value && typeof value === 'object' && !Array.isArray(value))
-        for (const [inner, figure] of Object.entries(value))
-          if (typeof figure === 'number') row[`${key}_${inner}`] = figure;
-    }
-    return row;
-  });
+function trainingLayers(layers) {
+  const spent = (layer) => ['forward', 'backward', 'update'].reduce((sum, key) => sum + (layer[key]?.time_ms ?? 0), 0);
+  return dataTable(
+    [
+      textColumn('layer', labelOf, { isName: true }),
+      textColumn('op', (layer) => layer.op),
+      numberColumn('share', (layer) => layer.share, percent),
+      numberColumn('time', spent, time),
+      numberColumn('forward', (layer) => layer.forward?.time_ms, time),
+      numberColumn('backward', (layer) => layer.backward?.time_ms, time),
+      numberColumn('update', (layer) => layer.update?.time_ms, time),
+      numberColumn(
+        'forward FLOPs',
+        (layer) => layer.forward?.flops,
+        (v) => si(v),
+      ),
+      numberColumn(
+        'backward FLOPs',
+        (layer) => layer.backward?.flops,
+        (v) => si(v),
+      ),
+      numberColumn(
+        'parameters',
+        (layer) => layer.parameters,
+        (v) => si(v),
+      ),
+    ],
+    layers,
+    {
+      caption: 'Layers',
+      sort: [3, true],
+      search: (layer) => `${layer.name} ${labelOf(layer)} ${layer.op}`,
+      searchHint: 'Search layers',
+      filter: { label: 'Every op', value: (layer) => layer.op },
+    },
+  ).element;
 }
 
 export function trainingProfilePage(result) {
@@ -335,7 +481,7 @@ export function trainingProfilePage(result) {
         h(
           'p.verdict',
           chip(result.latency.verdict),
-          `A training step takes ${time(result.latency.median_ms)} (95 % interval ${interval(result.latency.ci95_low_ms, result.latency.ci95_high_ms)}): ${si(result.throughput_sps)} samples a second. The backward pass takes ${digits(result.backward_to_forward_latency)} times the forward pass.`,
+          `A training step takes ${time(result.latency.median_ms)} (95 % interval ${interval(result.latency.ci95_low_ms, result.latency.ci95_high_ms)}): ${si(result.throughput_sps)} samples a second. The backward pass takes ${digits(result.backward_to_forward_latency)} times the forward pass, the update ${percent(result.update_latency_ms / result.latency.median_ms)} of a step. A step needs ${bytes(result.memory.allocated_bytes)}.`,
         ),
         cards([
           card(
@@ -375,7 +521,7 @@ export function trainingProfilePage(result) {
       memoryByUse(result),
       latencySection(result.latency),
       adviceSection(result, null),
-      result.layers?.length > 0 && section('layers', 'Layers', null, genericTable(layerRows(result.layers), 'Layers')),
+      result.layers?.length > 0 && section('layers', 'Layers', null, trainingLayers(result.layers)),
     ],
     facts: [
       ['loss', result.options.loss],
