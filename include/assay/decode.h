@@ -37,7 +37,8 @@ struct Decoded {
 };
 
 // Throws an Error for an empty prompt, no steps, a token that the vocabulary does not have, or a
-// model whose use of its cache is not recognised, saying where.
+// model whose use of its cache is not recognised, saying where; one of kind Cancelled if `progress`
+// cancels.
 Decoded decode(const Graph& model, std::span<const std::int64_t> prompt,
                const DecodeOptions& options = {}, Progress* progress = nullptr);
 

@@ -9,8 +9,11 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "assay/graph.h"
 #include "assay/progress.h"
@@ -33,5 +36,21 @@ struct WriteOptions {
 // known: write the result of `infer_shapes`.
 void write_onnx(const Graph& graph, const std::filesystem::path& path,
                 const WriteOptions& options = {}, Progress* progress = nullptr);
+
+using MetadataEntry = std::pair<std::string, std::string>;
+
+// Entries to add to a model file, which viewers such as Netron show.
+struct ModelAnnotations {
+  std::vector<MetadataEntry> model = {};
+  // By name of a node of the main graph, or of its first output if it has none. Nodes that share a
+  // name are listed in the order of the file.
+  std::map<std::string, std::vector<std::vector<MetadataEntry>>> nodes = {};
+};
+
+// Writes a copy of the file with these entries in metadata_props; entries whose key begins with
+// "assay." are replaced. Everything else is the same, byte by byte. Returns how many nodes have
+// entries.
+std::size_t annotate_onnx(const std::filesystem::path& model, const std::filesystem::path& copy,
+                          const ModelAnnotations& annotations);
 
 }  // namespace assay

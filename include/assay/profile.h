@@ -97,6 +97,24 @@ struct TracedRun {
   std::vector<std::int64_t> step_nanoseconds = {};
 };
 
+// Where the times of a profile come from, if another runtime measured them.
+struct ImportedFrom {
+  std::string runtime;  // "ONNX Runtime"
+  std::string file;
+  bool has_runs = false;  // the file has whole runs; otherwise a run is the sum of its kernels
+  std::optional<std::size_t> averaged_runs = {};  // each time is a mean over as many runs
+  bool is_average = false;
+  std::optional<int> threads = {};  // that the runtime used; missing if the file does not tell
+  // Milliseconds of kernels in the median run, by how their nodes were found.
+  double by_name_ms = 0;
+  double by_position_ms = 0;  // order and kind of op
+  double unattributed_ms = 0;
+  std::size_t kernels = 0;
+  std::size_t unattributed_kernels = 0;
+
+  double kernel_ms() const { return by_name_ms + by_position_ms + unattributed_ms; }
+};
+
 struct Profile {
   ModelSummary model;
   ProgramOptions program;  // as asked for; engine and threads as the program has them
@@ -131,6 +149,8 @@ struct Profile {
   std::vector<TracedRun> traced_runs;
   EnergyEstimate energy = {};                      // of one run; its note says why it is missing
   std::vector<std::string> uncounted_events = {};  // why performance counters are missing
+  // Missing if assay measured it. Otherwise there is no start-up, and memory is as planned.
+  std::optional<ImportedFrom> imported = {};
 
   double run_ms() const { return latency.latency.median_ms; }  // that all parts are parts of
   bool was_interrupted() const { return latency.cancelled; }

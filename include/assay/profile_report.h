@@ -58,7 +58,14 @@ std::optional<std::string> memory_schedule_svg(const Profile& profile);
 std::vector<LayerEstimate> layer_estimates(const Profile& profile);
 
 // The traced runs in Chrome's trace format, which Perfetto opens. A program times how long its
-// steps take, not when they begin: the time between steps is spread evenly between them.
+// steps take, not when they begin: the time between steps is spread evenly between them. A counter
+// follows the bytes of the arena that are in use.
 std::string profile_trace(const Profile& profile);
+
+// The nodes' times in milliseconds as "custom node data" of Google's Model Explorer, by node name.
+std::string profile_node_data(const Profile& profile);
+
+// As Google Benchmark's JSON, for its tools/compare.py: the model's latency, and each layer's.
+std::string profile_benchmark_json(const Profile& profile);
 
 }  // namespace assay

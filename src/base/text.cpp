@@ -112,10 +112,36 @@ std::string interval_text(double value, double low, double high) {
   return below == above ? fmt::format("±{} %", above) : fmt::format("−{}/+{} %", below, above);
 }
 
+namespace {
+
+// Bytes of the control character that the text begins with, in UTF-8; 0 if it begins with none.
+// Those beyond ASCII: U+0080 to U+009F, line separators, marks that change the writing direction.
+std::size_t control_bytes(std::string_view text) {
+  const auto at = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const auto is_within = [](unsigned value, unsigned first, unsigned last) {
+    return value >= first && value <= last;
+  };
+  if (at(0) < 0x20 || at(0) == 0x7f) return 1;
+  if (at(0) == 0xc2 && is_within(at(1), 0x80, 0x9f)) return 2;
+  if (at(0) != 0xe2) return 0;
+  const bool is_separator_or_mark =
+      at(1) == 0x80 && (is_within(at(2), 0xa8, 0xae) || is_within(at(2), 0x8e, 0x8f));
+  const bool is_isolate = at(1) == 0x81 && is_within(at(2), 0xa6, 0xa9);
+  return is_separator_or_mark || is_isolate ? 3 : 0;
+}
+
+}  // namespace
+
 std::string without_control_characters(std::string_view text) {
-  std::string safe(text);
-  std::replace_if(
-      safe.begin(), safe.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::string safe;
+  safe.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t control = control_bytes(text);
+    safe += control > 0 ? '?' : text.front();
+    text.remove_prefix(std::max<std::size_t>(1, control));
+  }
   return safe;
 }
 

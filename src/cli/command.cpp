@@ -172,13 +172,22 @@ std::string Command::path() const {
   return words;
 }
 
+std::string Command::suggested_subcommand(const std::string& word) const {
+  const std::vector<std::string> known = subcommand_names();
+  const auto options = text().options;
+  if (known.empty() || std::ranges::any_of(options, &OptionText::is_positional)) return "";
+  const auto near = nearest(word, known);
+  return near ? fmt::format("; did you mean '{}'?", *near) : "; there are: " + join(known, ", ");
+}
+
 std::string Command::unexpected() const {
   const std::vector<std::string> words = app_->remaining(true);
   const auto is_flag = [](const std::string& word) { return word.starts_with("-"); };
   const auto flag = std::ranges::find_if(words, is_flag);
   if (flag == words.end()) {
     return words.empty() ? "an argument was not expected"
-                         : fmt::format("'{}' was not expected", words.front());
+                         : fmt::format("'{}' was not expected{}", words.front(),
+                                       innermost().suggested_subcommand(words.front()));
   }
   const std::string name = flag->substr(0, flag->find('='));
   std::vector<std::string> known;

@@ -78,6 +78,8 @@ class Command {
  private:
   explicit Command(CLI::App* app);
   Option* keep(CLI::Option* option, const std::string& value_name);
+  // "; did you mean 'scaling'?", or all there are; empty for a command without subcommands.
+  std::string suggested_subcommand(const std::string& word) const;
   std::string unexpected() const;  // what is wrong with words that no option takes
   const Command& innermost() const;
   std::string path() const;  // "assay zoo export"

@@ -25,6 +25,7 @@ void add_stream(CommandLine& program);
 void add_train(CommandLine& program);
 void add_evaluate(CommandLine& program);
 void add_optimize(CommandLine& program);
+void add_study(CommandLine& program);
 void add_sweep(CommandLine& program);
 void add_report(CommandLine& program);
 void add_zoo(CommandLine& program);

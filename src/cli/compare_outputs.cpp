@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/system_error.h"
 #include "cli/console.h"
+#include "cli/origin.h"
 
 namespace assay::cli {
 
@@ -77,7 +78,7 @@ void CompareOutputs::write(const CompareReport& report) {
   }
   if (!step_summary_.empty()) append_to(step_summary_, compare_markdown(report) + "\n");
   page_.write("compare.json", [&] { return compare_json(report); });
-  print_data(printed_(report));
+  print_data(with_origin(printed_(report)));
 }
 
 }  // namespace assay::cli

@@ -12,9 +12,10 @@ struct Translation {
   std::string_view on_command_line;
 };
 
-constexpr std::array<Translation, 28> kTranslations = {{
+constexpr std::array<Translation, 33> kTranslations = {{
     {"`accumulate`", "--accumulate"},
     {"`batch`", "--batch"},
+    {"`batches`", "--batch"},
     {"`calibration`", "--calibrate"},
     {"`columns`", "--columns"},
     {"`dims`", "--dim"},
@@ -30,13 +31,17 @@ constexpr std::array<Translation, 28> kTranslations = {{
     {"`optimize_for`", "--optimize-for"},
     {"`precision`", "--precision"},
     {"`prune`", "--prune"},
+    {"`rounds`", "--rounds"},
+    {"`sizes`", "--sizes"},
     {"`sort`", "--sort"},
     {"`target_mb`", "--target-mb"},
     {"`target_ms`", "--target-ms"},
     {"`threads`", "--threads"},
+    {"`tokens`", "--tokens"},
     {"`top`", "--top N"},
     {"`training`", "--dataset"},
     {"`tuning_file`", "--tuning"},
+    {"`values`", "--values"},
     {"measure it, or call `calibrate` once", "use --measured, or run 'assay fit --validate' once"},
     {"call `measure_machine` again", "run 'assay machine --refresh'"},
     {"set `recalibrate`", "run 'assay fit --recalibrate'"},

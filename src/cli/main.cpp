@@ -25,6 +25,7 @@ constexpr const char* kMainExamples = R"(Examples:
   assay train zoo:small_cnn --dataset fashion-mnist -o trained.onnx
   assay evaluate trained.onnx --dataset fashion-mnist   accuracy, latency, memory, energy
   assay optimize model.onnx -o small.onnx --target-ms 50%   a faster version
+  assay study batch model.onnx        throughput and memory by batch, the sweet spot
   assay sweep config.yaml             many versions of a model, and which one to take
   assay report results -o page.html   stored results as a page with charts
   assay devices                       a catalogue of other devices
@@ -52,6 +53,7 @@ void describe(CommandLine& program) {
   add_train(program);
   add_evaluate(program);
   add_optimize(program);
+  add_study(program);
   add_sweep(program);
   add_report(program);
   add_zoo(program);

@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "base/sha256.h"
+#include "cli/origin.h"
 
 namespace assay::cli {
 
@@ -34,7 +35,7 @@ void write_sensitivity(const OptimizeArguments& arguments, const OptimizeReport&
 void write_tables(const std::string& folder, const OptimizeReport& report) {
   if (folder.empty()) return;
   const std::filesystem::path path(folder);
-  write_file(path / "optimize.json", optimize_json(report));
+  write_file(path / "optimize.json", with_origin(optimize_json(report)));
   write_file(path / "optimize_trail.csv", optimize_csv(report));
 }
 

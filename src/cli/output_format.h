@@ -6,6 +6,7 @@
 
 #include "assay/layout.h"
 #include "cli/command.h"
+#include "cli/origin.h"
 
 namespace assay::cli {
 
@@ -32,7 +33,7 @@ Layout layout_of(const OutputFormat& format);
 // Each argument is a function that makes the text; that of the table takes a Layout.
 template <typename Table, typename Json>
 std::string formatted(const OutputFormat& format, Table table, Json json) {
-  if (format.json) return json();
+  if (format.json) return with_origin(json());
   const Layout layout = layout_of(format);
   return finished(table(layout), layout);
 }

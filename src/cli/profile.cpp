@@ -6,8 +6,10 @@
 #include "assay/hardware_comparison.h"
 #include "assay/hardware_report.h"
 #include "assay/hardware_summary.h"
+#include "assay/import_profile.h"
 #include "assay/profile.h"
 #include "assay/profile_report.h"
+#include "assay/runtime_trace_file.h"
 #include "assay/stored_machine.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
@@ -21,7 +23,9 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/origin.h"
 #include "cli/page.h"
+#include "cli/profile_annotate.h"
 #include "cli/profile_arguments.h"
 #include "cli/profile_gate.h"
 #include "cli/profile_set.h"
@@ -48,6 +52,8 @@ constexpr const char* kProfileExamples = R"(Examples:
   assay profile model.onnx --out results         everything, with pictures, in a folder
   assay profile model.onnx --html report.html    a page with charts, to share
   assay profile model.onnx --json > before.json  every sample; see 'assay compare'
+  assay profile model.onnx --import ort.json     the times of ONNX Runtime's profile, with roofline
+  assay profile model.onnx --node-data times.json --annotate seen.onnx   for Model Explorer, Netron
   assay profile model.onnx --train --batch 32    a step of training, forward pass, backward pass, update
   assay profile model.onnx --train --optimizer adam --max-mb 512   and the batch that fits
 Ctrl-C stops early and reports what was measured.)";
@@ -65,6 +71,8 @@ ProfileRequest request_of(const ProfileArguments& arguments) {
   options.timing = timing_options(arguments);
   apply_engine_options(arguments.engine, options.run);
   options.run.program.only_where_faster = true;
+  // Sides of a comparison run alike.
+  if (arguments.turns.empty()) choose_threads(arguments.engine, options.run.program);
   RequestedModel model = requested_model(arguments.model);
   model.run.program = options.run.program;
   model.run.seed = options.run.seed;
@@ -110,36 +118,72 @@ Profile profiled(const ProfileArguments& arguments, bool quiet, bool is_one_of_s
   return profile;
 }
 
+// A profile of another runtime, with our counts.
+Profile imported(const ProfileArguments& arguments, bool quiet) {
+  const RuntimeTrace trace = read_runtime_trace(arguments.import_file);
+  ProfileRequest request = request_of(arguments);
+  ImportOptions options{.run = std::move(request.options.run),
+                        .judge = request.options.judge,
+                        .power_watts = request.options.power_watts};
+  if (!arguments.engine.threads.empty()) options.threads = options.run.program.cpu.threads;
+  ProgressBar bar(quiet);
+  catch_interrupts();
+  std::vector<std::string> machine_warnings;
+  if (options.judge) {
+    options.machine = chosen_machine(bar, quiet, kNoCeilings, machine_warnings);
+  }
+  Profile profile = naming_model(arguments.model.model, [&] {
+    return import_profile(request.model.graph, arguments.model.model, trace, options, &bar);
+  });
+  profile.warnings.insert(profile.warnings.end(), machine_warnings.begin(), machine_warnings.end());
+  use_flags(profile.warnings);
+  use_flags(profile.advice);
+  return profile;
+}
+
 // The files to write, opened before anything runs so that errors show at once.
 class Files {
  public:
   explicit Files(const ProfileArguments& arguments) {
-    if (!arguments.trace.empty()) add(arguments.trace, Content::Trace);
+    if (!arguments.trace.empty()) add(arguments.trace, profile_trace_of);
+    if (!arguments.node_data.empty()) add(arguments.node_data, node_data_of);
+    if (!arguments.benchmark_json.empty()) add(arguments.benchmark_json, benchmark_of);
     if (arguments.folder.empty()) return;
     const std::filesystem::path folder(arguments.folder);
     make_folder(folder);
-    add(folder / "profile.json", Content::Json);
-    add(folder / "layers.csv", Content::Csv);
-    add(folder / "trace.json", Content::Trace);
+    add(folder / "profile.json", profile_json_of);
+    add(folder / "layers.csv", profile_csv);
+    add(folder / "trace.json", profile_trace_of);
   }
 
   void write(const Profile& profile, const ProfileReportOptions& options) {
-    for (auto& [content, file] : files_) {
-      file->write(content == Content::Trace ? profile_trace(profile)
-                  : content == Content::Csv ? profile_csv(profile, options)
-                                            : profile_json(profile, options));
+    for (auto& [format, file] : files_) {
+      file->write(format(profile, options));
       file->commit();
     }
   }
 
  private:
-  enum class Content { Trace, Json, Csv };
+  using Format = std::string (*)(const Profile& profile, const ProfileReportOptions& options);
 
-  void add(const std::filesystem::path& path, Content content) {
-    files_.emplace_back(content, std::make_unique<AtomicFile>(path));
+  static std::string profile_json_of(const Profile& profile, const ProfileReportOptions& options) {
+    return with_origin(profile_json(profile, options));
+  }
+  static std::string profile_trace_of(const Profile& profile, const ProfileReportOptions&) {
+    return profile_trace(profile);
+  }
+  static std::string node_data_of(const Profile& profile, const ProfileReportOptions&) {
+    return profile_node_data(profile);
+  }
+  static std::string benchmark_of(const Profile& profile, const ProfileReportOptions&) {
+    return profile_benchmark_json(profile);
   }
 
-  std::vector<std::pair<Content, std::unique_ptr<AtomicFile>>> files_;
+  void add(const std::filesystem::path& path, Format format) {
+    files_.emplace_back(format, std::make_unique<AtomicFile>(path));
+  }
+
+  std::vector<std::pair<Format, std::unique_ptr<AtomicFile>>> files_;
 };
 
 std::optional<double> given(const char* flag, const std::string& text) {
@@ -209,7 +253,7 @@ std::string hardware_text(const std::optional<HardwareReport>& report, const Lay
 
 std::string rendered(const ProfileArguments& arguments, const Profile& profile,
                      const ProfileReportOptions& options) {
-  if (arguments.format.json) return profile_json(profile, options);
+  if (arguments.format.json) return with_origin(profile_json(profile, options));
   if (arguments.format.csv && arguments.hardware) {
     return device_comparison_csv(options.hardware.value_or(HardwareReport{}).devices);
   }
@@ -268,7 +312,10 @@ void check_training_flags(const ProfileArguments& arguments) {
       {"--memory-bandwidth-gbps", !arguments.memory_bandwidth_gbps.empty()},
       {"--peak-compute-gmacs", !arguments.peak_compute_gmacs.empty()},
       {"--counters", arguments.counters},
-      {"--trace", !arguments.trace.empty()}};
+      {"--trace", !arguments.trace.empty()},
+      {"--node-data", !arguments.node_data.empty()},
+      {"--benchmark-json", !arguments.benchmark_json.empty()},
+      {"--annotate", !arguments.annotate.empty()}};
   for (const auto& [flag, is_given] : not_for_training) {
     if (is_given) fail_usage("{} cannot be combined with --train; --json has every step", flag);
   }
@@ -288,6 +335,28 @@ Exit run_training(const ProfileArguments& arguments, bool quiet) {
   return run_training_profile(std::move(training), arguments.training, quiet);
 }
 
+// Flags that only apply to runs of the model.
+void check_import_flags(const ProfileArguments& arguments) {
+  const std::pair<const char*, bool> not_for_import[] = {
+      {"--train", arguments.training.train},
+      {"--counters", arguments.counters},
+      {"--energy", arguments.energy},
+      {"--engine", !arguments.engine.engine.empty()},
+      {"--optimize-for", !arguments.engine.optimize_for.empty()},
+      {"--precision", !arguments.engine.precision.empty()},
+      {"--tuning", !arguments.engine.tuning.empty()},
+      {"--min-time", !arguments.min_time.empty()},
+      {"--max-time", !arguments.max_time.empty()},
+      {"--target", !arguments.target.empty()},
+      {"--warmup", !arguments.warmup.empty()},
+      {"--runs", !arguments.runs.empty()}};
+  for (const auto& [flag, is_given] : not_for_import) {
+    if (is_given) {
+      fail_usage("{} cannot be combined with --import: nothing is run", flag);
+    }
+  }
+}
+
 // A hash lets 'assay compare' find out whether the file is still the same. Its own processes need
 // none.
 bool is_stored_for_later(const ProfileArguments& arguments) {
@@ -304,13 +373,16 @@ void print_profile_warnings(const ProfileArguments& arguments, const Profile& pr
 }
 
 Exit run_profile(const ProfileArguments& arguments, bool quiet) {
+  const bool is_import = !arguments.import_file.empty();
+  if (is_import) check_import_flags(arguments);
   if (arguments.training.train) return run_training(arguments, quiet);
   check_is_unused(arguments.training);
   check_hardware_flags(arguments);
+  check_can_be_annotated(arguments.model.model, arguments.annotate);
   ProfileReportOptions report = report_options(arguments);
   Files files(arguments);
   PageFile page(arguments.html);
-  Profile profile = profiled(arguments, quiet, false);
+  Profile profile = is_import ? imported(arguments, quiet) : profiled(arguments, quiet, false);
   if (is_stored_for_later(arguments)) {
     profile.model.sha256 = sha256_of_file(arguments.model.model);
   }
@@ -320,6 +392,7 @@ Exit run_profile(const ProfileArguments& arguments, bool quiet) {
     return profile_json(profile, {.hardware = hardware_report(arguments, profile)});
   });
   if (!arguments.folder.empty()) write_artifacts(arguments, profile);
+  write_annotated(profile, arguments.model.model, arguments.annotate, quiet);
   print_data(rendered(arguments, profile, report));
   print_profile_warnings(arguments, profile, quiet);
   return exit_after(profile, arguments.strict);

@@ -37,6 +37,25 @@ void add_timing_options(Command& command, ProfileArguments& arguments) {
       ->hide();
 }
 
+void add_import_option(Command& command, ProfileArguments& arguments) {
+  command.heading("Import");
+  command.add_option("--import FILE", arguments.import_file,
+                     "do not run the model: take the times from a profile that ONNX Runtime, "
+                     "TensorRT (trtexec), OpenVINO (benchmark_app), LiteRT (benchmark_model) or "
+                     "torch.profiler wrote of it");
+}
+
+void add_overlay_options(Command& command, ProfileArguments& arguments) {
+  command.add_option("--node-data FILE", arguments.node_data,
+                     "write the nodes' times for Google's Model Explorer (custom node data)");
+  command.add_option("--benchmark-json FILE", arguments.benchmark_json,
+                     "write Google Benchmark's JSON to FILE, for its tools/compare.py");
+  command.add_option(
+      "--annotate FILE", arguments.annotate,
+      "write a copy of the model with time, MACs and bytes as metadata of its nodes, "
+      "which Netron shows");
+}
+
 void add_report_options(Command& command, ProfileArguments& arguments) {
   command.heading("Rows");
   auto* ops = command.add_flag("--ops", arguments.ops, "one row for each kind of op");
@@ -66,6 +85,7 @@ void add_report_options(Command& command, ProfileArguments& arguments) {
                      "layers' times and the memory, and the hardware summary's tables and charts "
                      "into this folder");
   add_page_option(command, arguments.html);
+  add_overlay_options(command, arguments);
   command.heading("Comparison with hardware");
   command.add_flag("--roofline", arguments.roofline,
                    "draw the layers under the machine's ceilings");
@@ -86,9 +106,10 @@ void add_profile_options(Command& command, ProfileArguments& arguments) {
                   "an .onnx file, or zoo:NAME; several give one table, a row each")
       ->required();
   add_shape_options(command, arguments.model);
-  add_engine_options(command, arguments.engine);
+  add_engine_options(command, arguments.engine, kChosenThreadsHelp);
   add_precision_option(command, arguments.engine);
   add_timing_options(command, arguments);
+  add_import_option(command, arguments);
   add_report_options(command, arguments);
   add_training_options(command, arguments.training);
 }

@@ -40,6 +40,10 @@ struct ProfileArguments {
   std::string peak_compute_gmacs;
   std::string power_watts;
   std::string turns;
+  std::string import_file;
+  std::string node_data;
+  std::string benchmark_json;
+  std::string annotate;
   TrainingArguments training;
   OutputFormat format;
 };

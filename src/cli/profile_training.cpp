@@ -10,6 +10,7 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/origin.h"
 #include "cli/page.h"
 #include "cli/profile_gate.h"
 
@@ -78,7 +79,7 @@ std::string rendered(const OutputFormat& format, const TrainingProfile& profile,
 
 void write_files(const std::filesystem::path& folder, const TrainingProfile& profile,
                  const TrainingReportOptions& options) {
-  write_file(folder / "profile.json", training_json(profile, options));
+  write_file(folder / "profile.json", with_origin(training_json(profile, options)));
   write_file(folder / "layers.csv", training_csv(profile, options));
   write_file(folder / "memory.png", training_memory_png(profile));
   write_file(folder / "memory.svg", training_memory_svg(profile));

@@ -93,6 +93,7 @@ std::vector<std::string> written(const std::string& folder, const RunResult& res
 RunResult ran(const RunArguments& arguments, bool quiet) {
   RunOptions engine;
   apply_engine_options(arguments.engine, engine);
+  choose_threads(arguments.engine, engine.program);
   RequestedModel request = requested_model(arguments.model);
   request.run.program = engine.program;
   request.run.seed = engine.seed;
@@ -130,7 +131,7 @@ void add_run(CommandLine& program) {
   Command* run =
       program.app.add_subcommand("run", "Run a model once; show, write and check its outputs");
   add_model_options(*run, arguments->model);
-  add_engine_options(*run, arguments->engine);
+  add_engine_options(*run, arguments->engine, kChosenThreadsHelp);
   add_precision_option(*run, arguments->engine);
   run->heading("Output");
   run->add_option("-o,--output FOLDER", arguments->folder, "write each output as FOLDER/NAME.npy");

@@ -15,6 +15,7 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/model_options.h"
+#include "cli/origin.h"
 #include "cli/output_format.h"
 #include "cli/page.h"
 
@@ -201,7 +202,7 @@ StreamReport streamed(const StreamArguments& arguments, StreamRequest request, b
 void write_files(const std::string& folder, const StreamReport& report) {
   if (folder.empty()) return;
   write_hardware_profile_artifacts(report.profile, folder);
-  write_file(std::filesystem::path(folder) / "stream.json", stream_json(report));
+  write_file(std::filesystem::path(folder) / "stream.json", with_origin(stream_json(report)));
 }
 
 std::string rendered(const StreamArguments& arguments, const StreamReport& report) {

@@ -102,6 +102,7 @@ TrainOptions train_options(const TrainArguments& arguments) {
   options.pieces = static_cast<std::size_t>(count_or("--recompute", arguments.recompute, 1));
   RunOptions engine;
   apply_engine_options(with_memory(arguments.engine), engine);
+  choose_threads(arguments.engine, engine.program);
   options.program = engine.program;
   options.seed = engine.seed;
   check_train_options(options, true);
@@ -212,8 +213,7 @@ void add_sample_options(Command& train, TrainArguments& arguments) {
 
 void add_running_options(Command& train, TrainArguments& arguments) {
   train.heading("Engine");
-  train.add_option("--threads N", arguments.engine.threads,
-                   "run on N threads; default: one per processor");
+  train.add_option("--threads N", arguments.engine.threads, kChosenThreadsHelp);
   train.add_flag("--no-pin", arguments.engine.no_pin, "do not pin threads to processors");
   train.add_option("--engine NAME", arguments.engine.engine, engine_help());
   train.add_option("--optimize-for GOAL", arguments.engine.optimize_for,

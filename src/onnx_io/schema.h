@@ -49,6 +49,7 @@ enum : int {
   kAttribute = 5,
   kDomain = 7,
   kOverload = 8,
+  kMetadata = 9,
 };
 }
 

@@ -59,11 +59,11 @@ void FieldReader::take_bytes(std::uint64_t count) {
 
 bool FieldReader::next() {
   if (at_ == end_) return false;
-  const char* start = at_;
+  start_ = at_;
   const std::uint64_t tag = varint(&at_, end_);
   const std::uint64_t number = tag >> 3;
   if (number == 0 || number > kLargestFieldNumber) {
-    fail_bad_input("damaged at byte {}: {} has a field numbered {}", position(start), what_,
+    fail_bad_input("damaged at byte {}: {} has a field numbered {}", position(start_), what_,
                    number);
   }
   number_ = static_cast<int>(number);
@@ -82,7 +82,7 @@ bool FieldReader::next() {
       take_bytes(varint(&at_, end_));
       return true;
   }
-  fail_bad_input("damaged at byte {}: {} has a field of unknown encoding {}", position(start),
+  fail_bad_input("damaged at byte {}: {} has a field of unknown encoding {}", position(start_),
                  what_, tag & 7);
 }
 

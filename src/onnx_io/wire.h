@@ -29,11 +29,18 @@ class FieldReader {
  public:
   // `what` names the message in errors: "a node".
   FieldReader(std::string_view message, const Source& source, const char* what)
-      : at_(message.data()), end_(at_ + message.size()), source_(&source), what_(what) {}
+      : start_(message.data()),
+        at_(start_),
+        end_(at_ + message.size()),
+        source_(&source),
+        what_(what) {}
 
   bool next();  // advances to the next field; false after the last
   int number() const { return number_; }
   WireType wire_type() const { return wire_type_; }
+
+  // The current field with its tag, as it is in the file.
+  std::string_view whole() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
 
   // The current field as what it must be.
   std::int64_t integer() const;
@@ -79,6 +86,7 @@ class FieldReader {
     return static_cast<std::size_t>(at - source_->bytes.data());
   }
 
+  const char* start_ = nullptr;  // of the current field
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   const Source* source_ = nullptr;

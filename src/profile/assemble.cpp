@@ -77,6 +77,17 @@ ProfileMemory memory_of(const ProgramMemory& taken) {
 
 }  // namespace
 
+Facts known_before(Prepared& prepared) {
+  return {.model = std::move(prepared.model),
+          .batch = prepared.batch,
+          .totals = prepared.cost.totals,
+          .peak_activation_bytes = prepared.plan.arena_bytes,
+          .stored_bytes = prepared.stored_bytes,
+          .uncounted = std::move(prepared.cost.uncounted),
+          .layers = layer_rows(prepared.inferred.graph, prepared.cost),
+          .warnings = std::move(prepared.warnings)};
+}
+
 ProgramFacts facts_of(const Program& program) {
   return {program.steps(), memory_of(program.memory()), program.threads(),
           find_engine(program.engine()).is_reference};

@@ -3,6 +3,7 @@
 
 #include "assay/profile.h"
 #include "profile/observe.h"
+#include "profile/prepared.h"
 
 namespace assay::profile {
 
@@ -17,6 +18,8 @@ struct Facts {
   std::vector<ProfileLayer> layers;  // without times
   std::vector<std::string> warnings;
 };
+
+Facts known_before(Prepared& prepared);  // moves what it takes; the graph stays
 
 // Facts about a program, kept after it is destroyed.
 struct ProgramFacts {

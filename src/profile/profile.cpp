@@ -19,17 +19,6 @@ using namespace assay::profile;
 
 namespace {
 
-Facts known_before(Prepared& prepared) {
-  return {.model = std::move(prepared.model),
-          .batch = prepared.batch,
-          .totals = prepared.cost.totals,
-          .peak_activation_bytes = prepared.plan.arena_bytes,
-          .stored_bytes = prepared.stored_bytes,
-          .uncounted = std::move(prepared.cost.uncounted),
-          .layers = layer_rows(prepared.inferred.graph, prepared.cost),
-          .warnings = std::move(prepared.warnings)};
-}
-
 // A program that has run once, and the memory that took.
 struct Started {
   std::unique_ptr<Program> program;

@@ -2,37 +2,14 @@
 #include <algorithm>
 
 #include "assay/compare_report.h"
-#include "assay/version.h"
+#include "report/benchmark_json.h"
 #include "report/compare_metrics.h"
-#include "report/json_parts.h"
 
 namespace assay {
 
 using namespace assay::report;
 
 namespace {
-
-struct Repetition {
-  std::size_t index = 0;
-  std::size_t count = 1;
-  std::size_t iterations = 1;
-  double milliseconds = 0;
-};
-
-// Assay measures wall time only, but readers of the format require both times.
-Json benchmark_json(const std::string& name, int threads, const Repetition& one) {
-  const double nanoseconds = 1e6 * one.milliseconds;  // compare.py prints no decimals
-  return {{"name", name},
-          {"run_name", name},
-          {"run_type", "iteration"},
-          {"repetitions", one.count},
-          {"repetition_index", one.index},
-          {"threads", std::max(1, threads)},
-          {"iterations", one.iterations},
-          {"real_time", nanoseconds},
-          {"cpu_time", nanoseconds},
-          {"time_unit", "ns"}};
-}
 
 void add_processes(const char* letter, const ComparedSide& side, Json& list) {
   const std::string name = std::string(letter) + "/latency";
@@ -68,16 +45,11 @@ Json benchmarks_json(const CompareReport& report) {
 }  // namespace
 
 std::string compare_benchmark_json(const CompareReport& report) {
-  const Json document = {
-      {"context",
-       {{"executable", "assay"},
-        {"library_version", std::string(version())},
-        {"caches", Json::array()},
-        {"A", report.a.name},
-        {"B", report.b.name},
-        {"note", "cpu_time repeats real_time, which is wall time; a repetition is a process"}}},
-      {"benchmarks", benchmarks_json(report)}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json context = benchmark_context();
+  context["A"] = report.a.name;
+  context["B"] = report.b.name;
+  context["note"] = "cpu_time repeats real_time, which is wall time; a repetition is a process";
+  return benchmark_document(context, benchmarks_json(report));
 }
 
 }  // namespace assay

@@ -1,4 +1,5 @@
-// One line of comma-separated values, quoted as RFC 4180 asks.
+// One line of comma-separated values, quoted as RFC 4180 asks. Text that a spreadsheet would run as
+// a formula gets an apostrophe before it; numbers stay as they are.
 #pragma once
 
 #include <optional>

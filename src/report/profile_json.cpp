@@ -66,20 +66,41 @@ Json report::latency_json(const Measurement& measured) {
 
 namespace {
 
-Json memory_json(const ProfileMemory& memory) {
-  return {{"parameter_memory_mb", in_mb(memory.program.planned_weight_bytes)},
-          {"activation_memory_mb", in_mb(memory.program.planned_arena_bytes)},
-          {"peak_memory_mb", in_mb(memory.peak_bytes)},
-          {"memory_efficiency", memory.memory_efficiency},
-          {"weight_bytes", memory.program.weight_bytes},
-          {"arena_bytes", memory.program.arena_bytes},
-          {"workspace_bytes", memory.program.workspace_bytes},
-          {"planned_weight_bytes", memory.program.planned_weight_bytes},
-          {"planned_arena_bytes", memory.program.planned_arena_bytes},
-          {"peak_bytes", memory.peak_bytes},
-          {"useful_bytes", memory.useful_bytes},
-          {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)},
-          {"buffers", buffers_json(memory.buffers)}};
+Json imported_json(const ImportedFrom& from) {
+  const auto averaged = from.averaged_runs ? Json(*from.averaged_runs) : Json(nullptr);
+  return {{"runtime", from.runtime},
+          {"file", from.file},
+          {"has_whole_runs", from.has_runs},
+          {"averaged_runs", averaged},
+          {"one_time_per_kernel", from.is_average},
+          {"threads", optional_json(from.threads)},
+          {"kernel_ms", from.kernel_ms()},
+          {"by_name_ms", from.by_name_ms},
+          {"by_position_ms", from.by_position_ms},
+          {"unattributed_ms", from.unattributed_ms},
+          {"kernels", from.kernels},
+          {"unattributed_kernels", from.unattributed_kernels}};
+}
+
+// An engine's memory is measured; another runtime's is what assay plans for the model.
+Json memory_json(const Profile& profile) {
+  const ProfileMemory& memory = profile.memory;
+  Json json = {
+      {"parameter_memory_mb", in_mb(memory.program.planned_weight_bytes)},
+      {"activation_memory_mb", in_mb(memory.program.planned_arena_bytes)},
+      {"peak_memory_mb", in_mb(memory.peak_bytes)},
+      {"memory_efficiency", profile.imported ? Json(nullptr) : Json(memory.memory_efficiency)},
+      {"weight_bytes", memory.program.weight_bytes},
+      {"arena_bytes", memory.program.arena_bytes},
+      {"workspace_bytes", memory.program.workspace_bytes},
+      {"planned_weight_bytes", memory.program.planned_weight_bytes},
+      {"planned_arena_bytes", memory.program.planned_arena_bytes},
+      {"peak_bytes", memory.peak_bytes},
+      {"useful_bytes", memory.useful_bytes},
+      {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)},
+      {"buffers", buffers_json(memory.buffers)}};
+  if (profile.imported) json["provenance"] = "planned";
+  return json;
 }
 
 }  // namespace
@@ -270,15 +291,16 @@ void put_steps(const Profile& profile, JsonWriter& json) {
 std::string profile_json(const Profile& profile, const ProfileReportOptions& options) {
   JsonWriter json;
   json.field("schema", "assay.profile/1");
-  json.field("provenance", "measured");
+  json.field("provenance", profile.imported ? "imported" : "measured");
+  if (profile.imported) json.field("imported", imported_json(*profile.imported));
   json.field("interrupted", profile.was_interrupted());
   json.field("model", model_json(profile.model));
   json.field("options", options_json(profile));
-  json.field("start_up", start_up_json(profile.start_up));
+  json.field("start_up", profile.imported ? Json(nullptr) : start_up_json(profile.start_up));
   put_forward_pass(profile, json);
   put_estimated_totals(profile, json);
   json.field("latency", latency_json(profile.latency));
-  json.field("memory", memory_json(profile.memory));
+  json.field("memory", memory_json(profile));
   json.field("energy", energy_json(profile.energy));
   json.field("machine", machine_json(profile.roofline));
   json.field("totals", totals_json(profile.totals, profile.peak_activation_bytes,

@@ -61,7 +61,54 @@ std::string precision_text(const Profile& profile) {
 
 }  // namespace
 
+namespace {
+
+// What is known of another runtime's setting.
+std::string imported_setting(const Profile& profile) {
+  const ImportedFrom& from = *profile.imported;
+  std::string text = fmt::format("batch {}, ", profile.batch);
+  if (from.threads) {
+    text += fmt::format("{} {}, ", *from.threads, *from.threads == 1 ? "thread" : "threads");
+  }
+  return text + from.runtime + ", not measured by assay";
+}
+
+}  // namespace
+
+std::string source_text(const Profile& profile) {
+  if (!profile.imported) return "";
+  const ImportedFrom& from = *profile.imported;
+  std::string text = fmt::format("{} profile {}", from.runtime, from.file);
+  if (from.averaged_runs) {
+    text += fmt::format(", means over {} runs",
+                        with_thousands(static_cast<std::int64_t>(*from.averaged_runs)));
+  } else if (from.is_average) {
+    text += ", one time for each kernel";
+  }
+  if (!from.has_runs) text += "; a run is the sum of its kernels";
+  if (profile.latency.warmup_runs > 0) text += "; the first run is left out as warm-up";
+  return text;
+}
+
+std::string attribution_text(const Profile& profile) {
+  if (!profile.imported) return "";
+  const ImportedFrom& from = *profile.imported;
+  const double all_ms = from.kernel_ms();
+  if (all_ms <= 0) return "";
+  const auto percent = [&](double part_ms) { return 100 * part_ms / all_ms; };
+  std::string text = fmt::format(
+      "{:.1f} % of kernel time belongs to nodes: {:.1f} % found by name, {:.1f} % by order and "
+      "kind of op",
+      percent(from.by_name_ms + from.by_position_ms), percent(from.by_name_ms),
+      percent(from.by_position_ms));
+  if (from.unattributed_kernels == 0) return text;
+  return text + fmt::format("; not attributed: {} in {} of {} kernels, {:.1f} %",
+                            duration_text(from.unattributed_ms), from.unattributed_kernels,
+                            from.kernels, percent(from.unattributed_ms));
+}
+
 std::string setting_text(const Profile& profile) {
+  if (profile.imported) return imported_setting(profile);
   return fmt::format("batch {}, {} {}{}, {} engine for {}{}", profile.batch,
                      profile.program.cpu.threads,
                      profile.program.cpu.threads == 1 ? "thread" : "threads",

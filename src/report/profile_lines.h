@@ -8,6 +8,9 @@
 namespace assay::report {
 
 std::string setting_text(const Profile& profile);
+// Of an imported profile: its file, and how much of its time was joined with nodes; else empty.
+std::string source_text(const Profile& profile);
+std::string attribution_text(const Profile& profile);
 std::string latency_text(const Measurement& measured);
 std::string spread_text(const LatencySummary& latency);
 std::string verdict_text(const Measurement& measured);

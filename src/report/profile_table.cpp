@@ -36,10 +36,12 @@ std::string parameter_text(const Profile& profile) {
                      binary_text(profile.totals.parameter_bytes));
 }
 
-std::string memory_text(const ProfileMemory& memory) {
-  return fmt::format("{} = {} weights + {} activations", binary_text(memory.peak_bytes),
+std::string memory_text(const Profile& profile) {
+  const ProfileMemory& memory = profile.memory;
+  return fmt::format("{} = {} weights + {} activations{}", binary_text(memory.peak_bytes),
                      binary_text(memory.program.weight_bytes),
-                     binary_text(memory.program.arena_bytes));
+                     binary_text(memory.program.arena_bytes),
+                     profile.imported ? ", as planned by assay" : "");
 }
 
 std::string needed_text(const ProfileMemory& memory) {
@@ -70,7 +72,8 @@ std::string energy_text(const EnergyEstimate& energy) {
 }
 
 std::string summary(const Profile& profile, bool explain) {
-  return labelled("setting", setting_text(profile)) +
+  return labelled("source", source_text(profile)) + labelled("", attribution_text(profile)) +
+         labelled("setting", setting_text(profile)) +
          labelled("latency", latency_text(profile.latency)) +
          labelled("", spread_text(profile.latency.latency)) +
          labelled("verdict",
@@ -78,10 +81,10 @@ std::string summary(const Profile& profile, bool explain) {
          labelled("throughput", throughput_text(profile)) + labelled("work", work_text(profile)) +
          labelled("bottleneck", ceiling_text(profile)) +
          labelled("parameters", parameter_text(profile)) +
-         labelled("memory", memory_text(profile.memory)) +
-         labelled("", explain ? needed_text(profile.memory) : "") +
+         labelled("memory", memory_text(profile)) +
+         labelled("", explain && !profile.imported ? needed_text(profile.memory) : "") +
          labelled("energy", energy_text(profile.energy)) +
-         labelled("start-up", start_up_text(profile.start_up));
+         labelled("start-up", profile.imported ? "" : start_up_text(profile.start_up));
 }
 
 // --- the table
@@ -341,11 +344,19 @@ std::string convention(const Profile& profile) {
   std::string text =
       "Times are those of the runs next to the median and sum to it; a fused step's time is listed "
       "under its main layer. GFLOP/s are executed.";
+  if (profile.imported) {
+    text =
+        "Times are those of the other runtime and sum to its run; the time of nodes that it fused "
+        "is listed under the one with the most work. GFLOP/s and GB/s are counted work over that "
+        "time.";
+  }
   if (profile.bottleneck)
     text +=
-        " Bounds: the slowest of arithmetic and memory levels, and how near its measured ceiling "
-        "the "
-        "time comes; overhead where starting the step takes half of its time.";
+        profile.imported
+            ? " Bounds: the slowest of arithmetic and memory levels, as counted, and how near this "
+              "machine's measured ceiling the time comes."
+            : " Bounds: the slowest of arithmetic and memory levels, and how near its measured "
+              "ceiling the time comes; overhead where starting the step takes half of its time.";
   return wrapped(text);
 }
 

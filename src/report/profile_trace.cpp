@@ -45,8 +45,30 @@ Json step_event(const ProfileStep& step, double start, double duration) {
   return json;
 }
 
+Json memory_event(double at, std::int64_t bytes) {
+  return {{"name", "arena bytes in use"},
+          {"ph", "C"},
+          {"ts", microseconds(at)},
+          {"pid", kProcess},
+          {"args", {{"bytes", bytes}}}};
+}
+
+// By step: the bytes of the arena whose buffers are in use. Empty if the engine has no arena.
+std::vector<std::int64_t> bytes_in_use(const Profile& profile) {
+  if (profile.memory.buffers.empty()) return {};
+  std::vector<std::int64_t> changes(profile.steps.size() + 1);
+  for (const NamedBuffer& buffer : profile.memory.buffers) {
+    if (buffer.first_step >= profile.steps.size()) continue;
+    changes[buffer.first_step] += buffer.bytes;
+    changes[std::min(buffer.last_step + 1, profile.steps.size())] -= buffer.bytes;
+  }
+  std::partial_sum(changes.begin(), changes.end(), changes.begin());
+  changes.pop_back();
+  return changes;
+}
+
 void put_run(const TracedRun& run, std::size_t number, const std::vector<ProfileStep>& steps,
-             JsonWriter& json) {
+             const std::vector<std::int64_t>& bytes, JsonWriter& json) {
   const auto start = static_cast<double>(run.start_nanoseconds);
   const auto duration = static_cast<double>(run.duration_nanoseconds);
   json.item(event("run " + std::to_string(number), "run", kRunTrack, start, duration));
@@ -58,9 +80,11 @@ void put_run(const TracedRun& run, std::size_t number, const std::vector<Profile
   for (std::size_t i = 0; i < count; ++i) {
     const auto taken = static_cast<double>(run.step_nanoseconds[i]);
     at += gap;
+    if (!bytes.empty()) json.item(memory_event(at, bytes[i]));
     json.item(step_event(steps[i], at, taken));
     at += taken;
   }
+  if (!bytes.empty()) json.item(memory_event(at, 0));
 }
 
 }  // namespace
@@ -73,8 +97,9 @@ std::string profile_trace(const Profile& profile) {
   json.item(named("process_name", kRunTrack, "assay " + profile.model.name));
   json.item(named("thread_name", kRunTrack, "runs"));
   json.item(named("thread_name", kStepTrack, "steps"));
+  const std::vector<std::int64_t> bytes = bytes_in_use(profile);
   for (std::size_t i = 0; i < profile.traced_runs.size(); ++i) {
-    put_run(profile.traced_runs[i], i + 1, profile.steps, json);
+    put_run(profile.traced_runs[i], i + 1, profile.steps, bytes, json);
   }
   json.end_list();
   return json.finish();

@@ -55,12 +55,12 @@ std::string place(std::string_view text, std::size_t byte) {
 
 }  // namespace
 
-report::Json strict_json(std::string_view text, const std::string& file) {
+report::Json strict_json(std::string_view text, const std::string& file, std::size_t largest) {
   if (text.empty()) fail_bad_input("{}: is empty", file);
-  if (text.size() > kLargestStrictJson) {
+  if (text.size() > largest) {
     fail_bad_input("{}: has {}, more than the {} that are read", file,
                    with_binary_unit(static_cast<double>(text.size())),
-                   with_binary_unit(static_cast<double>(kLargestStrictJson)));
+                   with_binary_unit(static_cast<double>(largest)));
   }
   try {
     return report::Json::parse(text, Supervisor(file));

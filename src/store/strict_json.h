@@ -11,6 +11,7 @@ namespace assay::store {
 
 constexpr std::size_t kLargestStrictJson = std::size_t{4} << 20;  // bytes
 
-report::Json strict_json(std::string_view text, const std::string& file);
+report::Json strict_json(std::string_view text, const std::string& file,
+                         std::size_t largest = kLargestStrictJson);
 
 }  // namespace assay::store

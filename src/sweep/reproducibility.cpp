@@ -6,6 +6,7 @@
 
 #include "assay/engine.h"
 #include "assay/version.h"
+#include "base/compiler.h"
 #include "base/text.h"
 
 namespace assay::sweep {
@@ -17,12 +18,6 @@ std::string seeds_text(const SweepConfig& config) {
   for (const std::uint64_t seed : config.all_seeds()) seeds.push_back(fmt::format("{}", seed));
   return join(seeds, ", ");
 }
-
-#if defined(__clang__)
-constexpr const char* kCompiler = __VERSION__;
-#else
-constexpr const char* kCompiler = "GCC " __VERSION__;
-#endif
 
 // Networks of the zoo are no file: what identifies them is their name.
 bool is_sha256(const std::string& identity) {

@@ -28,6 +28,7 @@ ZooParameter batch_parameter(std::int64_t largest = 65536);
 
 // Each in a file of its own, named after it.
 std::vector<ZooFamily> mlp_family();
+std::vector<ZooFamily> dense_family();
 std::vector<ZooFamily> small_cnn_family();
 std::vector<ZooFamily> lenet_family();
 std::vector<ZooFamily> resnet_family();

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kWidth = 768;
 constexpr std::int64_t kHeads = 12;
 constexpr std::int64_t kLayers = 12;
+constexpr std::int64_t kMostLayers = 48;
 constexpr std::int64_t kVocabulary = 50257;
 constexpr std::int64_t kContext = 1024;
 
@@ -116,7 +117,8 @@ Graph build_gpt2_small_decode(const ZooSettings& settings) {
   const ValueId ids = builder.input("input_ids", DataType::Int64,
                                     Shape{settings.at("batch"), settings.at("length")});
   std::vector<KeysAndValues> past;
-  for (int i = 0; i < kLayers; ++i) past.push_back(past_of_layer(builder, settings, i));
+  for (int i = 0; i < settings.at("layers"); ++i)
+    past.push_back(past_of_layer(builder, settings, i));
   const ValueId length = axis_length(builder, "length", ids, 1);
   const ValueId past_length = axis_length(builder, "past_length", past.front().keys, 2);
   const ValueId all = builder.node("Add", "all_length", {past_length, length});
@@ -130,7 +132,7 @@ Graph build_gpt2_small_decode(const ZooSettings& settings) {
   ValueId tokens = residual(builder, "embedded", builder.node("Gather", "wte", {embedding, ids}),
                             builder.node("Gather", "wpe", {positions, position}));
   std::vector<KeysAndValues> present;
-  for (int i = 0; i < kLayers; ++i) {
+  for (int i = 0; i < settings.at("layers"); ++i) {
     const std::string name = "h." + std::to_string(i);
     const AttentionOverPast looked =
         attention_over_past(builder, LayerNorm(kWidth, name + ".ln_1")(builder, tokens),
@@ -160,7 +162,7 @@ Graph build_gpt2_small(const ZooSettings& settings) {
 
   ValueId tokens = residual(builder, "embedded", builder.node("Gather", "wte", {embedding, ids}),
                             leading(builder, "wpe", positions, length, {0}));
-  for (int i = 0; i < kLayers; ++i) {
+  for (int i = 0; i < settings.at("layers"); ++i) {
     tokens = append_layer(builder, tokens, mask, "h." + std::to_string(i));
   }
   tokens = LayerNorm(kWidth, "ln_f")(builder, tokens);
@@ -172,22 +174,25 @@ Graph build_gpt2_small(const ZooSettings& settings) {
 }  // namespace
 
 std::vector<ZooFamily> gpt2_family() {
-  return {{.entry = {.name = "gpt2_small",
-                     .summary = "GPT-2 small language model, token ids to logits",
-                     .parameters = {batch_parameter(),
-                                    size_parameter("length", 128, kContext, "tokens in a sample"),
-                                    {.name = "last_only",
-                                     .standard = 0,
-                                     .smallest = 0,
-                                     .largest = 1,
-                                     .meaning = "1: logits of the last token only"}}},
-           .build = build_gpt2_small},
-          {.entry = {.name = "gpt2_small_decode",
-                     .summary = "GPT-2 small with the keys and values of earlier tokens",
-                     .parameters = {batch_parameter(),
-                                    size_parameter("length", 1, 64, "new tokens in a sample"),
-                                    size_parameter("past", 128, kContext - 64, "earlier tokens")}},
-           .build = build_gpt2_small_decode}};
+  return {
+      {.entry = {.name = "gpt2_small",
+                 .summary = "GPT-2 small language model, token ids to logits",
+                 .parameters = {batch_parameter(),
+                                size_parameter("length", 128, kContext, "tokens in a sample"),
+                                size_parameter("layers", kLayers, kMostLayers, "of attention"),
+                                {.name = "last_only",
+                                 .standard = 0,
+                                 .smallest = 0,
+                                 .largest = 1,
+                                 .meaning = "1: logits of the last token only"}}},
+       .build = build_gpt2_small},
+      {.entry = {.name = "gpt2_small_decode",
+                 .summary = "GPT-2 small with the keys and values of earlier tokens",
+                 .parameters = {batch_parameter(),
+                                size_parameter("length", 1, 64, "new tokens in a sample"),
+                                size_parameter("past", 128, kContext - 64, "earlier tokens"),
+                                size_parameter("layers", kLayers, kMostLayers, "of attention")}},
+       .build = build_gpt2_small_decode}};
 }
 
 }  // namespace assay::zoo

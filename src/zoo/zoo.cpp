@@ -15,9 +15,9 @@ namespace {
 
 std::vector<ZooFamily> all_families() {
   std::vector<ZooFamily> all;
-  for (const auto family :
-       {mlp_family, small_cnn_family, lenet_family, resnet_family, vgg_family, mobilenet_family,
-        vit_family, gpt2_family, encoder_family, lstm_family, stream_mlp_family}) {
+  for (const auto family : {mlp_family, dense_family, small_cnn_family, lenet_family, resnet_family,
+                            vgg_family, mobilenet_family, vit_family, gpt2_family, encoder_family,
+                            lstm_family, stream_mlp_family}) {
     for (ZooFamily& member : family()) all.push_back(std::move(member));
   }
   return all;

@@ -123,5 +123,11 @@ TEST_F(AtomicFileTest, NamesAFolderThatDoesNotExist) {
   EXPECT_THROW(AtomicFile(folder_ / "no" / "file"), Error);
 }
 
+TEST(Text, ControlCharactersBecomeQuestionMarks) {
+  EXPECT_EQ(without_control_characters("a\x1b[31m\n\x7f"), "a?[31m??");
+  EXPECT_EQ(without_control_characters("\u009b31m \u202eb \u2028 \u2066"), "?31m ?b ? ?");
+  EXPECT_EQ(without_control_characters("ü € 🦜"), "ü € 🦜");
+}
+
 }  // namespace
 }  // namespace assay

@@ -745,7 +745,7 @@ class CacheCase(Case):
         cls.fingerprint = cls.machine["fingerprint"]
 
 
-class Fitting(CacheCase):
+class CalibratedCase(CacheCase):
     @classmethod
     def setUpClass(cls):
         """A made-up calibration: everything runs at half of its roofline."""
@@ -761,6 +761,8 @@ class Fitting(CacheCase):
                        "held_out": [held_out]}
         (cls.cache / kept_under(cls.fingerprint, "calibration")).write_text(json.dumps(calibration))
 
+
+class Fitting(CalibratedCase):
     def fit(self, *words, code=0):
         result = assay("fit", *words, env=self.environment)
         self.assertEqual(result.returncode, code, result.stderr)

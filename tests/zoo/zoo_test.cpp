@@ -147,8 +147,7 @@ TEST(Zoo, MistypedNamesGetTheNearest) {
   EXPECT_EQ(problem_with("resnet81"), "the zoo has no model 'resnet81'; did you mean 'resnet18'?");
   EXPECT_EQ(problem_with("encoder:layer=3"),
             "zoo model 'encoder' has no parameter 'layer'; did you mean 'layers'?");
-  EXPECT_NE(problem_with("").find("there are mlp, small_cnn"), std::string::npos)
-      << problem_with("");
+  EXPECT_NE(problem_with("").find("there are mlp, dense"), std::string::npos) << problem_with("");
   EXPECT_NE(problem_with("a\x1b[31m"), "");
   EXPECT_EQ(problem_with("a\x1b[31m").find('\x1b'), std::string::npos);
 }

@@ -55,7 +55,7 @@ std::vector<Advice> advise(const Profile& profile) {
   std::vector<Advice> all;
   if (profile.run_ms() <= 0) return all;
   const RunFacts facts(profile);
-  const bool is_reference = find_engine(profile.program.engine).is_reference;
+  const bool is_reference = !profile.imported && find_engine(profile.program.engine).is_reference;
   for (const Rule& rule : kRules) {
     if (!applies(rule, profile, is_reference)) continue;
     auto advice = rule.apply(facts);

@@ -17,8 +17,19 @@ const ProfileStep* next_work(const Profile& profile, const ProfileStep& reorder)
   return next == profile.steps.end() ? nullptr : &*next;
 }
 
-// The step that computed what is reordered; not always the one just before.
+const ProfileStep* work_before(const Profile& profile, const ProfileStep& reorder) {
+  const ProfileStep* last = nullptr;
+  for (const ProfileStep& step : profile.steps) {
+    if (&step == &reorder) break;
+    if (step.info.op != "Reorder") last = &step;
+  }
+  return last;
+}
+
+// The step that computed what is reordered; not always the one just before, unless another runtime
+// ran them, which does not tell.
 const ProfileStep* producer(const Profile& profile, const ProfileStep& reorder) {
+  if (profile.imported) return work_before(profile, reorder);
   if (reorder.info.layers.empty()) return nullptr;
   const ProfileStep* last = nullptr;
   for (const ProfileStep& step : profile.steps) {

@@ -79,7 +79,7 @@ std::string by_tiles(const Roofline& roofline, const std::string& precision) {
 std::string in_bf16(const RunFacts& facts) {
   const Roofline& roofline = facts.roofline();
   const auto peak = peak_gflops(roofline, "bf16");
-  if (!peak || facts.profile().program.precision) return "";
+  if (!peak || facts.profile().program.precision || facts.profile().imported) return "";
   const LowerPrecision bf16{"bf16", 2, *peak};
   const StepGroup group = faster_in(facts, bf16);
   if (group.empty()) return "";

@@ -66,6 +66,14 @@ std::span<const float> row_of_scores(const Tensor& logits, std::int64_t row) {
   return {floats + static_cast<std::size_t>(row) * width, width};
 }
 
+// Between two tokens.
+void report_tokens(const Decoded& result, const DecodeOptions& options, Progress* progress) {
+  if (progress == nullptr) return;
+  progress->report(static_cast<double>(result.tokens.size()) / static_cast<double>(options.steps),
+                   "decoding");
+  if (progress->cancelled()) throw Error(ErrorKind::Cancelled, "interrupted while decoding");
+}
+
 // A compiled decoder whose caches are its state.
 class CachedProgram {
  public:
@@ -161,6 +169,7 @@ Decoded decode_with_cache(const Graph& model, std::span<const std::int64_t> prom
     const auto scores = row_of_scores(logits, logits.dims()[1] - 1);
     result.tokens.push_back(choose(scores));
     result.steps_ms.push_back(milliseconds(clock.nanoseconds() - start));
+    report_tokens(result, options, progress);
     if (position + 1 == capacity) take_scores(scores, result);
   }
   return result;
@@ -202,6 +211,7 @@ Decoded decode_without_cache(const Graph& model, std::span<const std::int64_t> p
       result.prompt_ms = taken;
     else
       result.steps_ms.push_back(taken);
+    report_tokens(result, options, progress);
     if (position + 1 < length) tokens[position + 1] = result.tokens.back();
     take_scores(scores, result);
   }

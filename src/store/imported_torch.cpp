@@ -1,0 +1,166 @@
+// A Chrome trace of torch.profiler. Operators are nested: aten::conv2d calls aten::convolution,
+// which calls aten::mkldnn_convolution. The outermost of them is what a model's author wrote, so
+// its whole time counts. With a GPU, the kernels that an operator launched count instead.
+#include <algorithm>
+
+#include "base/fail.h"
+#include "store/imported_events.h"
+#include "store/imported_formats.h"
+
+namespace assay::store {
+
+namespace {
+
+bool is_operator(const TimedEvent& event) {
+  return event.category == "cpu_op";
+}
+
+bool is_gpu_work(const TimedEvent& event) {
+  return event.category == "kernel" || event.category == "gpu_memcpy" ||
+         event.category == "gpu_memset";
+}
+
+bool is_step(const TimedEvent& event) {
+  return event.category == "user_annotation" && event.name.starts_with("ProfilerStep");
+}
+
+const report::Json& events_in(const report::Json& root) {
+  return root.is_object() ? root.at("traceEvents") : root;
+}
+
+std::vector<TimedEvent> chosen(const std::vector<TimedEvent>& events,
+                               bool (*is_chosen)(const TimedEvent&)) {
+  std::vector<TimedEvent> found;
+  std::ranges::copy_if(events, std::back_inserter(found), is_chosen);
+  std::ranges::stable_sort(found, {}, &TimedEvent::start_us);
+  return found;
+}
+
+// Milliseconds that the GPU worked for each operator, by the identifier that both carry.
+std::map<std::string, double> gpu_times(const std::vector<TimedEvent>& events) {
+  std::map<std::string, double> times;
+  for (const TimedEvent& event : events) {
+    if (is_gpu_work(event)) times[argument(event, "External id")] += event.duration_us / 1000;
+  }
+  return times;
+}
+
+struct Operator {
+  std::string name;
+  double start_us = 0;
+  double milliseconds = 0;
+};
+
+std::vector<Operator> outermost(std::vector<TimedEvent> operators,
+                                const std::map<std::string, double>& gpu) {
+  nest(operators, WrittenFirst::Outer);
+  std::vector<Operator> found;
+  std::vector<std::size_t> place(operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const TimedEvent& event = operators[i];
+    const bool is_outer = event.parent == TimedEvent::kNone;
+    place[i] = is_outer ? found.size() : place[event.parent];
+    if (is_outer) {
+      found.push_back({event.name, event.start_us, gpu.empty() ? event.duration_us / 1000 : 0.0});
+    }
+    const auto launched = gpu.find(argument(event, "External id"));
+    if (launched != gpu.end()) found[place[i]].milliseconds += launched->second;
+  }
+  return found;
+}
+
+// The operators of each run: those inside a step of the profiler, else one run of all.
+std::vector<std::vector<Operator>> by_run(const std::vector<Operator>& operators,
+                                          const std::vector<TimedEvent>& steps) {
+  if (steps.empty()) return {operators};
+  std::vector<std::vector<Operator>> runs(steps.size());
+  for (const Operator& one : operators) {
+    const auto after = std::ranges::upper_bound(steps, one.start_us, {}, &TimedEvent::start_us);
+    if (after == steps.begin() || one.start_us > (after - 1)->end_us()) continue;
+    runs[static_cast<std::size_t>(after - steps.begin()) - 1].push_back(one);
+  }
+  std::erase_if(runs, [](const auto& run) { return run.empty(); });
+  return runs;
+}
+
+bool are_same(const std::vector<Operator>& a, const std::vector<Operator>& b) {
+  return std::ranges::equal(a, b, {}, &Operator::name, &Operator::name);
+}
+
+// Several forward passes without steps: the whole sequence is a shorter one, repeated.
+std::vector<std::vector<Operator>> split_repetitions(const std::vector<Operator>& all) {
+  constexpr std::size_t kMostRuns = 10'000;
+  for (std::size_t length = 1; length * 2 <= all.size(); ++length) {
+    if (all.size() % length != 0 || all.size() / length > kMostRuns) continue;
+    const auto repeats = [&](std::size_t i) { return all[i].name == all[i % length].name; };
+    std::size_t i = length;
+    while (i < all.size() && repeats(i)) ++i;
+    // A network of one kind of layer repeats itself within a run.
+    if (i < all.size() || length < 4) continue;
+    std::vector<std::vector<Operator>> runs;
+    for (std::size_t start = 0; start < all.size(); start += length) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(start);
+      runs.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
+    }
+    return runs;
+  }
+  return {all};
+}
+
+std::string plain_op(const std::string& name) {
+  const auto colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
+double sum_ms(const std::vector<Operator>& run) {
+  double sum = 0;
+  for (const Operator& one : run) sum += one.milliseconds;
+  return sum;
+}
+
+void add_kernels(const std::vector<std::vector<Operator>>& runs, const std::string& device,
+                 RuntimeTrace& trace) {
+  for (const Operator& one : runs.front()) {
+    trace.kernels.push_back(
+        {.name = one.name, .op = plain_op(one.name), .algorithm = one.name, .device = device});
+  }
+  for (const std::vector<Operator>& run : runs) {
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      trace.kernels[i].run_ms.push_back(run[i].milliseconds);
+    }
+  }
+}
+
+}  // namespace
+
+bool is_torch(const report::Json& root) {
+  const bool has_events = root.is_array() || (root.is_object() && root.contains("traceEvents") &&
+                                              root.at("traceEvents").is_array());
+  if (!has_events) return false;
+  return std::ranges::any_of(events_in(root), [](const report::Json& event) {
+    return event.is_object() && event.contains("cat") && event.at("cat") == "cpu_op";
+  });
+}
+
+RuntimeTrace read_torch(const report::Json& root, const std::string& file) {
+  const std::vector<TimedEvent> events = complete_events(events_in(root), file);
+  const auto gpu = gpu_times(events);
+  const std::vector<TimedEvent> steps = chosen(events, is_step);
+  auto runs = by_run(outermost(chosen(events, is_operator), gpu), steps);
+  if (runs.size() == 1) runs = split_repetitions(runs.front());
+  RuntimeTrace trace{.runtime = "PyTorch", .file = file};
+  const std::size_t before = runs.size();
+  if (runs.empty()) fail_bad_input("{}: no operator ran in a step of the profiler", file);
+  const std::vector<Operator> first = runs.back();
+  std::erase_if(runs, [&](const auto& run) { return !are_same(run, first); });
+  if (runs.size() < before) {
+    trace.notes.push_back(fmt::format("{} of {} runs called other operators and were left out",
+                                      before - runs.size(), before));
+  }
+  add_kernels(runs, gpu.empty() ? "cpu" : "gpu", trace);
+  for (const auto& run : runs) trace.runs_ms.push_back(sum_ms(run));
+  if (steps.empty()) drop_warm_up(trace);  // a profiler's schedule has its own warm-up
+  return trace;
+}
+
+}  // namespace assay::store
