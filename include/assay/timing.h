@@ -31,7 +31,7 @@ std::string_view name(Verdict verdict);  // "VALID", "NOISY"
 
 struct TimingWarning {
   // "few-samples", "wide-interval", "drift", "level-change", "bimodal", "bursts", "first-run",
-  // "clock-resolution", "competing-load" or "steal-time".
+  // "clock-resolution", "competing-load", "steal-time", "under-voltage" or "throttling".
   std::string name;
   std::string message;  // what was seen, with figures
   std::string advice;
@@ -86,6 +86,9 @@ struct MachineTimes {
   // Threads of this process were ready to run, but something else ran; missing where the system
   // does not count it.
   std::optional<double> waited_seconds = {};
+  // A Raspberry Pi's flags of under-voltage and throttling, as `vcgencmd get_throttled` prints
+  // them; missing on other machines.
+  std::optional<std::uint32_t> throttled = {};
 };
 
 // Load on the machine during a measurement: replaced in tests.
@@ -97,7 +100,8 @@ class MachineState {
 MachineState& this_machine();  // reads /proc/stat
 
 // "competing-load" and "steal-time", where other load between these moments was high enough to
-// matter. Nothing if the times are not available or the interval was too short.
+// matter, unless the interval was too short; "under-voltage" and "throttling", where the board
+// reported them. Nothing if the times are not available.
 std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& before,
                                         const std::optional<MachineTimes>& after);
 

@@ -19,6 +19,17 @@ bool has_word(const std::string& path, const std::string& word) {
   return false;
 }
 
+// A user-mode emulator such as qemu shows the files of the machine below it.
+#if defined(__aarch64__)
+constexpr const char* kWordOfOthers = "vendor_id";
+#else
+constexpr const char* kWordOfOthers = "implementer";
+#endif
+
+bool is_emulated(const std::string& root) {
+  return has_word(root + "/proc/cpuinfo", kWordOfOthers);
+}
+
 std::optional<std::string> hypervisor_of(const std::string& root) {
   const RealFiles files(root);
   if (auto type = first_line(files, "/sys/hypervisor/type")) return type;
@@ -61,7 +72,9 @@ Surroundings read_surroundings(const std::string& root) {
   if (!found.governor) {
     found.notes.emplace_back("no cpufreq: the processor's frequency is not known");
   }
-  if (found.hypervisor) {
+  if (is_emulated(root)) {
+    found.notes.emplace_back("an emulated processor: times are those of the emulator");
+  } else if (found.hypervisor) {
     found.notes.emplace_back(
         "a virtual machine: other guests may take processor time, cache and bandwidth unnoticed");
   }

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "assay/machine.h"
+#include "base/arm_processor.h"
+#include "base/cache_sizes.h"
 #include "base/fail.h"
 #include "base/processors.h"
 
@@ -26,6 +28,7 @@ int count_of(hwloc_topology* tree, hwloc_obj_type_t type) {
 }
 
 std::string processor_name(hwloc_topology* tree) {
+  if (const auto name = arm_processor_name()) return *name;
   for (const hwloc_obj_type_t type : {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_MACHINE}) {
     for (hwloc_obj_t object = nullptr;
          (object = hwloc_get_next_obj_by_type(tree, type, object)) != nullptr;) {
@@ -35,6 +38,15 @@ std::string processor_name(hwloc_topology* tree) {
   return "unknown processor";
 }
 
+std::vector<CacheLevel> caches_of_device_tree() {
+  std::vector<CacheLevel> caches;
+  for (const CacheSize& cache : cache_sizes_of_device_tree()) {
+    caches.push_back({.level = cache.level, .bytes = cache.bytes, .processors = cache.processors});
+  }
+  return caches;
+}
+
+// hwloc reads sysfs, where kernels of some boards have caches without a size or none at all.
 std::vector<CacheLevel> caches_of(hwloc_topology* tree) {
   std::vector<CacheLevel> caches;
   hwloc_obj_t object = hwloc_get_obj_by_type(tree, HWLOC_OBJ_PU, 0);
@@ -44,7 +56,10 @@ std::vector<CacheLevel> caches_of(hwloc_topology* tree) {
                       .bytes = static_cast<std::int64_t>(object->attr->cache.size),
                       .processors = hwloc_bitmap_weight(object->cpuset)});
   }
-  return caches;
+  const bool are_known =
+      !caches.empty() &&
+      std::ranges::all_of(caches, [](const CacheLevel& cache) { return cache.bytes > 0; });
+  return are_known ? caches : caches_of_device_tree();
 }
 
 bool may_run_on(unsigned processor) {

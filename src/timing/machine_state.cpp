@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "timing/board_throttling.h"
 #include "timing/proc_stat.h"
 
 namespace assay {
@@ -50,6 +51,7 @@ class LinuxMachine : public MachineState {
     if (!times) return times;
     times->own_seconds = own_seconds();
     times->waited_seconds = waited_seconds();
+    times->throttled = read_throttled("", run_get_throttled);
     return times;
   }
 };

@@ -10,6 +10,7 @@
 #include "stats/bursts.h"
 #include "stats/median_interval.h"
 #include "stats/steadiness.h"
+#include "timing/board_throttling.h"
 
 namespace assay {
 
@@ -164,17 +165,15 @@ std::optional<double> share_waited(const MachineTimes& before, const MachineTime
   return ready > 0 ? waited / ready : 0.0;
 }
 
-std::optional<Shares> shares_of_machine(const std::optional<MachineTimes>& before,
-                                        const std::optional<MachineTimes>& after) {
-  if (!before || !after) return std::nullopt;
-  const double busy = after->busy_seconds - before->busy_seconds;
-  const double idle = after->idle_seconds - before->idle_seconds;
-  const double stolen = after->stolen_seconds - before->stolen_seconds;
-  const double own = after->own_seconds - before->own_seconds;
+std::optional<Shares> shares_of_machine(const MachineTimes& before, const MachineTimes& after) {
+  const double busy = after.busy_seconds - before.busy_seconds;
+  const double idle = after.idle_seconds - before.idle_seconds;
+  const double stolen = after.stolen_seconds - before.stolen_seconds;
+  const double own = after.own_seconds - before.own_seconds;
   const double all = busy + idle + stolen;
   if (!(all >= kShortestObservedSeconds)) return std::nullopt;
   return Shares{std::max(0.0, busy - own) / all, std::max(0.0, stolen) / all,
-                share_waited(*before, *after)};
+                share_waited(before, after)};
 }
 
 std::string waiting_text(const Shares& shares) {
@@ -232,8 +231,9 @@ std::vector<TimingWarning> timing::find_warnings(const Measurement& measured,
 
 std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& before,
                                         const std::optional<MachineTimes>& after) {
-  std::vector<TimingWarning> warnings;
-  const auto shares = shares_of_machine(before, after);
+  if (!before || !after) return {};
+  std::vector<TimingWarning> warnings = board_warnings(*before, *after);
+  const auto shares = shares_of_machine(*before, *after);
   if (!shares) return warnings;
   if (auto warning = competing_load(*shares)) warnings.push_back(std::move(*warning));
   if (auto warning = steal_time(*shares)) warnings.push_back(std::move(*warning));

@@ -73,6 +73,11 @@ TEST_F(FakeRoot, OfAContainerInAVirtualMachineSaysSo) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("virtual machine")));
 }
 
+TEST_F(FakeRoot, OfAnotherArchitectureIsThatOfAnEmulator) {
+  put("/proc/cpuinfo", "vendor_id : GenuineIntel\n\nCPU implementer : 0x41\n");
+  EXPECT_THAT(read().notes, Contains(HasSubstr("an emulated processor")));
+}
+
 TEST_F(FakeRoot, WithDamagedFilesIsAsIfTheyWereMissing) {
   put("/proc/loadavg", "soon\n");
   put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "");

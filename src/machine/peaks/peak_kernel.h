@@ -38,6 +38,7 @@ const PeakKernel& peak_bf16_amx();
 #elif defined(__aarch64__)
 const PeakKernel& peak_fp16_neon();
 const PeakKernel& peak_bf16_neon();
+const PeakKernel& peak_int8_neon();
 const PeakKernel& peak_int8_neon_dot();
 const PeakKernel& peak_int8_neon_i8mm();
 #endif

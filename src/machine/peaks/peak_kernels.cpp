@@ -20,6 +20,7 @@ std::vector<const PeakKernel*> supported_peak_kernels() {
 #elif defined(__aarch64__)
     &peak_fp16_neon(),
     &peak_bf16_neon(),
+    &peak_int8_neon(),
     &peak_int8_neon_dot(),
     &peak_int8_neon_i8mm(),
 #endif

@@ -55,7 +55,8 @@ std::vector<double> times_of(const std::vector<ClassifiedOperator>& operators,
 
 bool was_disturbed(const Measurement& measured) {
   return std::ranges::any_of(measured.warnings, [](const TimingWarning& warning) {
-    const bool is_disturbance = warning.name == "competing-load" || warning.name == "steal-time";
+    const bool is_disturbance = warning.name == "competing-load" || warning.name == "steal-time" ||
+                                warning.name == "under-voltage" || warning.name == "throttling";
     return is_disturbance && warning.makes_noisy;
   });
 }

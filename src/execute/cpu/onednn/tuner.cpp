@@ -1,7 +1,6 @@
 #include "execute/cpu/onednn/tuner.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "assay/timing.h"
+#include "base/cache_sizes.h"
 #include "execute/cpu/onednn/trial.h"
 
 namespace assay::cpu {
@@ -17,7 +17,6 @@ namespace {
 
 // Larger than the cache of one core that is still fast.
 constexpr std::int64_t kCoreCache = std::int64_t{4} << 20;
-constexpr std::int64_t kLikelyLastCache = std::int64_t{32} << 20;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::size_t kTooLargeToTry = std::size_t{64} << 20;
 // Candidates run in turns, one run each a round, until this much time has passed; on a machine that
@@ -44,14 +43,15 @@ constexpr double kWorthSmallerWeights = 1.08;
 // Weights of fewer bits must not make a layer slower.
 constexpr double kWorthHalvedWeights = 1.01;
 
-std::int64_t last_cache_bytes() {
-  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? bytes : kLikelyLastCache;
-}
-
 void flush_from_caches(std::span<const std::byte> bytes) {
 #if defined(__x86_64__)
   for (std::size_t i = 0; i < bytes.size(); i += 64) __builtin_ia32_clflush(bytes.data() + i);
+#elif defined(__aarch64__)
+  // Linux lets programs clean and invalidate lines of their own memory.
+  for (std::size_t i = 0; i < bytes.size(); i += 64) {
+    asm volatile("dc civac, %0" : : "r"(bytes.data() + i) : "memory");
+  }
+  asm volatile("dsb ish" : : : "memory");
 #else
   (void)bytes;
 #endif
@@ -64,7 +64,7 @@ bool is_too_large_to_try(const Choice& choice) {
 }
 
 Tuner::Tuner(const TunerOptions& options) : options_(options), known_(options.file) {
-  if (options.model_bytes <= kCoreCache || !options.measures) return;
+  if (options.model_bytes <= std::min(kCoreCache, last_cache_bytes()) || !options.measures) return;
   weights_come_from_ = options.model_bytes > last_cache_bytes() ? WeightsComeFrom::Memory
                                                                 : WeightsComeFrom::LastCache;
   evicting_ = MemoryBlock(static_cast<std::size_t>(kCoreCache), "choosing algorithms");

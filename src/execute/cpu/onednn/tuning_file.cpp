@@ -9,7 +9,9 @@
 
 #include "assay/error.h"
 #include "assay/version.h"
+#include "base/arm_processor.h"
 #include "base/atomic_file.h"
+#include "base/cache_sizes.h"
 #include "base/fail.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/simd/simd.h"
@@ -24,6 +26,7 @@ constexpr std::size_t kMostAnswers = 5000;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 20;
 
 std::string processor_name() {
+  if (const auto name = arm_processor_name()) return *name;
   std::ifstream information("/proc/cpuinfo");
   for (std::string line; std::getline(information, line);) {
     const auto colon = line.find(": ");
@@ -34,7 +37,7 @@ std::string processor_name() {
 
 std::string this_machine_and_library() {
   return fmt::format("{}, {} bytes of cache, {}, assay {}, {}", processor_name(),
-                     sysconf(_SC_LEVEL3_CACHE_SIZE), simd().name, version(), library_version());
+                     last_cache_bytes(), simd().name, version(), library_version());
 }
 
 bool is_damaged(const std::string& line) {
