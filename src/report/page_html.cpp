@@ -4,6 +4,7 @@
 #include "assay/version.h"
 #include "base/fail.h"
 #include "report/json_parts.h"
+#include "report/packed_text.h"
 #include "report/page_bundle.h"
 #include "report/page_tables.h"
 
@@ -61,9 +62,9 @@ Json checked(const PageDocument& document) {
 }
 
 // In a script element only "<" can have a meaning; in JSON it occurs in strings alone.
-std::string within_script(const Json& json) {
+std::string within_script(std::string_view json) {
   std::string safe;
-  for (const char c : text_of(json)) {
+  for (const char c : json) {
     if (c == '<') {
       safe += "\\u003c";
     } else {
@@ -95,6 +96,18 @@ std::string joined(std::span<const std::string_view> parts) {
   return text;
 }
 
+// Results that would make a page larger than 2 MB are compressed; smaller ones stay readable.
+std::string data_element(const Json& data) {
+  constexpr std::size_t kLongestPlain = std::size_t{1} << 20;
+  const std::string text = text_of(data);
+  if (text.size() <= kLongestPlain) {
+    return "<script type=\"application/json\" id=\"assay-data\">" + within_script(text) +
+           "</script>\n";
+  }
+  return "<script type=\"text/plain\" id=\"assay-data\" data-packed=\"deflate\">" +
+         packed_text(text) + "</script>\n";
+}
+
 std::string page_with_charts(const Page& page, const std::vector<Json>& documents) {
   Json data = {{"version", version()}, {"command", page.command}, {"documents", Json::array()}};
   for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -103,12 +116,13 @@ std::string page_with_charts(const Page& page, const std::vector<Json>& document
     if (!record.empty()) document["record"] = parsed(record, name);
     data["documents"].push_back(std::move(document));
   }
+  for (const auto& [path, sha256] : page.sources) {
+    data["sources"].push_back({{"path", path}, {"sha256", sha256}});
+  }
   return joined(page_style()) +
          "</style>\n</head>\n<body>\n<noscript>This page needs JavaScript to draw its tables and "
-         "charts; it fetches nothing.</noscript>\n"
-         "<script type=\"application/json\" id=\"assay-data\">" +
-         within_script(data) + "</script>\n<script>" + joined(page_script()) +
-         "</script>\n</body>\n</html>\n";
+         "charts; it fetches nothing.</noscript>\n" +
+         data_element(data) + "<script>" + joined(page_script()) + "</script>\n</body>\n</html>\n";
 }
 
 std::string page_of_tables(const Page& page, const std::vector<Json>& documents) {

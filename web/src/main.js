@@ -130,5 +130,25 @@ function build(data) {
   followSections(items);
 }
 
-build(JSON.parse(document.getElementById('assay-data').textContent));
-document.documentElement.dataset.ready = 'true';
+// Long results are compressed: zlib, in base64.
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Response(stream).text();
+}
+
+function show(text) {
+  build(JSON.parse(text));
+  document.documentElement.dataset.ready = 'true';
+}
+
+const holder = document.getElementById('assay-data');
+if (!holder.dataset.packed) {
+  show(holder.textContent);
+} else if (typeof DecompressionStream === 'undefined') {
+  document.body.append(
+    h('p', 'This page needs a browser of 2023 or later: its results are compressed, because there are so many layers.'),
+  );
+} else {
+  unpacked(holder.textContent).then(show);
+}

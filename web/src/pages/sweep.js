@@ -233,7 +233,7 @@ const reasonTable = (rows, caption) =>
   ).element;
 
 const sentences = (best) =>
-  [`${capital(best.version)} is ${best.reason}.`, best.runner_up?.note && `${capital(best.runner_up.note)}.`]
+  [`The version ${best.version} is ${best.reason}.`, best.runner_up?.note && `${capital(best.runner_up.note)}.`]
     .filter(Boolean)
     .join(' ');
 
