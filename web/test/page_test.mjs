@@ -357,7 +357,7 @@ const tests = {
   },
   async 'every chart is saved as SVG, and as PNG with 180 dots per inch'() {
     const result = deepProfile(20);
-    result.layers[0].label = '<b>"&\u001b';
+    result.layers[0].label = '<b>"&\u001b\n';
     const page = await opened(pageOf('saved', result), { dark: true });
     await page.evaluate(() => {
       window.saved = [];
@@ -388,7 +388,10 @@ const tests = {
     await closed(page);
   },
   async 'paper has no controls, and the network is drawn on it'() {
-    const page = await opened(pageOf('paper', deepProfile(20)));
+    const page = await opened(pageOf('paper', deepProfile(20)), { dark: true });
+    await page.emulateMediaType('print');
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+    await page.emulateMediaType('screen');
     const paper = await page.pdf({ format: 'A4' });
     assert.ok(paper.length > 20000);
     const isDrawn = await page.$eval('#network canvas', (canvas) =>
