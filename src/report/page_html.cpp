@@ -27,7 +27,7 @@ constexpr const char* kHead = R"(<!doctype html>
 <style>)";
 
 constexpr const char* kPlainStyle = R"(
-body{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
+html{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;font-size:13px}th,td{text-align:left;vertical-align:top;padding:.2rem .6rem;border-bottom:1px solid #8885}
 .facts,.facts>tbody{display:block}.facts>tbody>tr{display:grid;grid-template-columns:min(13rem,36%) minmax(0,1fr)}h1{overflow-wrap:anywhere}
 .facts>tbody>tr>*{overflow-wrap:anywhere}.wide{overflow-x:auto}.wide td{overflow-wrap:normal}.note{border-left:4px solid #e69f00;padding:.3rem .8rem})";
