@@ -206,9 +206,11 @@ export function profilePage(result) {
       layers.element,
       memorySection({
         buffers: memory.buffers,
-        steps: result.steps.map((step) => step.name),
+        steps: memory.steps ?? result.steps.map((step) => step.name),
         layers: result.layers,
-        lead: `${bytes(memory.arena_bytes)} are allocated for them, and ${bytes(memory.weight_bytes)} for weights.`,
+        lead: result.imported
+          ? `assay plans ${bytes(memory.arena_bytes)} for them, node by node; ${result.imported.runtime} may need more or less.`
+          : `${bytes(memory.arena_bytes)} are allocated for them, and ${bytes(memory.weight_bytes)} for weights.`,
       }),
       latencySection(result.latency),
       adviceSection(result, select),
