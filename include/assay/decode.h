@@ -3,7 +3,9 @@
 // A model that takes past keys and values ("past_key_values.0.key" and so on) and gives present
 // ones is decoded with a cache: it is compiled once for one token, its keys and values stay in the
 // program, and a step reads only as much of the cache as is filled. Any other model that scores
-// every token is run on all tokens so far in every step.
+// every token is run on all tokens so far in every step. It is compiled anew whenever their number
+// has grown by an eighth of what is to be generated (or by eight), so that few steps more than
+// necessary are computed: `computed` tells how many.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +29,11 @@ struct Decoded {
   std::vector<float> last_scores;    // of every token of the vocabulary, in the last step
   bool has_cache = false;
   double compile_ms = 0;
-  double prompt_ms = 0;           // until the first token was known
-  std::vector<double> steps_ms;   // of each token after the first
-  std::int64_t weight_bytes = 0;  // as the engine stores them
-  std::int64_t cache_bytes = 0;   // keys and values, at their capacity
+  double prompt_ms = 0;                // until the first token was known
+  std::vector<double> steps_ms;        // of each token after the first
+  std::vector<std::int64_t> computed;  // tokens that each of these steps ran
+  std::int64_t weight_bytes = 0;       // as the engine stores them
+  std::int64_t cache_bytes = 0;        // keys and values, at their capacity
   int threads = 0;
 
   double tokens_per_second() const;  // by the median step; 0 without one

@@ -17,9 +17,16 @@ struct PageDocument {
   std::string record = "";  // what was written down about its origin, as JSON; empty: nothing
 };
 
+// A file that a result was made from.
+struct PageSource {
+  std::string path;
+  std::string sha256;
+};
+
 struct Page {
   std::vector<PageDocument> documents;
-  std::string command = "";  // that made it; for the record
+  std::string command = "";              // that made it; for the record
+  std::vector<PageSource> sources = {};  // for the record
 };
 
 // Throws an Error that names a document that is not a result of this program.

@@ -88,6 +88,9 @@ struct ProfileMemory {
   // included; missing where the system does not report it.
   std::optional<std::int64_t> peak_rss_growth_bytes = {};
   std::vector<NamedBuffer> buffers = {};  // of the arena, by step; empty if the engine has none
+  // Of another runtime's profile: the arena that assay plans, whose steps are nodes.
+  std::vector<std::string> planned_steps = {};
+  std::vector<NamedBuffer> planned_buffers = {};
 };
 
 // One run: its start relative to the first traced one, its duration and those of its steps.

@@ -222,13 +222,14 @@ struct DecodingRow {
   std::string mode;  // "without cache", "with cache"
   double tokens_per_second = 0;
   double time_to_first_token_ms = 0;
-  double latency_ms = 0;  // of a token after the first, the median
-  std::int64_t macs_per_token = 0;
+  double latency_ms = 0;            // of a token after the first, the median
+  std::int64_t macs_per_token = 0;  // of those after the first, the mean
   std::optional<double> attention_share_macs = {};
   std::optional<double> attention_share_time = {};
   double weights_mb = 0;
   double cache_mb = 0;
-  std::vector<double> tokens_ms = {};  // of every token after the first
+  std::vector<double> tokens_ms = {};        // of every token after the first
+  std::optional<double> ceiling_share = {};  // of the ceilings of arithmetic and bytes; 0..1
 };
 
 struct DecodingComparison : Study {

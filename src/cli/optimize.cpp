@@ -1,6 +1,8 @@
 // assay optimize: writes a smaller or faster version of a model, made as told or searched for.
 #include <memory>
 
+#include <fmt/core.h>
+
 #include "assay/device_list.h"
 #include "assay/stored_calibration.h"
 #include "base/heap.h"

@@ -1,11 +1,15 @@
 #include "cli/origin.h"
 
+#include <fmt/core.h>
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "assay/engine.h"
+#include "assay/machine.h"
 #include "assay/version.h"
 #include "base/compiler.h"
 #include "cli/page.h"
@@ -34,9 +38,18 @@ std::size_t behind_schema(std::string_view json) {
   return json.find(',', key);
 }
 
+// "Linux 6.1.0 x86_64"; empty if the system does not tell.
+std::string system_name() {
+  utsname names = {};
+  if (uname(&names) != 0) return "";
+  return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+}
+
 std::string origin() {
   const nlohmann::ordered_json facts = {{"version", std::string(version())},
                                         {"command", own_command()},
+                                        {"processor", read_topology().processor},
+                                        {"system", system_name()},
                                         {"compiler", kCompiler},
                                         {"libraries", find_engine(default_engine()).library}};
   return facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

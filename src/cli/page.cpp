@@ -1,10 +1,13 @@
 #include "cli/page.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ranges>
 
 #include "assay/page.h"
+#include "base/sha256.h"
 #include "cli/origin.h"
 
 namespace assay::cli {
@@ -14,10 +17,34 @@ void add_page_option(Command& command, std::string& file) {
                      "also write the result as a page with charts, one HTML file");
 }
 
-std::string own_command() {
+namespace {
+
+// Separated by zeros.
+std::string own_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   while (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+// The models that the command names. One that was written meanwhile is hashed as it is now.
+std::vector<PageSource> own_models() {
+  std::vector<PageSource> models;
+  const std::string words = own_words();
+  for (const auto word : std::views::split(words, '\0')) {
+    const std::string path(word.begin(), word.end());
+    std::error_code ignored;
+    if (path.ends_with(".onnx") && std::filesystem::is_regular_file(path, ignored)) {
+      models.push_back({path, sha256_of_file(path)});
+    }
+  }
+  return models;
+}
+
+}  // namespace
+
+std::string own_command() {
+  std::string text = own_words();
   std::ranges::replace(text, '\0', ' ');
   return text;
 }
@@ -26,8 +53,9 @@ PageFile::PageFile(const std::string& path)
     : file_(path.empty() ? nullptr : std::make_unique<AtomicFile>(path)) {}
 
 void PageFile::put(const std::string& name, std::string json) {
-  file_->write(
-      page_html({.documents = {{name, with_origin(std::move(json))}}, .command = own_command()}));
+  file_->write(page_html({.documents = {{name, with_origin(std::move(json))}},
+                          .command = own_command(),
+                          .sources = own_models()}));
   file_->commit();
 }
 

@@ -102,6 +102,9 @@ StudyReport scaling_study(StudyContext& context) {
   return study_report(analyze_model_scaling(scaling_options(context), &context.progress));
 }
 
+// Of studies that a network of usual size suits best.
+constexpr const char* kUsualModel = "zoo:resnet18";
+
 // A model in place of the study's own, and the bindings that go with it.
 RequestedModel model_or(const StudyArguments& arguments, const std::string& otherwise) {
   ModelArguments model = arguments.model;
@@ -174,28 +177,30 @@ StudyReport decode_study(StudyContext& context) {
 
 StudyReport precision_study(StudyContext& context) {
   const StudyArguments& arguments = context.arguments;
-  const RequestedModel model = requested_model(arguments.model);
+  const RequestedModel model = model_or(arguments, kUsualModel);
+  const std::string name = name_or(arguments, kUsualModel);
   const auto names =
       split(arguments.precisions.empty() ? "fp32,bf16,fp16,int8" : arguments.precisions, ',');
-  return naming_model(arguments.model.model, [&] {
+  return naming_model(name, [&] {
     const auto variants = precision_variants(model, names, context.options, context.warnings);
-    return study_report(analyze_precisions(variants, arguments.model.model, context.options,
-                                           model.run, &context.progress));
+    return study_report(
+        analyze_precisions(variants, name, context.options, model.run, &context.progress));
   });
 }
 
 StudyReport threads_study(StudyContext& context) {
   const StudyArguments& arguments = context.arguments;
-  const RequestedModel model = requested_model(arguments.model);
+  const RequestedModel model = model_or(arguments, kUsualModel);
+  const std::string name = name_or(arguments, kUsualModel);
   std::vector<int> counts;
   if (!arguments.engine.threads.empty()) {
     for (const std::int64_t count : parse_list("--threads", arguments.engine.threads, 1)) {
       counts.push_back(static_cast<int>(std::min<std::int64_t>(count, 1'000'000)));
     }
   }
-  return naming_model(arguments.model.model, [&] {
-    return study_report(analyze_thread_scaling(model.graph, arguments.model.model, counts,
-                                               context.options, model.run, &context.progress));
+  return naming_model(name, [&] {
+    return study_report(analyze_thread_scaling(model.graph, name, counts, context.options,
+                                               model.run, &context.progress));
   });
 }
 
@@ -254,7 +259,7 @@ Exit run_study(const std::string& study, const StudyArguments& arguments, const 
 }
 
 // What a study takes besides the options of all.
-enum class Takes { Nothing, OptionalModel, Model };
+enum class Takes { Nothing, Model };
 
 struct StudyKind {
   const char* name = "";
@@ -299,29 +304,25 @@ void add_precision_study_options(Command& command, StudyArguments& arguments) {
 
 const StudyKind kStudies[] = {
     {"scaling", "How parameters, FLOPs, latency and memory grow with a network's size",
-     kScalingExamples, Takes::OptionalModel, "zoo:dense", false, scaling_study,
-     add_scaling_options},
+     kScalingExamples, Takes::Model, "zoo:dense", false, scaling_study, add_scaling_options},
     {"batch", "Throughput, latency and memory by batch size, and the sweet spot", kBatchExamples,
-     Takes::OptionalModel, "zoo:dense:width=256", true, batch_study, add_batch_options},
+     Takes::Model, "zoo:dense:width=256", true, batch_study, add_batch_options},
     {"operations", "Which operations use the machine well, and what to work on first",
      kOperationsExamples, Takes::Nothing, "", false, operations_study, add_operations_options},
     {"overhead", "What measuring costs, and when to use which mode", kOverheadExamples,
-     Takes::OptionalModel, "zoo:mlp", true, overhead_study, nullptr},
+     Takes::Model, "zoo:mlp", true, overhead_study, nullptr},
     {"decode", "A language model without and with a cache of keys and values", kDecodeExamples,
-     Takes::OptionalModel, "zoo:gpt2_small", false, decode_study, add_decode_options},
+     Takes::Model, "zoo:gpt2_small", false, decode_study, add_decode_options},
     {"precision", "Latency, memory, size and outputs of a model by precision", kPrecisionExamples,
-     Takes::Model, "", true, precision_study, add_precision_study_options},
+     Takes::Model, kUsualModel, true, precision_study, add_precision_study_options},
     {"threads", "Speed-up and efficiency by number of threads, and where it ends", kThreadsExamples,
-     Takes::Model, "", true, threads_study, nullptr},
+     Takes::Model, kUsualModel, true, threads_study, nullptr},
 };
 
 void add_study_model(Command& command, const StudyKind& kind, StudyArguments& arguments) {
   if (kind.takes == Takes::Nothing) return;
-  const bool is_required = kind.takes == Takes::Model;
-  const std::string help = std::string("an .onnx file, or zoo:NAME") +
-                           (is_required ? "" : std::string("; default ") + kind.standard_model);
-  Option* model = command.add_option("MODEL", arguments.model.model, help);
-  if (is_required) model->required();
+  command.add_option("MODEL", arguments.model.model,
+                     std::string("an .onnx file, or zoo:NAME; default ") + kind.standard_model);
 }
 
 void add_kind(CommandLine& program, Command& study, const StudyKind& kind) {

@@ -154,6 +154,14 @@ Evaluation judged(const Graph& model, const TrainingData& data, const TrainOptio
                   &progress);
 }
 
+// A page shows the confusion matrix without being asked.
+TrainReport with_confusion(TrainReport report, const TrainingData& data, Progress& progress) {
+  const bool is_there = report.evaluation && !report.evaluation->confusion.empty();
+  if (is_there) return report;
+  report.evaluation = judged(report.result.model, data, report.options, true, progress);
+  return report;
+}
+
 Exit run_train(const TrainArguments& arguments, bool quiet) {
   TrainReport report = {.options = train_options(arguments)};
   check_writable(arguments);
@@ -177,7 +185,7 @@ Exit run_train(const TrainArguments& arguments, bool quiet) {
   auto& warnings = report.result.warnings;
   warnings.insert(warnings.begin(), data.warnings.begin(), data.warnings.end());
   use_flags(warnings);
-  page.write("train.json", [&] { return train_json(report); });
+  page.write("train.json", [&] { return train_json(with_confusion(report, data, progress)); });
   print_data(formatted(
       arguments.format, [&](const Layout& layout) { return train_table(report, layout); },
       [&] { return train_json(report); }, [&] { return train_csv(report); }));

@@ -17,13 +17,9 @@ MemorySummary summarize(const Prepared& prepared) {
   summary.lower_bound_bytes = plan.lower_bound_bytes;
   summary.computed_weight_bytes = plan.folded_bytes;
   summary.live_bytes = plan.live_bytes;
-  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
-    summary.steps.push_back(graph.display_name(NodeId{i}));
-  }
-  for (const Buffer& buffer : plan.buffers) {
-    summary.buffers.push_back({buffer.value.is_valid() ? graph.value(buffer.value).name : "",
-                               buffer.bytes, buffer.offset, buffer.first_step, buffer.last_step});
-  }
+  NamedPlan named = named_plan(prepared);
+  summary.steps = std::move(named.steps);
+  summary.buffers = std::move(named.buffers);
   for (const ValueId id : plan.unplanned) summary.unplanned.push_back(graph.value(id).name);
   return summary;
 }

@@ -94,6 +94,19 @@ void check_input_values(const Graph& graph, const std::map<std::string, Tensor>&
   }
 }
 
+NamedPlan named_plan(const Prepared& prepared) {
+  const Graph& graph = prepared.inferred.graph;
+  NamedPlan named;
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+    named.steps.push_back(graph.display_name(NodeId{i}));
+  }
+  for (const Buffer& buffer : prepared.plan.buffers) {
+    named.buffers.push_back({buffer.value.is_valid() ? graph.value(buffer.value).name : "",
+                             buffer.bytes, buffer.offset, buffer.first_step, buffer.last_step});
+  }
+  return named;
+}
+
 Prepared prepare_model(Graph graph, std::string name, const CountOptions& options) {
   check_input_values(graph, options.input_values);
   const auto axis = batch_axis(graph);

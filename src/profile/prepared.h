@@ -15,6 +15,13 @@ struct Prepared {
   std::vector<std::string> warnings;
 };
 
+// The planned arena, by names.
+struct NamedPlan {
+  std::vector<std::string> steps;  // the nodes' names
+  std::vector<NamedBuffer> buffers;
+};
+NamedPlan named_plan(const Prepared& prepared);
+
 // Throws an Error for a value whose name no input has, or whose type is not the input's.
 Prepared prepare_model(Graph graph, std::string name, const CountOptions& options);
 

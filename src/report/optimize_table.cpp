@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "assay/hardware_report.h"
 #include "base/text.h"
 #include "report/compare_impact.h"

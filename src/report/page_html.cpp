@@ -4,6 +4,7 @@
 #include "assay/version.h"
 #include "base/fail.h"
 #include "report/json_parts.h"
+#include "report/packed_text.h"
 #include "report/page_bundle.h"
 #include "report/page_tables.h"
 
@@ -26,7 +27,7 @@ constexpr const char* kHead = R"(<!doctype html>
 <style>)";
 
 constexpr const char* kPlainStyle = R"(
-body{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
+html{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;font-size:13px}th,td{text-align:left;vertical-align:top;padding:.2rem .6rem;border-bottom:1px solid #8885}
 .facts,.facts>tbody{display:block}.facts>tbody>tr{display:grid;grid-template-columns:min(13rem,36%) minmax(0,1fr)}h1{overflow-wrap:anywhere}
 .facts>tbody>tr>*{overflow-wrap:anywhere}.wide{overflow-x:auto}.wide td{overflow-wrap:normal}.note{border-left:4px solid #e69f00;padding:.3rem .8rem})";
@@ -61,9 +62,9 @@ Json checked(const PageDocument& document) {
 }
 
 // In a script element only "<" can have a meaning; in JSON it occurs in strings alone.
-std::string within_script(const Json& json) {
+std::string within_script(std::string_view json) {
   std::string safe;
-  for (const char c : text_of(json)) {
+  for (const char c : json) {
     if (c == '<') {
       safe += "\\u003c";
     } else {
@@ -95,6 +96,18 @@ std::string joined(std::span<const std::string_view> parts) {
   return text;
 }
 
+// Results that would make a page larger than 2 MB are compressed; smaller ones stay readable.
+std::string data_element(const Json& data) {
+  constexpr std::size_t kLongestPlain = std::size_t{1} << 20;
+  const std::string text = text_of(data);
+  if (text.size() <= kLongestPlain) {
+    return "<script type=\"application/json\" id=\"assay-data\">" + within_script(text) +
+           "</script>\n";
+  }
+  return "<script type=\"text/plain\" id=\"assay-data\" data-packed=\"deflate\">" +
+         packed_text(text) + "</script>\n";
+}
+
 std::string page_with_charts(const Page& page, const std::vector<Json>& documents) {
   Json data = {{"version", version()}, {"command", page.command}, {"documents", Json::array()}};
   for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -103,12 +116,13 @@ std::string page_with_charts(const Page& page, const std::vector<Json>& document
     if (!record.empty()) document["record"] = parsed(record, name);
     data["documents"].push_back(std::move(document));
   }
+  for (const auto& [path, sha256] : page.sources) {
+    data["sources"].push_back({{"path", path}, {"sha256", sha256}});
+  }
   return joined(page_style()) +
          "</style>\n</head>\n<body>\n<noscript>This page needs JavaScript to draw its tables and "
-         "charts; it fetches nothing.</noscript>\n"
-         "<script type=\"application/json\" id=\"assay-data\">" +
-         within_script(data) + "</script>\n<script>" + joined(page_script()) +
-         "</script>\n</body>\n</html>\n";
+         "charts; it fetches nothing.</noscript>\n" +
+         data_element(data) + "<script>" + joined(page_script()) + "</script>\n</body>\n</html>\n";
 }
 
 std::string page_of_tables(const Page& page, const std::vector<Json>& documents) {

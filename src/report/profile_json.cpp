@@ -99,7 +99,11 @@ Json memory_json(const Profile& profile) {
       {"useful_bytes", memory.useful_bytes},
       {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)},
       {"buffers", buffers_json(memory.buffers)}};
-  if (profile.imported) json["provenance"] = "planned";
+  if (profile.imported) {
+    json["provenance"] = "planned";
+    json["steps"] = memory.planned_steps;  // which buffers refer to: nodes, not kernels
+    json["buffers"] = buffers_json(memory.planned_buffers);
+  }
   return json;
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "assay/optimize_report.h"
 #include "base/text.h"
 #include "report/charts/bar_chart.h"

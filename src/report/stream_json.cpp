@@ -1,4 +1,5 @@
 #include "assay/stream_report.h"
+#include "report/display_names.h"
 #include "report/json_parts.h"
 #include "report/stream_parts.h"
 
@@ -8,13 +9,16 @@ using namespace assay::report;
 
 namespace {
 
-Json operator_json(const OperatorProfile& row) {
-  return {{"operator", row.operator_name},
-          {"latency_ms", optional_json(row.latency_ms)},
-          {"memory_kb", optional_json(row.memory_kb)},
-          {"bound", row.bound ? Json(name(*row.bound)) : Json(nullptr)},
-          {"bound_level", row.bound_level.empty() ? Json(nullptr) : Json(row.bound_level)},
-          {"fused", row.fused}};
+Json operator_json(const OperatorProfile& row, const DisplayNames& names) {
+  Json json = {{"operator", row.operator_name},
+               {"latency_ms", optional_json(row.latency_ms)},
+               {"memory_kb", optional_json(row.memory_kb)},
+               {"bound", row.bound ? Json(name(*row.bound)) : Json(nullptr)},
+               {"bound_level", row.bound_level.empty() ? Json(nullptr) : Json(row.bound_level)},
+               {"fused", row.fused}};
+  const std::string label = names.of(row.operator_name);
+  if (label != row.operator_name) json["label"] = label;
+  return json;
 }
 
 Json stream_totals_json(const StreamTotals& totals) {
@@ -112,7 +116,8 @@ std::string stream_json(const StreamReport& report) {
                          {"stream_interval_ms", profile.stream_interval_ms},
                          {"threads", profile.roofline.threads}});
   json.begin_list("operator_profile");
-  for (const OperatorProfile& row : profile.operator_profile) json.item(operator_json(row));
+  const DisplayNames names = operator_names(profile);
+  for (const OperatorProfile& row : profile.operator_profile) json.item(operator_json(row, names));
   json.end_list();
   json.field("totals", stream_totals_json(profile.totals));
   json.field("precision_tradeoffs", precision_json(profile.precision_tradeoffs));

@@ -89,12 +89,6 @@ std::string title_of(const OperatorProfile& row, const DisplayNames& names) {
   return row.fused.empty() ? title : fmt::format("{} +{}", title, row.fused.size());
 }
 
-DisplayNames operator_names(const HardwareProfile& profile) {
-  std::vector<std::string> names;
-  for (const OperatorProfile& row : profile.operator_profile) names.push_back(row.operator_name);
-  return DisplayNames(names);
-}
-
 double latency_of(const OperatorProfile* row) {
   return row->latency_ms.value_or(0);
 }

@@ -132,6 +132,7 @@ StudyReport study_report(const DecodingComparison& study) {
                   {"time_to_first_token_ms", "first", "ms"},
                   {"latency_ms", "token", "ms"},
                   {"macs_per_token", "MACs"},
+                  {"percent_of_ceiling", "ceiling", "%", false},
                   {"attention_share_macs", "attention", "%"},
                   {"attention_share_time", "of time", "%", false},
                   {"weights_mb", "weights", "MB", false},
@@ -140,7 +141,8 @@ StudyReport study_report(const DecodingComparison& study) {
       .charts = decoding_charts(study)};
   for (const DecodingRow& row : study.rows) {
     report.rows.push_back({row.mode, row.tokens_per_second, row.time_to_first_token_ms,
-                           row.latency_ms, row.macs_per_token, percent_of(row.attention_share_macs),
+                           row.latency_ms, row.macs_per_token, percent_of(row.ceiling_share),
+                           percent_of(row.attention_share_macs),
                            percent_of(row.attention_share_time), row.weights_mb, row.cache_mb});
   }
   report.details = {{"tokens", StudyCell(static_cast<std::int64_t>(study.tokens))},

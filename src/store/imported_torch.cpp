@@ -2,6 +2,7 @@
 // which calls aten::mkldnn_convolution. The outermost of them is what a model's author wrote, so
 // its whole time counts. With a GPU, the kernels that an operator launched count instead.
 #include <algorithm>
+#include <set>
 
 #include "base/fail.h"
 #include "store/imported_events.h"
@@ -11,8 +12,21 @@ namespace assay::store {
 
 namespace {
 
-bool is_operator(const TimedEvent& event) {
+// Builds of PyTorch without Kineto, such as Debian's, write events without a category.
+constexpr const char* kTrackWithoutKineto = "CPU functions";
+
+bool is_step_name(std::string_view name) {
+  return name.starts_with("ProfilerStep");
+}
+
+bool is_kineto(const TimedEvent& event) {
   return event.category == "cpu_op";
+}
+
+bool is_operator(const TimedEvent& event) {
+  if (is_kineto(event)) return true;
+  return event.category.empty() && event.track.starts_with(kTrackWithoutKineto) &&
+         !is_step_name(event.name);
 }
 
 bool is_gpu_work(const TimedEvent& event) {
@@ -21,7 +35,8 @@ bool is_gpu_work(const TimedEvent& event) {
 }
 
 bool is_step(const TimedEvent& event) {
-  return event.category == "user_annotation" && event.name.starts_with("ProfilerStep");
+  const bool is_annotation = event.category == "user_annotation" || event.category.empty();
+  return is_annotation && is_step_name(event.name);
 }
 
 const report::Json& events_in(const report::Json& root) {
@@ -48,11 +63,20 @@ std::map<std::string, double> gpu_times(const std::vector<TimedEvent>& events) {
 struct Operator {
   std::string name;
   double start_us = 0;
+  double end_us = 0;
   double milliseconds = 0;
 };
 
+std::string plain_op(const std::string& name) {
+  const auto colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
+// Who calls whom, by the names of an outermost operator and of one inside it.
+using Calls = std::set<std::pair<std::string, std::string>>;
+
 std::vector<Operator> outermost(std::vector<TimedEvent> operators,
-                                const std::map<std::string, double>& gpu) {
+                                const std::map<std::string, double>& gpu, Calls& calls) {
   nest(operators, WrittenFirst::Outer);
   std::vector<Operator> found;
   std::vector<std::size_t> place(operators.size());
@@ -61,10 +85,31 @@ std::vector<Operator> outermost(std::vector<TimedEvent> operators,
     const bool is_outer = event.parent == TimedEvent::kNone;
     place[i] = is_outer ? found.size() : place[event.parent];
     if (is_outer) {
-      found.push_back({event.name, event.start_us, gpu.empty() ? event.duration_us / 1000 : 0.0});
+      found.push_back({event.name, event.start_us, event.end_us(),
+                       gpu.empty() ? event.duration_us / 1000 : 0.0});
+    } else {
+      calls.emplace(found[place[i]].name, event.name);
     }
     const auto launched = gpu.find(argument(event, "External id"));
     if (launched != gpu.end()) found[place[i]].milliseconds += launched->second;
+  }
+  return found;
+}
+
+// Without Kineto times are whole microseconds, rounded down: an operator may seem to begin when the
+// one that calls it ends. It belongs to that one if the same call is seen elsewhere.
+std::vector<Operator> without_rounded_calls(const std::vector<Operator>& operators,
+                                            const Calls& calls) {
+  constexpr double kRounding_us = 1;
+  std::vector<Operator> found;
+  for (const Operator& one : operators) {
+    const bool is_call = !found.empty() && one.start_us <= found.back().end_us + kRounding_us &&
+                         calls.contains({found.back().name, one.name});
+    if (is_call) {
+      found.back().milliseconds += one.milliseconds;
+    } else {
+      found.push_back(one);
+    }
   }
   return found;
 }
@@ -107,11 +152,6 @@ std::vector<std::vector<Operator>> split_repetitions(const std::vector<Operator>
   return {all};
 }
 
-std::string plain_op(const std::string& name) {
-  const auto colons = name.rfind("::");
-  return colons == std::string::npos ? name : name.substr(colons + 2);
-}
-
 double sum_ms(const std::vector<Operator>& run) {
   double sum = 0;
   for (const Operator& one : run) sum += one.milliseconds;
@@ -138,7 +178,9 @@ bool is_torch(const report::Json& root) {
                                               root.at("traceEvents").is_array());
   if (!has_events) return false;
   return std::ranges::any_of(events_in(root), [](const report::Json& event) {
-    return event.is_object() && event.contains("cat") && event.at("cat") == "cpu_op";
+    if (!event.is_object()) return false;
+    return event.contains("cat") ? event.at("cat") == "cpu_op"
+                                 : event.contains("pid") && event.at("pid") == kTrackWithoutKineto;
   });
 }
 
@@ -146,7 +188,10 @@ RuntimeTrace read_torch(const report::Json& root, const std::string& file) {
   const std::vector<TimedEvent> events = complete_events(events_in(root), file);
   const auto gpu = gpu_times(events);
   const std::vector<TimedEvent> steps = chosen(events, is_step);
-  auto runs = by_run(outermost(chosen(events, is_operator), gpu), steps);
+  Calls calls;
+  std::vector<Operator> operators = outermost(chosen(events, is_operator), gpu, calls);
+  if (std::ranges::none_of(events, is_kineto)) operators = without_rounded_calls(operators, calls);
+  auto runs = by_run(operators, steps);
   if (runs.size() == 1) runs = split_repetitions(runs.front());
   RuntimeTrace trace{.runtime = "PyTorch", .file = file};
   const std::size_t before = runs.size();

@@ -84,6 +84,15 @@ class ImportCase(Case):
                                source["kernel_ms"], places=9)
         self.assertAlmostEqual(source["kernel_ms"] + profile["between_steps_ms"], profile["latency_ms"], places=6)
 
+    def expect_plan(self, profile):
+        """The tensors alive at the peak are those of assay's plan, whose steps are nodes."""
+        memory = profile["memory"]
+        self.assertEqual(memory["provenance"], "planned")
+        alive = [sum(buffer["bytes"] for buffer in memory["buffers"] if buffer["first_step"] <= i <= buffer["last_step"])
+                 for i in range(len(memory["steps"]))]
+        self.assertGreater(max(alive), 0)
+        self.assertLessEqual(max(alive), memory["arena_bytes"])
+
     def times(self, profile):
         return {layer["name"]: layer["time_ms"] for layer in profile["layers"] if layer["time_ms"] is not None}
 
@@ -94,6 +103,7 @@ class OnnxRuntime(ImportCase):
     def test_all_kernel_time_belongs_to_nodes(self):
         profile = self.imported(self.FILE)
         self.expect_sums(profile)
+        self.expect_plan(profile)
         self.assertEqual(profile["provenance"], "imported")
         source = profile["imported"]
         self.assertEqual(source["runtime"], "ONNX Runtime")

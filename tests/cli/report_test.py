@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """assay report and --html from outside. Usage: report_test.py ASSAY"""
 import html
+import hashlib
 import json
 import re
 import sys
@@ -133,6 +134,21 @@ class PagesOfCommands(ReportCase):
         self.expect_page("assay.profile-train/2", "profile", "zoo:small_cnn", "--train", "--runs", 3)
         self.expect_page("assay.stream/1", "stream", "--features", 8, "--interval-ms", 10)
 
+    def test_a_page_of_training_has_a_confusion_matrix(self):
+        data = self.expect_page("assay.train/1", "train", "zoo:small_cnn", "--dataset", "synthetic", "--train-subset", 64,
+                                "--val-subset", 32)
+        if data is not None:
+            matrix = data["documents"][0]["result"]["confusion_matrix"]
+            self.assertEqual(sum(map(sum, matrix)), 32)
+
+    def test_a_page_names_the_hashes_of_its_models(self):
+        model = self.folder / "model.onnx"
+        assay("zoo", "export", "small_cnn", "-o", model)
+        data = self.expect_page("assay.stream/1", "stream", model, "--interval-ms", 10)
+        if data is not None:
+            self.assertEqual(data["sources"], [{"path": str(model),
+                                                "sha256": hashlib.sha256(model.read_bytes()).hexdigest()}])
+
     def test_a_page_that_cannot_be_written_is_an_error_before_anything_runs(self):
         result = assay("profile", "zoo:small_cnn", "--html", self.folder / "none" / "page.html")
         self.assertEqual(result.returncode, 4)
@@ -157,6 +173,8 @@ class Origin(Case):
             self.assertTrue(origin["command"].endswith(" ".join(str(word) for word in words)), origin)
             self.assertRegex(origin["libraries"], r"oneDNN \d")
             self.assertTrue(origin["compiler"])
+            self.assertTrue(origin["processor"])
+            self.assertRegex(origin["system"], r"^Linux \S+ \S+$")
 
     def test_files_of_a_folder_tell_it_too(self):
         assay("profile", "zoo:small_cnn", "--runs", 3, "--out", self.folder / "out")

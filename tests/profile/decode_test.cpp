@@ -34,6 +34,17 @@ TEST(Decode, ACacheChangesNoTokenAndNoScore) {
   }
 }
 
+// A token without a cache computes those before it and, because models are compiled for blocks of
+// eight tokens or more, at most seven that are not there yet.
+TEST(Decode, WithoutACacheAStepComputesTheTokensSoFar) {
+  const Decoded plain = decode(plain_decoder(), kPrompt, {.steps = 12});
+  const Decoded cached = decode(cached_decoder(), kPrompt, {.steps = 12});
+  // 5 of the prompt and 1 to 8 new ones, then all 5 + 11.
+  EXPECT_THAT(plain.computed, testing::ElementsAre(13, 13, 13, 13, 13, 13, 13, 13, 16, 16, 16));
+  EXPECT_THAT(cached.computed, testing::Each(1));
+  EXPECT_EQ(cached.computed.size(), cached.steps_ms.size());
+}
+
 TEST(Decode, QuantisedWeightsDecodeToo) {
   const Graph coded = quantize_weights(cached_decoder(), {.bits = 8}).graph;
   const Decoded exact = decode(cached_decoder(), kPrompt, {.steps = 1});

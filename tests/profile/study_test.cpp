@@ -118,14 +118,24 @@ ModelScaling made_up_scaling() {
 }
 
 TEST(ModelScaling, SaysItInFigures) {
-  EXPECT_THAT(scaling_verdict(made_up_scaling()),
-              ElementsAre("From width=64 to width=256, FLOPs grow 16 times, latency 8 times, "
-                          "memory 15 times and GFLOP/s 2 times.",
-                          "Latency ~ width^1.50, FLOPs ~ width^2.00: larger sizes use the machine "
-                          "better.",
-                          "The working set leaves L1 (32.0 KiB) at width=128.",
-                          "What limits it: Overhead from width=64, Memory traffic from width=128.",
-                          "Work on bytes."));
+  EXPECT_THAT(
+      scaling_verdict(made_up_scaling()),
+      ElementsAre("From width=64 to width=256: parameters ×16, FLOPs ×16, latency ×8, memory "
+                  "×15, GFLOP/s ×2.",
+                  "Latency ~ width^1.50, FLOPs ~ width^2.00: larger sizes use the machine "
+                  "better.",
+                  "The working set leaves L1 (32.0 KiB) at width=128.",
+                  "What limits it: Overhead from width=64, Memory traffic from width=128.",
+                  "Work on bytes."));
+}
+
+TEST(ModelScaling, CachesThatAreTooSmallForEverySizeAreNamedOnce) {
+  ModelScaling study = made_up_scaling();
+  study.caches = {{"L1", 32 << 10, 64}, {"L2", 1 << 20, 64}, {"L3", 32 << 20, 256}};
+  EXPECT_EQ(
+      scaling_verdict(study)[2],
+      "The working set of every size is larger than L1 (32.0 KiB) and L2 (1.00 MiB). It leaves "
+      "L3 (32.0 MiB) at width=256.");
 }
 
 // --- batches
@@ -274,12 +284,17 @@ TEST(Decoding, VerdictStatesSpeedUpAndWhatExplainsIt) {
   study.bound_without = Bound::Compute;
   study.bound_with = Bound::Memory;
   study.same_tokens = true;
+  study.rows[0].ceiling_share = 0.54;
+  study.rows[1].ceiling_share = 0.6;
   const auto verdict = decoding_verdict(study);
   EXPECT_EQ(verdict[0],
             "With the cache, 64 tokens after a prompt of 16 come 10 times as fast: 40.0 instead of "
             "4.00 tokens/s.");
   EXPECT_THAT(verdict[1], HasSubstr("98.8 % of a token's 10.0 M MACs"));
   EXPECT_THAT(verdict[2], HasSubstr("predict a speed-up of 9. Without a cache arithmetic limits"));
+  // 9 · 0.6 / 0.54 = 10
+  EXPECT_THAT(verdict[2],
+              HasSubstr("at 54 % of these ceilings without the cache, and at 60 % with"));
 }
 
 // --- precisions

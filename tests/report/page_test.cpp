@@ -10,6 +10,7 @@
 #include "assay/profile_report.h"
 #include "assay/zoo.h"
 #include "fixed_profile.h"
+#include "report/packed_text.h"
 #include "report/page_tables.h"
 
 namespace assay {
@@ -142,6 +143,35 @@ TEST(PageTables, ShowEveryFigureAndEscapeNames) {
   EXPECT_THAT(html, HasSubstr("&lt;/td&gt;&lt;script&gt;alert(1)"));
   EXPECT_THAT(html, HasSubstr("<th scope=\"row\">throughput_sps</th><td>1000.0</td>"));
   EXPECT_THAT(html, HasSubstr("<th scope=\"col\">time_ms</th>"));
+}
+
+TEST(Page, Base64IsPadded) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
+}
+
+TEST(Page, LongResultsAreCompressed) {
+  if (!has_page_charts()) GTEST_SKIP() << "built without npm";
+  Json result = {{"schema", "assay.count/1"}, {"layers", Json::array()}};
+  for (int i = 0; i < 20'000; ++i) {
+    result["layers"].push_back({{"name", "block/</script>" + std::to_string(i)}, {"macs", i}});
+  }
+  result["note"] = std::string(1 << 20, 'x');
+  const std::string html = page_html({.documents = {{"count.json", result.dump()}}});
+  EXPECT_LT(html.size(), 2'000'000u);
+  EXPECT_THAT(html, HasSubstr("data-packed=\"deflate\""));
+}
+
+TEST(Page, ModelsAreNamedWithTheirHashes) {
+  if (!has_page_charts()) GTEST_SKIP() << "built without npm";
+  const std::string html =
+      page_html({.documents = {{"count.json", R"({"schema":"assay.count/1"})"}},
+                 .command = "assay count",
+                 .sources = {{"model.onnx", "abc123"}}});
+  EXPECT_THAT(html, HasSubstr(R"("sources":[{"path":"model.onnx","sha256":"abc123"}])"));
 }
 
 TEST(PageTables, ShortenLongLists) {

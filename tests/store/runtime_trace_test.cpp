@@ -70,6 +70,30 @@ TEST(RuntimeTrace, GpuKernelsCountForTheOperatorThatLaunchedThem) {
   EXPECT_EQ(trace.kernels[0].device, "gpu");
 }
 
+// Debian's PyTorch: a list of events without categories, in whole microseconds. The second relu
+// seems to end before the clamp_min that it calls begins.
+TEST(RuntimeTrace, TorchWithoutKinetoHasRoundedTimes) {
+  const RuntimeTrace trace = parse_runtime_trace(R"([
+    {"name":"ProfilerStep#1","ph":"X","ts":0,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::conv2d","ph":"X","ts":1,"dur":9,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::convolution","ph":"X","ts":2,"dur":8,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::relu","ph":"X","ts":11,"dur":3,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::clamp_min","ph":"X","ts":12,"dur":2,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"ProfilerStep#2","ph":"X","ts":40,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::conv2d","ph":"X","ts":41,"dur":9,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::relu","ph":"X","ts":50,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::clamp_min","ph":"X","ts":51,"dur":0,"tid":1,"pid":"CPU functions","args":{}}
+  ])",
+                                                 "trace.json");
+  EXPECT_EQ(trace.runtime, "PyTorch");
+  ASSERT_EQ(trace.kernels.size(), 2u);
+  EXPECT_EQ(trace.kernels[0].name, "aten::conv2d");
+  EXPECT_EQ(trace.kernels[1].name, "aten::relu");
+  ASSERT_EQ(trace.runs_ms.size(), 2u);
+  EXPECT_DOUBLE_EQ(trace.runs_ms[0], 0.009 + 0.003);
+  EXPECT_DOUBLE_EQ(trace.runs_ms[1], 0.009 + 0.001);
+}
+
 TEST(RuntimeTrace, NamesOfTensorRTListTheirNodes) {
   const RuntimeTrace trace = parse_runtime_trace(
       R"json([{"name":"PWN(add, PWN(relu)) + (conv)","averageMs":1},

@@ -12,7 +12,8 @@ import {
 } from 'echarts/components';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 import { h } from './dom.js';
-import { ink, onThemeChange } from './theme.js';
+import { fileName, offer, pngBlob, svgBlob } from './save.js';
+import { ink, onPaper, onThemeChange } from './theme.js';
 
 echarts.use([
   BarChart,
@@ -30,7 +31,8 @@ echarts.use([
   SVGRenderer,
 ]);
 
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+// Single quotes: ECharts writes it into attributes of SVG as it is.
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 const drawn = new Set();
 onThemeChange(() => drawn.forEach((redraw) => redraw()));
 window.addEventListener('beforeprint', () => {
@@ -152,8 +154,49 @@ export function chart({ label, option, table, height = 380, renderer = 'svg', on
       redraw();
     }).observe(stage);
   });
-  const figure = h('figure.chart', controls, stage, note && h('p.note', note), table && tableBehind(table, label));
+  const picture = () => drawnOnPaper(option, stage.clientWidth, height);
+  const figure = h(
+    'figure.chart',
+    controls,
+    stage,
+    note && h('p.note', note),
+    h('div.under', table && tableBehind(table, label), saveButtons(label, picture)),
+  );
   return { element: figure, redraw };
+}
+
+// Control characters, which names may have, are not allowed in XML.
+const NOT_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+// The chart as it is now, as text of SVG with the colours of paper.
+function drawnOnPaper(option, width, height) {
+  const size = { width: Math.max(width, 640), height };
+  const instance = echarts.init(null, null, { renderer: 'svg', ssr: true, ...size });
+  instance.setOption(onPaper(() => ({ ...base(), ...option(size.width), backgroundColor: '#ffffff' })));
+  const svg = instance.renderToSVGString().replace(NOT_XML, '\ufffd');
+  instance.dispose();
+  return { svg, ...size };
+}
+
+// picture() → {svg, width, height}
+export function saveButtons(label, picture) {
+  const button = (ending, make) =>
+    h(
+      'button.save',
+      {
+        type: 'button',
+        'aria-label': `${label}: save as ${ending.toUpperCase()}`,
+        onclick: async () => offer(fileName(label, ending), await make(picture())),
+      },
+      ending.toUpperCase(),
+    );
+  return h(
+    'p.saves-as',
+    'Save as ',
+    button('svg', ({ svg }) => svgBlob(svg)),
+    ' ',
+    button('png', ({ svg, width, height }) => pngBlob(svg, width, height)),
+  );
 }
 
 export function tableBehind(table, label) {

@@ -42,8 +42,9 @@ export function icon(path) {
 
 // Long names keep their ends, where exporters put what tells them apart.
 export function shortened(text, most) {
-  const letters = Array.from(String(text));
-  if (letters.length <= most) return String(text);
+  const line = String(text).replace(/\s+/g, ' ');
+  const letters = Array.from(line);
+  if (letters.length <= most) return line;
   const head = Math.ceil((most - 1) / 3);
   return letters.slice(0, head).join('') + '…' + letters.slice(letters.length - (most - 1 - head)).join('');
 }

@@ -118,3 +118,11 @@ export function figure(key, value) {
   if (SHARES.test(key) && Math.abs(value) <= 1) return percent(value, 2);
   return Number.isInteger(value) ? whole(value) : digits(value, 4);
 }
+
+// The first items of a list, and how many there are.
+export function listText(key, list, most) {
+  const shown = list
+    .slice(0, most)
+    .map((item) => (item !== null && typeof item === 'object' ? JSON.stringify(item) : figure(key, item)));
+  return list.length > most ? `${shown.join(', ')} … (${whole(list.length)} in all)` : shown.join(', ') || NONE;
+}

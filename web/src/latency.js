@@ -10,7 +10,14 @@ const MOST_POINTS = 3000;
 
 const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
 
-// Bins of equal width between the fastest run and the 99.5th percentile; the last holds what is beyond.
+// Where the axis of run times ends: few runs that took much longer than most would hide how those are distributed.
+export function upperEdge(sorted) {
+  const median = quantile(sorted, 0.5);
+  const most = median + 5 * (quantile(sorted, 0.9) - median);
+  return Math.min(quantile(sorted, 0.995), Math.max(most, 1.05 * median));
+}
+
+// Bins of equal width between the fastest run and the axis' end; the last holds what is beyond.
 export function binsOf(samples, from, to, count) {
   const width = (to - from) / count || 1e-9;
   const bins = Array.from({ length: count + 1 }, (_, i) => ({
@@ -26,7 +33,8 @@ export function binsOf(samples, from, to, count) {
 export function histogram(series, marks, label) {
   const sorted = series.map((one) => [...one.samples].sort((a, b) => a - b));
   const from = Math.min(...sorted.map((one) => one[0]));
-  const to = Math.max(...sorted.map((one) => quantile(one, 0.995)));
+  const to = Math.max(...sorted.map(upperEdge));
+  const beyond = sorted.flat().filter((sample) => sample > to).length;
   const count = Math.max(8, Math.min(60, Math.ceil(Math.sqrt(Math.max(...sorted.map((one) => one.length))))));
   const binned = series.map((one) => binsOf(one.samples, from, to, count));
   const [unit, unitName] = timeUnit(to);
@@ -103,7 +111,14 @@ export function histogram(series, marks, label) {
       binned[0].map((bin, index) => ({ ...bin, index })),
       { caption: label },
     ).element;
-  return chart({ label, option, table, height: 300, renderer: 'canvas' });
+  return chart({
+    label,
+    option,
+    table,
+    height: 300,
+    renderer: 'canvas',
+    note: beyond > 0 && `${plural(beyond, 'sample')} slower than the axis: in the last bar.`,
+  });
 }
 
 function runningMedian(samples, window) {
@@ -121,7 +136,7 @@ function runningMedian(samples, window) {
 export function drift(samples, outliers, label) {
   const stride = Math.max(1, Math.ceil(samples.length / MOST_POINTS));
   const sorted = [...samples].sort((a, b) => a - b);
-  const top = Math.max(quantile(sorted, 0.995), sorted[0] * 1.02);
+  const top = Math.max(upperEdge(sorted), sorted[0] * 1.02);
   const [unit, unitName] = timeUnit(top);
   const beyond = samples.filter((sample) => sample > top).length;
   const isOutlier = new Set(outliers ?? []);
@@ -171,7 +186,7 @@ export function drift(samples, outliers, label) {
     table,
     height: 300,
     renderer: 'canvas',
-    note: `Line: running median.${stride > 1 ? ` Every ${stride}th sample is drawn.` : ''}${beyond > 0 ? ` ${plural(beyond, 'sample')} slower than the axis: drawn at its upper edge.` : ''}`,
+    note: `Line: running median.${stride > 1 ? ` One sample in ${stride} is drawn.` : ''}${beyond > 0 ? ` ${plural(beyond, 'sample')} slower than the axis: drawn at its upper edge.` : ''}`,
   });
 }
 

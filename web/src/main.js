@@ -83,7 +83,7 @@ function followSections(links) {
 function build(data) {
   const pages = pagesOf(data.documents);
   const first = pages[0].page;
-  document.title = `${first.title.slice(0, 120)} – assay report`;
+  document.title = `${(first.title || first.kind).slice(0, 120)} – assay report`;
   const main = h('main', { id: 'content' });
   const items = [];
   pages.forEach(({ page, name }, i) => {
@@ -91,10 +91,10 @@ function build(data) {
     uniqueIds(sections, i > 0 ? `r${i}-` : '');
     if (i > 0)
       main.append(
-        h('h2.result-title', { id: `result${i}` }, `${page.kind}: ${page.title}`),
+        h('h2.result-title', { id: `result${i}` }, [page.kind, page.title].filter(Boolean).join(': ')),
         h('p.setting', [name, page.setting].filter(Boolean).join(' · ')),
       );
-    if (i > 0) items.push(h('a', { href: `#result${i}` }, page.title.slice(0, 30)));
+    if (i > 0) items.push(h('a', { href: `#result${i}` }, (page.title || page.kind).slice(0, 30)));
     append(main, sections);
     if (i === 0)
       items.push(
@@ -115,7 +115,7 @@ function build(data) {
   );
   append(document.body, [
     h('a.skip', { href: '#content' }, 'Skip to content'),
-    h('header.top', h('div', h('p.kind', first.kind), h('h1', first.title), h('p.setting', first.setting)), theme),
+    h('header.top', h('div', h('p.kind', first.kind), h('h1', first.title || first.kind), h('p.setting', first.setting)), theme),
     h(
       'nav.sections',
       { 'aria-label': 'Sections' },
@@ -130,5 +130,25 @@ function build(data) {
   followSections(items);
 }
 
-build(JSON.parse(document.getElementById('assay-data').textContent));
-document.documentElement.dataset.ready = 'true';
+// Long results are compressed: zlib, in base64.
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Response(stream).text();
+}
+
+function show(text) {
+  build(JSON.parse(text));
+  document.documentElement.dataset.ready = 'true';
+}
+
+const holder = document.getElementById('assay-data');
+if (!holder.dataset.packed) {
+  show(holder.textContent);
+} else if (typeof DecompressionStream === 'undefined') {
+  document.body.append(
+    h('p', 'This page needs a browser of 2023 or later: its results are compressed, because there are so many layers.'),
+  );
+} else {
+  unpacked(holder.textContent).then(show);
+}

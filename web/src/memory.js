@@ -79,7 +79,7 @@ export function memorySection({ buffers, steps, layers, lead }) {
       itemStyle: { color: colour },
       data: values,
     });
-    const legendName = (i) => `${i + 1} ${shortened(nameOf(coloured[i]), 34)}`;
+    const legendName = (i) => `${i + 1}: ${shortened(nameOf(coloured[i]), 34)}`;
     const named = order.map((i) =>
       area(
         legendName(i),

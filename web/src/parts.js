@@ -1,6 +1,6 @@
 // Sections, cards and lists that several pages use.
 import { append, h } from './dom.js';
-import { figure, heading, isNumber, plural, whole } from './format.js';
+import { figure, heading, isNumber, listText, plural, whole } from './format.js';
 import { dataTable } from './table.js';
 
 export function section(id, title, lead, ...content) {
@@ -74,7 +74,10 @@ export function genericTable(rows, caption) {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const columns = keys.map((key) => {
     const isFigure = rows.every((row) => row[key] === null || row[key] === undefined || typeof row[key] === 'number');
-    const value = (row) => (typeof row[key] === 'object' && row[key] !== null ? JSON.stringify(row[key]) : row[key]);
+    const value = (row) => {
+      if (Array.isArray(row[key])) return listText(key, row[key], 8);
+      return typeof row[key] === 'object' && row[key] !== null ? JSON.stringify(row[key]) : row[key];
+    };
     return isFigure
       ? numberColumn(heading(key), value, (n) => figure(key, n))
       : textColumn(

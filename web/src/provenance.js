@@ -43,6 +43,8 @@ function originFacts(origin) {
     ['command', origin.command],
     ['compiler', origin.compiler],
     ['libraries', origin.libraries],
+    ['processor', origin.processor],
+    ['system', origin.system],
     ['host', origin.host],
     ['SHA-256 of the model', origin.model_sha256],
     ['SHA-256 of the data', origin.data_sha256],
@@ -76,6 +78,13 @@ export function provenanceSection(data, documents) {
       factTable(factsOf(document), `Provenance of ${document.name}`),
     ]),
     h('h3', 'This page'),
-    factTable([['written by', `assay ${data.version}`], data.command && ['command', data.command]], 'This page'),
+    factTable(
+      [
+        ['written by', `assay ${data.version}`],
+        data.command && ['command', data.command],
+        ...(data.sources ?? []).map(({ path, sha256 }) => [`SHA-256 of ${path}`, sha256]),
+      ],
+      'This page',
+    ),
   );
 }

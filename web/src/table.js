@@ -187,7 +187,7 @@ export function dataTable(columns, rows, options = {}) {
 // Two or more columns of text, without sorting.
 export function factTable(facts, caption) {
   return h(
-    'div.table-scroll',
+    'div.table-scroll.whole',
     { tabindex: 0, role: 'region', 'aria-label': caption },
     h(
       'table.facts',

@@ -55,6 +55,17 @@ window.addEventListener('afterprint', () => {
 
 export const isPrinting = () => printing;
 
+// What make() returns, made with the colours of paper.
+export function onPaper(make) {
+  const before = printing;
+  printing = true;
+  try {
+    return make();
+  } finally {
+    printing = before;
+  }
+}
+
 export function ink() {
   const dark = isDark() && !printing;
   return dark

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "assay/bind.h"
 #include "assay/timing.h"
@@ -169,50 +170,104 @@ Decoded decode_with_cache(const Graph& model, std::span<const std::int64_t> prom
     const auto scores = row_of_scores(logits, logits.dims()[1] - 1);
     result.tokens.push_back(choose(scores));
     result.steps_ms.push_back(milliseconds(clock.nanoseconds() - start));
+    result.computed.push_back(1);
     report_tokens(result, options, progress);
     if (position + 1 == capacity) take_scores(scores, result);
   }
   return result;
 }
 
-// Compiled once for the length that is reached in the end: tokens that are not there yet are zeros,
-// which those before them do not see.
+// A model without a cache, compiled for some number of tokens. Those that are not there yet are
+// zeros, which the ones before them do not see.
+class PlainProgram {
+ public:
+  PlainProgram(const Graph& model, std::size_t length, const DecodeOptions& options,
+               Progress* progress)
+      : length_(static_cast<std::int64_t>(length)) {
+    const std::string ids = model.inputs().empty() ? "" : model.value(model.inputs()[0]).name;
+    BoundGraph bound = bind_inputs(model, {.input_shapes = {{ids, Shape{1, length_}}}});
+    program_ = compile(infer_shapes(std::move(bound.graph)), options.program, progress);
+    if (program_->inputs().size() != 1 || program_->inputs()[0].type.element != DataType::Int64)
+      fail_bad_input("decoding needs a model whose one input is token ids, or one with a cache");
+    program_->on_output([this](const OutputView& view) { take_row(view); });
+  }
+
+  const Program& program() const { return *program_; }
+  std::int64_t length() const { return length_; }
+
+  // Scores of what follows the last of the tokens. Those of the others are not copied.
+  std::span<const float> run(std::vector<std::int64_t> tokens) {
+    last_ = tokens.size() - 1;
+    tokens.resize(static_cast<std::size_t>(length_), 0);
+    program_->set_inputs(std::vector<Tensor>{Tensor::of_int64({1, length_}, std::move(tokens))});
+    program_->run();
+    if (scores_.empty())
+      fail_bad_input(
+          "decoding without a cache needs float32 scores of every token, [1, {}, vocabulary]",
+          length_);
+    return scores_;
+  }
+
+ private:
+  void take_row(const OutputView& view) {
+    const bool is_scores = view.output == 0 && view.type == DataType::Float32 &&
+                           view.channel_block == 0 && view.dims.size() == 3 &&
+                           view.dims[1] == length_;
+    if (!is_scores) return;
+    const auto width = static_cast<std::size_t>(view.dims[2]);
+    const auto* row = reinterpret_cast<const float*>(view.bytes.data()) + last_ * width;
+    scores_.assign(row, row + width);
+  }
+
+  std::size_t last_ = 0;
+  std::vector<float> scores_ = {};
+  std::int64_t length_ = 0;
+  std::unique_ptr<Program> program_;
+};
+
+// How many tokens the next program is compiled for: first the prompt alone, then blocks more.
+std::size_t next_length(std::size_t tokens, std::size_t prompt, std::size_t steps) {
+  constexpr std::size_t kSmallestBlock = 8;
+  constexpr std::size_t kBlocks = 8;
+  if (tokens <= prompt) return prompt;
+  const std::size_t block = std::max(kSmallestBlock, (steps + kBlocks - 1) / kBlocks);
+  const std::size_t blocks = (tokens - prompt + block - 1) / block;
+  return std::min(prompt + blocks * block, prompt + steps - 1);
+}
+
+// A program for more tokens replaces the one before: weights are in memory once. All but the first,
+// which the prompt's time includes as it does with a cache, run once before they are timed.
 Decoded decode_without_cache(const Graph& model, std::span<const std::int64_t> prompt,
                              const DecodeOptions& options, Progress* progress) {
   Clock& clock = steady_clock();
   TokenChoice choose(options);
   Decoded result;
-  const auto length = prompt.size() + options.steps - 1;
-  std::vector<std::int64_t> tokens(length, 0);
-  std::ranges::copy(prompt, tokens.begin());
-  std::int64_t start = clock.nanoseconds();
-  const std::string ids = model.inputs().empty() ? "" : model.value(model.inputs()[0]).name;
-  const Shape shape{1, static_cast<std::int64_t>(length)};
-  BoundGraph bound = bind_inputs(model, {.input_shapes = {{ids, shape}}});
-  const auto program = compile(infer_shapes(std::move(bound.graph)), options.program, progress);
-  result.compile_ms = milliseconds(clock.nanoseconds() - start);
-  result.weight_bytes = program->memory().weight_bytes;
-  result.threads = program->threads();
-  if (program->inputs().size() != 1 || program->inputs()[0].type.element != DataType::Int64)
-    fail_bad_input("decoding needs a model whose one input is token ids, or one with a cache");
-  for (std::size_t position = prompt.size() - 1; position < length; ++position) {
+  std::vector<std::int64_t> tokens(prompt.begin(), prompt.end());
+  std::unique_ptr<PlainProgram> plain;
+  while (result.tokens.size() < options.steps) {
+    std::int64_t start = clock.nanoseconds();
+    if (!plain || std::cmp_greater(tokens.size(), plain->length())) {
+      const bool is_first = plain == nullptr;
+      plain.reset();
+      plain = std::make_unique<PlainProgram>(
+          model, next_length(tokens.size(), prompt.size(), options.steps), options, progress);
+      if (!is_first) plain->run(tokens);
+      result.compile_ms += milliseconds(clock.nanoseconds() - start);
+      result.weight_bytes = plain->program().memory().weight_bytes;
+      result.threads = plain->program().threads();
+    }
     start = clock.nanoseconds();
-    program->set_inputs(
-        std::vector<Tensor>{Tensor::of_int64({1, static_cast<std::int64_t>(length)}, tokens)});
-    program->run();
-    const Tensor logits = program->results().front();
-    if (logits.dims().size() != 3 || logits.dims()[1] != static_cast<std::int64_t>(length))
-      fail_bad_input("decoding without a cache needs scores of every token, [1, {}, vocabulary]",
-                     length);
-    const auto scores = row_of_scores(logits, static_cast<std::int64_t>(position));
+    const auto scores = plain->run(tokens);
     result.tokens.push_back(choose(scores));
     const double taken = milliseconds(clock.nanoseconds() - start);
-    if (result.tokens.size() == 1)
+    if (result.tokens.size() == 1) {
       result.prompt_ms = taken;
-    else
+    } else {
       result.steps_ms.push_back(taken);
+      result.computed.push_back(plain->length());
+    }
     report_tokens(result, options, progress);
-    if (position + 1 < length) tokens[position + 1] = result.tokens.back();
+    tokens.push_back(result.tokens.back());
     take_scores(scores, result);
   }
   return result;

@@ -111,6 +111,9 @@ ProfileMemory planned_memory(const Prepared& prepared) {
   memory.peak_bytes = prepared.stored_bytes + prepared.plan.arena_bytes;
   memory.useful_bytes = memory.peak_bytes;
   memory.memory_efficiency = 1;
+  NamedPlan named = named_plan(prepared);
+  memory.planned_steps = std::move(named.steps);
+  memory.planned_buffers = std::move(named.buffers);
   return memory;
 }
 

@@ -1,6 +1,10 @@
 // Decoding without and with a cache of keys and values: what is computed again, what that costs,
 // and what a cache takes.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "assay/decode.h"
 #include "assay/study.h"
@@ -22,9 +26,9 @@ namespace {
 
 constexpr std::size_t kPromptTokens = 16;
 constexpr std::int64_t kPromptVocabulary = 50;  // every model has as many tokens
-// Shares of the whole time: profiling, decoding without a cache, decoding with one.
-constexpr double kProfiled = 0.3;
-constexpr double kDecodedPlain = 0.85;
+// Shares of the whole time: decoding without a cache, with one; the rest is profiling.
+constexpr double kDecodedPlain = 0.6;
+constexpr double kDecoded = 0.8;
 
 std::vector<std::int64_t> prompt_of(const DecodingOptions& options) {
   if (!options.prompt.empty()) return options.prompt;
@@ -79,6 +83,27 @@ CountedDecoding counted(const Graph& model, const Bindings& bindings) {
   return {result.cost.totals.macs, attention_share(result.cost, attention_layers(model))};
 }
 
+// MACs of all lengths that were run, divided by the number of steps; attention's share of the mean
+// length.
+CountedDecoding counted_steps(const Graph& model, const std::vector<std::int64_t>& lengths,
+                              std::int64_t mean_length) {
+  CountedDecoding work = counted(model, plain_bindings(model, mean_length));
+  std::map<std::int64_t, std::int64_t> macs;  // by length
+  std::int64_t sum = 0;
+  for (const std::int64_t length : lengths) {
+    const auto [found, is_new] = macs.try_emplace(length);
+    if (is_new) found->second = counted(model, plain_bindings(model, length)).macs;
+    sum += found->second;
+  }
+  if (!lengths.empty()) work.macs = sum / std::ssize(lengths);
+  return work;
+}
+
+std::int64_t mean_of(const std::vector<std::int64_t>& lengths) {
+  const auto sum = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  return (sum + std::ssize(lengths) / 2) / std::ssize(lengths);
+}
+
 // Of the median run; nothing if no layer of attention has a time of its own.
 std::optional<double> time_share_of_attention(const Profile& profile, const Graph& model) {
   const auto layers = attention_layers(model);
@@ -115,7 +140,13 @@ void set_prediction(const StudiedProfiles& studied, DecodingComparison& study) {
   study.bound_with = main_bound(cached);
   const auto plain_ms = least_ms(plain);
   const auto cached_ms = least_ms(cached);
-  if (plain_ms && cached_ms && *cached_ms > 0) study.predicted_speedup = *plain_ms / *cached_ms;
+  if (!plain_ms || !cached_ms || *cached_ms <= 0) return;
+  study.predicted_speedup = *plain_ms / *cached_ms;
+  const auto share = [](double least, const DecodingRow& row) {
+    return row.latency_ms > 0 ? least / row.latency_ms : 0;
+  };
+  study.rows[0].ceiling_share = share(*plain_ms, study.rows[0]);
+  study.rows[1].ceiling_share = share(*cached_ms, study.rows[1]);
 }
 
 void set_recomputed(DecodingComparison& study) {
@@ -137,6 +168,18 @@ std::string why_not_as_predicted(const DecodingComparison& study) {
       "far as MACs do.",
       study.bound_without == Bound::Compute ? "arithmetic" : "memory traffic",
       *study.bound_with == Bound::Memory ? "reading the weights" : "overhead");
+}
+
+// Measured over predicted is the ratio of these two shares.
+std::string ceilings_text(const DecodingComparison& study) {
+  const auto& without = study.rows[0].ceiling_share;
+  const auto& with = study.rows[1].ceiling_share;
+  if (!without || !with) return "";
+  return fmt::format(
+      " Measured, a token runs at {:.0f} % of these ceilings without the cache, and at {:.0f} % "
+      "with "
+      "it: that makes {:.3g} of {:.3g}.",
+      100 * *without, 100 * *with, study.measured_speedup, *study.predicted_speedup);
 }
 
 std::string percent_of_macs(std::optional<double> share) {
@@ -162,8 +205,8 @@ std::vector<std::string> decoding_verdict(const DecodingComparison& study) {
   if (study.predicted_speedup) {
     sentences.push_back(
         fmt::format("Arithmetic and bytes at this machine's ceilings predict a "
-                    "speed-up of {:.3g}.{}",
-                    *study.predicted_speedup, why_not_as_predicted(study)));
+                    "speed-up of {:.3g}.{}{}",
+                    *study.predicted_speedup, why_not_as_predicted(study), ceilings_text(study)));
   }
   sentences.push_back(fmt::format(
       "Attention is {} of the MACs without the cache and {} with it{}.",
@@ -188,28 +231,30 @@ DecodingComparison analyze_decoding(const Graph& plain, const Graph& cached,
   const std::int64_t length = first_past + static_cast<std::int64_t>(options.tokens) - 1;
   const std::int64_t mean_past = (first_past + length - 1) / 2;
 
-  StudySetting whole{"all tokens again", name, plain, study_run({}, options.measuring)};
-  whole.run.bindings = plain_bindings(plain, length);
-  StudySetting one{"one token", name, cached, study_run({}, options.measuring)};
-  one.run.bindings = cached_bindings(cached, mean_past);
-  PartOfProgress profiling(progress, 0, kProfiled, "profiling a token");
-  StudiedProfiles studied = profile_in_rounds({whole, one}, options.measuring, &profiling);
-
   const DecodeOptions decoding{.steps = options.tokens,
                                .seed = options.measuring.seed,
                                .program = options.measuring.program};
-  PartOfProgress slowly(progress, kProfiled, kDecodedPlain, "decoding without a cache");
+  PartOfProgress slowly(progress, 0, kDecodedPlain, "decoding without a cache");
   const Decoded again = decode(plain, prompt, decoding, &slowly);
-  PartOfProgress quickly(progress, kDecodedPlain, 1, "decoding with a cache");
+  PartOfProgress quickly(progress, kDecodedPlain, kDecoded, "decoding with a cache");
   const Decoded kept = decode(cached, prompt, decoding, &quickly);
+
+  const std::int64_t mean_length = mean_of(again.computed);
+  StudySetting whole{"all tokens again", name, plain, study_run({}, options.measuring)};
+  whole.run.bindings = plain_bindings(plain, mean_length);
+  StudySetting one{"one token", name, cached, study_run({}, options.measuring)};
+  one.run.bindings = cached_bindings(cached, mean_past);
+  PartOfProgress profiling(progress, kDecoded, 1, "profiling a token");
+  StudiedProfiles studied = profile_in_rounds({whole, one}, options.measuring, &profiling);
 
   DecodingComparison study;
   set_facts(studied.profiles.front(), study);
   study.warnings = std::move(studied.warnings);
   study.tokens = options.tokens;
   study.prompt = prompt.size();
-  study.rows = {decoding_row("without cache", again, counted(plain, whole.run.bindings)),
-                decoding_row("with cache", kept, counted(cached, one.run.bindings))};
+  study.rows = {
+      decoding_row("without cache", again, counted_steps(plain, again.computed, mean_length)),
+      decoding_row("with cache", kept, counted(cached, one.run.bindings))};
   study.rows[0].attention_share_time = time_share_of_attention(studied.profiles[0], plain);
   study.rows[1].attention_share_time = time_share_of_attention(studied.profiles[1], cached);
   study.memory_per_token_kb =

@@ -118,13 +118,19 @@ std::string what_to_work_on(std::optional<Bound> bound) {
   return "";
 }
 
+// "×1.5"
+std::string factor_text(std::optional<double> factor) {
+  return factor ? fmt::format("×{:.3g}", *factor) : "unknown";
+}
+
 std::string growth_sentence(const ModelScaling& study) {
   const ScalingGrowth& growth = study.growth_factors;
   return fmt::format(
-      "From {0}={1} to {0}={2}, FLOPs grow {3}, latency {4}, memory {5} and GFLOP/s {6}.",
+      "From {0}={1} to {0}={2}: parameters {3}, FLOPs {4}, latency {5}, memory {6}, GFLOP/s {7}.",
       study.parameter, with_thousands(study.rows.front().size),
-      with_thousands(study.rows.back().size), times_text(growth.flops), times_text(growth.latency),
-      times_text(growth.memory), times_text(growth.efficiency));
+      with_thousands(study.rows.back().size), factor_text(growth.parameters),
+      factor_text(growth.flops), factor_text(growth.latency), factor_text(growth.memory),
+      factor_text(growth.efficiency));
 }
 
 std::string exponent_sentence(const ModelScaling& study) {
@@ -140,13 +146,24 @@ std::string exponent_sentence(const ModelScaling& study) {
 
 std::string cache_sentence(const ModelScaling& study) {
   std::vector<std::string> parts;
+  std::vector<std::string> too_small;  // for every size
   for (const CacheEnd& end : study.caches) {
     if (!end.leaves_at) continue;
-    parts.push_back(fmt::format("{} ({}) at {}={}", end.level,
-                                with_binary_unit(static_cast<double>(end.bytes)), study.parameter,
-                                with_thousands(*end.leaves_at)));
+    const std::string level =
+        fmt::format("{} ({})", end.level, with_binary_unit(static_cast<double>(end.bytes)));
+    if (*end.leaves_at == study.rows.front().size) {
+      too_small.push_back(level);
+    } else {
+      parts.push_back(
+          fmt::format("{} at {}={}", level, study.parameter, with_thousands(*end.leaves_at)));
+    }
   }
-  if (!parts.empty()) return "The working set leaves " + join(parts, ", ") + ".";
+  std::string text;
+  if (!too_small.empty())
+    text = "The working set of every size is larger than " + join(too_small, " and ") + ".";
+  if (!parts.empty())
+    text += (text.empty() ? "The working set leaves " : " It leaves ") + join(parts, ", ") + ".";
+  if (!text.empty()) return text;
   if (study.caches.empty()) return "";
   return fmt::format("The working set of every size fits into {}.", study.rows.back().fits_in);
 }

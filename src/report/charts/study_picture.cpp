@@ -1,6 +1,8 @@
 // The picture of a study: its first chart, as lines or as bars.
 #include <array>
 
+#include <fmt/core.h>
+
 #include "assay/study_report.h"
 #include "base/text.h"
 #include "report/charts/bar_chart.h"

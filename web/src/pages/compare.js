@@ -1,7 +1,7 @@
 // assay.compare/1, and two profiles side by side.
 import { axis, chart, tip, tooltip } from '../chart.js';
 import { h, shortened } from '../dom.js';
-import { bytes, change, digits, interval, isNumber, modelTitle, percent, plural, time } from '../format.js';
+import { bytes, change, digits, interval, isNumber, modelTitle, percent, plural, time, whole } from '../format.js';
 import { drift, histogram } from '../latency.js';
 import { labelOf } from '../layers.js';
 import {
@@ -24,6 +24,13 @@ const MORE_IS_BETTER = /throughput|bandwidth|accuracy|agreement|gflops/;
 // "peak_memory_mb" → "peak memory": the unit has a column.
 const metricName = (name) => name.replace(/_mb$/, '').replace(/_/g, ' ');
 
+// In the unit that the terminal's tables use.
+function quantity({ unit }, value) {
+  if (unit === 'ms') return time(value);
+  if (unit === 'B') return bytes(value);
+  return [Number.isInteger(value) ? whole(value) : digits(value, 4), unit].filter(Boolean).join(' ');
+}
+
 function changeCell(name, ratio) {
   if (!isNumber(ratio)) return '–';
   const isSame = Math.abs(ratio - 1) < 5e-4;
@@ -43,17 +50,8 @@ function metricTable(metrics, caption) {
   return dataTable(
     [
       textColumn('metric', (m) => metricName(m.name)),
-      textColumn('unit', (m) => m.unit || null),
-      numberColumn(
-        'A',
-        (m) => m.a,
-        (v) => digits(v, 4),
-      ),
-      numberColumn(
-        'B',
-        (m) => m.b,
-        (v) => digits(v, 4),
-      ),
+      { title: 'A', isNumber: true, value: (m) => m.a, cell: (m) => quantity(m, m.a) },
+      { title: 'B', isNumber: true, value: (m) => m.b, cell: (m) => quantity(m, m.b) },
       { title: 'change', isNumber: true, value: (m) => m.ratio, cell: (m) => changeCell(m.name, m.ratio) },
       textColumn('95 % interval of the ratio', (m) =>
         m.ratio_estimate_ci95
@@ -80,12 +78,17 @@ function changeChart(metrics) {
       tooltip: tooltip((item) => {
         const m = shown[item.dataIndex];
         return tip(m.name, [
-          ['A', `${digits(m.a, 4)} ${m.unit}`],
-          ['B', `${digits(m.b, 4)} ${m.unit}`],
+          ['A', quantity(m, m.a)],
+          ['B', quantity(m, m.b)],
           ['change', change(m.ratio)],
         ]);
       }),
-      xAxis: axis('B compared with A, %', { type: 'value', axisLabel: { color: ink().quiet } }),
+      // Room for the figures beside the bars.
+      xAxis: axis('B compared with A, %', {
+        type: 'value',
+        boundaryGap: ['14%', '12%'],
+        axisLabel: { color: ink().quiet },
+      }),
       yAxis: axis('', {
         type: 'category',
         inverse: true,
@@ -325,7 +328,7 @@ export function sideBySide(a, b) {
         { id: 'verdict', 'aria-label': 'Verdict' },
         h(
           'p.verdict',
-          `B takes ${digits(b.latency_ms / a.latency_ms)} of A’s time: ${time(b.latency_ms)} instead of ${time(a.latency_ms)}. ${overlap ? 'The intervals overlap, so the difference may be noise. ' : ''}Two stored profiles were not run in turns; ‘assay compare’ gives a verdict.`,
+          `B takes ${digits(b.latency_ms / a.latency_ms)} times as long as A: ${time(b.latency_ms)} instead of ${time(a.latency_ms)}. ${overlap ? 'The intervals overlap, so the difference may be noise. ' : ''}Two stored profiles were not run in turns; ‘assay compare’ gives a verdict.`,
         ),
         cards([
           card(

@@ -1,18 +1,13 @@
 // Any result without a page of its own, as tables.
-import { figure, heading, modelTitle, words } from '../format.js';
+import { capital, figure, heading, listText, modelTitle, words } from '../format.js';
 import { genericTable, section } from '../parts.js';
 import { factTable } from '../table.js';
 
 const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
 
-function listText(key, list) {
-  const shown = list.slice(0, 40).map((item) => (typeof item === 'object' ? JSON.stringify(item) : figure(key, item)));
-  return list.length > 40 ? `${shown.join(', ')} … (${list.length} in all)` : shown.join(', ') || '–';
-}
-
 function content(key, value) {
   if (Array.isArray(value))
-    return value.length > 0 && value.every(isObject) ? genericTable(value, words(key)) : listText(key, value);
+    return value.length > 0 && value.every(isObject) ? genericTable(value, words(key)) : listText(key, value, 40);
   if (isObject(value))
     return factTable(
       Object.entries(value).map(([inner, held]) => [heading(inner), content(inner, held)]),
@@ -30,8 +25,8 @@ export function genericPage(result) {
   );
   const name = typeof result.model === 'string' ? result.model : result.model?.name;
   return {
-    kind: words(result.schema.replace(/^assay\./, '').replace(/\/\d+$/, '')).replace(/-/g, ' '),
-    title: name ? modelTitle(name) : 'Result',
+    kind: capital(words(result.schema.replace(/^assay\./, '').replace(/\/\d+$/, '')).replace(/-/g, ' ')),
+    title: name ? modelTitle(name) : '',
     setting: '',
     sections: [
       simple.length > 0 &&
@@ -44,7 +39,7 @@ export function genericPage(result) {
             'Figures',
           ),
         ),
-      ...complex.map(([key, value]) => section(`key-${key}`, words(key), null, content(key, value))),
+      ...complex.map(([key, value]) => section(`key-${key}`, capital(words(key)), null, content(key, value))),
     ],
     facts: [],
   };

@@ -160,7 +160,7 @@ function trailChart(result) {
             label: {
               show: isChosen(one) || one.isBefore === true,
               formatter: one.isBefore ? 'unchanged' : 'written',
-              position: 'bottom',
+              position: one.isBefore ? 'top' : 'bottom',
               color: ink().text,
             },
           })),
@@ -197,11 +197,15 @@ function trailTable(result) {
         (one) => one.accuracy,
         (v) => percent(v, 2),
       ),
-      numberColumn('loss, points', (one) => one.loss_points, digits),
-      hasTarget && textColumn('target', (one) => (one.meets_target ? 'met' : 'not met')),
+      numberColumn(
+        'loss, points',
+        (one) => one.loss_points,
+        (v) => (isNumber(v) ? v.toFixed(2) : '–'),
+      ),
+      hasTarget && textColumn('target', (one) => (one.isBefore ? null : one.meets_target ? 'met' : 'not met')),
       hasErrors && textColumn('error', (one) => one.error || null, { isName: true }),
     ].filter(Boolean),
-    result.trail,
+    [{ ...result.before, version: 'unchanged', isBefore: true }, ...result.trail],
     { caption: 'Versions tried', search: result.trail.length > 12 ? (one) => one.version : undefined },
   ).element;
 }

@@ -1,7 +1,7 @@
 // assay.profile/1
 import { breakdownSection } from '../breakdown.js';
 import { h, shortened } from '../dom.js';
-import { bytes, digits, interval, isNumber, modelTitle, percent, plural, si, time, whole } from '../format.js';
+import { bytes, capital, digits, interval, isNumber, modelTitle, percent, plural, si, time, whole } from '../format.js';
 import { graphSection } from '../graph.js';
 import { latencySection } from '../latency.js';
 import { isBetweenSteps, labelOf } from '../layers.js';
@@ -174,7 +174,8 @@ export function adviceSection(result, select) {
         h(
           'li',
           isNumber(one.gain_ms) && h('span.saves', `saves ${time(one.gain_ms)}${one.once ? ' once' : ''}`),
-          h('p', h('strong', one.action.charAt(0).toUpperCase() + one.action.slice(1))),
+          one.rule && h('p.rule', capital(one.rule.replace(/-/g, ' '))),
+          h('p', h('strong', capital(one.action))),
           h('p.quiet', one.reason),
           one.layers?.length > 0 &&
             h(
@@ -205,9 +206,11 @@ export function profilePage(result) {
       layers.element,
       memorySection({
         buffers: memory.buffers,
-        steps: result.steps.map((step) => step.name),
+        steps: memory.steps ?? result.steps.map((step) => step.name),
         layers: result.layers,
-        lead: `${bytes(memory.arena_bytes)} are allocated for them, and ${bytes(memory.weight_bytes)} for weights.`,
+        lead: result.imported
+          ? `assay plans ${bytes(memory.arena_bytes)} for them, node by node; ${result.imported.runtime} may need more or less.`
+          : `${bytes(memory.arena_bytes)} are allocated for them, and ${bytes(memory.weight_bytes)} for weights.`,
       }),
       latencySection(result.latency),
       adviceSection(result, select),

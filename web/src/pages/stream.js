@@ -48,6 +48,10 @@ function judgement(result) {
 // Without a calibration the figures of operators are what the machine's ceilings allow at best.
 const basisOf = ({ forecast }) => (forecast && forecast.basis !== 'lower bound' ? 'estimate' : 'lower bound');
 
+const operatorName = (one) => one.label ?? one.operator;
+// A sentence with the names that the charts have.
+const withLabels = (text, operators) =>
+  operators.reduce((now, one) => (one.label ? now.replace(one.operator, () => one.label) : now), text);
 const mostSlow = (list) => [...list].sort((a, b) => b.latency_ms - a.latency_ms);
 
 function verdictText(result) {
@@ -56,7 +60,7 @@ function verdictText(result) {
   return [
     text,
     ` The ${basisOf(result)} of a run is ${time(totals.latency_ms)}, ${percent(totals.stream_utilization_uncapped)} of the ${time(options.stream_interval_ms)} between arrivals.`,
-    edge?.bottleneck ? ` ${edge.bottleneck}` : '',
+    edge?.bottleneck ? ` ${withLabels(edge.bottleneck, result.operator_profile)}` : '',
   ].join('');
 }
 
@@ -123,7 +127,7 @@ function headline(result) {
 function operatorTable(result) {
   return dataTable(
     [
-      textColumn('operator', (o) => o.operator, { isName: true }),
+      textColumn('operator', operatorName, { isName: true }),
       numberColumn(basisOf(result), (o) => o.latency_ms, time),
       numberColumn('memory', (o) => 1024 * o.memory_kb, bytes),
       textColumn('limited by', (o) =>
@@ -153,7 +157,7 @@ function operatorsSection(result) {
         grid: { left: width < 520 ? 116 : 220, right: 30, top: 6, bottom: 46 },
         tooltip: tooltip((item) => {
           const o = top[item.dataIndex];
-          return tip(o.operator, [
+          return tip(operatorName(o), [
             [basisOf(result), time(o.latency_ms)],
             ['memory', bytes(1024 * o.memory_kb)],
             ['limited by', boundName(o.bound)],
@@ -163,7 +167,7 @@ function operatorsSection(result) {
         yAxis: axis('', {
           type: 'category',
           inverse: true,
-          data: top.map((o) => shortened(o.operator, width < 520 ? 16 : 32)),
+          data: top.map((o) => shortened(operatorName(o), width < 520 ? 16 : 32)),
           splitLine: { show: false },
           axisLabel: { color: ink().text, interval: 0 },
         }),

@@ -1,7 +1,7 @@
 // assay.study/1: a question about a network or a machine, answered by a table, charts and a verdict in figures.
 import { axis, chart, legend, tip, tooltip } from '../chart.js';
 import { h } from '../dom.js';
-import { digits, isNumber, modelTitle, whole, words } from '../format.js';
+import { capital, digits, isNumber, modelTitle, si, whole, words } from '../format.js';
 import { numberColumn, section, textColumn, verdictSection, warningsSection } from '../parts.js';
 import { dataTable } from '../table.js';
 import { ink, SERIES } from '../theme.js';
@@ -9,6 +9,7 @@ import { ink, SERIES } from '../theme.js';
 const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'pin', 'arrow'];
 
 const plain = (value) => (Number.isInteger(value) ? whole(value) : digits(value, 4));
+const textOf = (value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value));
 const withUnit = ({ heading, key, unit }) => `${heading ?? words(key)}${unit ? `, ${unit}` : ''}`;
 const modelOf = ({ model }) => (typeof model === 'string' ? model : model?.name);
 
@@ -20,8 +21,8 @@ function studyTable({ columns, rows, title }) {
       );
       return isFigure
         ? numberColumn(withUnit(column), (row) => row[column.key], plain)
-        : textColumn(withUnit(column), (row) => (row[column.key] === null ? null : String(row[column.key])), {
-            isName: true,
+        : textColumn(withUnit(column), (row) => (row[column.key] === null ? null : textOf(row[column.key])), {
+            isName: rows.some((row) => String(row[column.key]).length > 24),
           });
     }),
     rows,
@@ -58,7 +59,7 @@ function valueAxis({ label, log }, values, more) {
     logBase: values.every(isPowerOfTwo) ? 2 : 10,
     min: log && values.every(isPowerOfTwo) ? Math.min(...values) : undefined,
     scale: !log && more.scale,
-    axisLabel: { color: ink().quiet, hideOverlap: true, formatter: (v) => String(+v.toPrecision(4)) },
+    axisLabel: { color: ink().quiet, hideOverlap: true, formatter: (v) => (v >= 1e6 ? si(v) : (+v.toPrecision(4)).toLocaleString('en-US', { maximumSignificantDigits: 4 })) },
     ...more,
   });
 }
@@ -84,7 +85,7 @@ function studyChart(described) {
   const named = series.filter((one) => one.name).map((one) => one.name);
   return h(
     'div',
-    h('h3', title),
+    h('h3', capital(title)),
     chart({
       label: title,
       height: 340,

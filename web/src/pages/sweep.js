@@ -130,6 +130,7 @@ function paretoChart(result) {
         nameGap: 42,
         min: Math.floor(Math.min(...bars.map((bar) => bar[1]))),
         max: Math.min(100, Math.ceil(Math.max(...bars.map((bar) => bar[2])))),
+        axisLabel: { color: quiet, showMinLabel: false, showMaxLabel: false, hideOverlap: true },
       }),
       series: [
         {
@@ -193,6 +194,7 @@ function paretoChart(result) {
 }
 
 function rowsTable(result) {
+  const differs = (key) => new Set(result.rows.map((row) => row[key])).size > 1;
   return dataTable(
     [
       textColumn('version', (row) => row.version, { isName: true }),
@@ -207,11 +209,11 @@ function rowsTable(result) {
       textColumn('95 % interval', (row) => interval(row.latency_ci95_low_ms, row.latency_ci95_high_ms)),
       numberColumn('memory, MB', (row) => row.memory_mb, digits),
       numberColumn('energy, mJ', (row) => COSTS.energy.value(row), digits),
-      numberColumn('batch', (row) => row.batch_size, whole),
-      numberColumn('threads', (row) => row.threads, whole),
+      differs('batch_size') && numberColumn('batch', (row) => row.batch_size, whole),
+      differs('threads') && numberColumn('threads', (row) => row.threads, whole),
       textColumn('accepted', (row) => (isAccepted(row) ? 'yes' : 'no')),
-      textColumn('error', (row) => row.error || null, { isName: true }),
-    ],
+      result.rows.some((row) => row.error) && textColumn('error', (row) => row.error || null, { isName: true }),
+    ].filter(Boolean),
     result.rows,
     {
       caption: 'Versions',
@@ -233,7 +235,7 @@ const reasonTable = (rows, caption) =>
   ).element;
 
 const sentences = (best) =>
-  [`${capital(best.version)} is ${best.reason}.`, best.runner_up?.note && `${capital(best.runner_up.note)}.`]
+  [`The version ${best.version} is ${best.reason}.`, best.runner_up?.note && `${capital(best.runner_up.note)}.`]
     .filter(Boolean)
     .join(' ');
 

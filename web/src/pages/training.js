@@ -70,10 +70,38 @@ function curveChart(epochs, shown, title, text) {
   }).element;
 }
 
+const MOST_CLASSES = 40; // of a matrix that can be read
+
+function confusedPairs(matrix, classes) {
+  const pairs = matrix
+    .flatMap((row, i) => {
+      const sum = row.reduce((a, b) => a + b, 0) || 1;
+      return row.map((count, j) => ({ truth: classes[i], predicted: classes[j], count, share: count / sum, i, j }));
+    })
+    .filter(({ count, i, j }) => count > 0 && i !== j)
+    .sort((a, b) => b.count - a.count);
+  return section(
+    'confusion',
+    'Confusions',
+    `Of ${whole(matrix.length)} classes, those that were taken for each other most often.`,
+    dataTable(
+      [
+        textColumn('true class', (one) => one.truth),
+        textColumn('predicted', (one) => one.predicted),
+        numberColumn('samples', (one) => one.count, whole),
+        numberColumn('of the true class', (one) => one.share, percent),
+      ],
+      pairs.slice(0, 200),
+      { caption: 'Confusions', sort: [2, true], search: (one) => `${one.truth} ${one.predicted}` },
+    ).element,
+  );
+}
+
 function confusion(result) {
   const matrix = result.confusion_matrix ?? result.confusion ?? result.evaluation?.confusion;
   if (!Array.isArray(matrix) || !Array.isArray(matrix[0])) return null;
   const classes = matrix.map((_, i) => (result.classes ?? [])[i] ?? String(i));
+  if (matrix.length > MOST_CLASSES) return confusedPairs(matrix, classes);
   return section(
     'confusion',
     'Confusion matrix',
