@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "assay/hardware_report.h"
 #include "base/text.h"
 #include "report/compare_impact.h"

@@ -1,0 +1,117 @@
+"""torch modules as models: exported in memory, with the module's own parameters and names."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import warnings
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
+
+import torch
+
+from . import _core
+from ._arrays import tensor
+from ._core import Model
+
+
+def exported(module: Any, inputs: Any, input_shapes: Any) -> Model:
+    name = type(module).__name__
+    arguments, names = _arguments(module, inputs, input_shapes)
+    with _evaluating(module):
+        try:
+            content = _export(module, arguments, names)
+        except Exception as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise _core.BadInputError(f"{name}: torch cannot export it: {reason}") from error
+    made = _core.read_onnx(content, name)
+    return made.with_stored(_stored(module)).named_by_modules()
+
+
+def example_inputs(module: Any, inputs: Any, input_shapes: Any) -> List[Any]:
+    return list(_arguments(module, inputs, input_shapes)[0])
+
+
+def _forward_names(module: Any) -> List[str]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in kinds]
+
+
+def _as_torch(value: Any, what: str) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    return torch.from_numpy(tensor(value, what).numpy().copy())
+
+
+def _arguments(module: Any, inputs: Any, input_shapes: Any) -> "Tuple[Tuple[Any, ...], List[str]]":
+    from ._models import as_sequence
+
+    known = _forward_names(module)
+    if isinstance(inputs, Mapping):
+        unknown = [name for name in inputs if name not in known]
+        if unknown:
+            raise _core.BadInputError(f"{type(module).__name__}: forward() has no argument '{unknown[0]}'")
+        names = [name for name in known if name in inputs]
+        values = [inputs[name] for name in names]
+    elif inputs is not None:
+        values = as_sequence(inputs)
+        names = known[: len(values)] + [f"input_{i}" for i in range(len(known), len(values))]
+    elif input_shapes is not None:
+        shapes = input_shapes if isinstance(input_shapes, Mapping) else {(known or ["input"])[0]: input_shapes}
+        names = [str(name) for name in shapes]
+        values = [torch.zeros(tuple(int(n) for n in shape)) for shape in shapes.values()]
+    else:
+        raise _core.UsageError(
+            f"{type(module).__name__}: a torch module needs example inputs; give `inputs` or `input_shapes`"
+        )
+    return tuple(_as_torch(value, f"input '{name}'") for value, name in zip(values, names)), names
+
+
+# Batch norms and dropouts as in inference; afterwards every module is in its own mode again.
+@contextlib.contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
+
+
+# Parameters stay inputs of the export: nothing is copied, folded or renamed.
+def _export(module: Any, arguments: "Tuple[Any, ...]", names: List[str]) -> bytes:
+    options: Dict[str, Any] = {
+        "export_params": False,
+        "keep_initializers_as_inputs": True,
+        "do_constant_folding": False,
+        "training": torch.onnx.TrainingMode.PRESERVE,
+        "input_names": names,
+        "dynamic_axes": {name: {0: "batch"} for name, value in zip(names, arguments) if value.dim() > 0},
+    }
+    if "dynamo" in inspect.signature(torch.onnx.export).parameters:
+        options["dynamo"] = False
+    content = io.BytesIO()
+    with torch.no_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        torch.onnx.export(module, arguments, content, **options)
+    return content.getvalue()
+
+
+# Tensors that share memory in the module share it in the model, so that they count once.
+def _stored(module: Any) -> Dict[str, _core.Tensor]:
+    made: Dict[Any, _core.Tensor] = {}
+    stored: Dict[str, _core.Tensor] = {}
+    for name, value in module.state_dict(keep_vars=True).items():
+        if not isinstance(value, torch.Tensor):
+            continue
+        value = value.detach()
+        key = (value.data_ptr(), tuple(value.shape), value.dtype)
+        if key not in made or value.numel() == 0:
+            made[key] = tensor(value.cpu().contiguous(), f"'{name}'")
+        stored[name] = made[key]
+    return stored
