@@ -231,7 +231,7 @@ def compare(
     made_b, _ = given_model(b, inputs, input_shapes)
     shapes = named_shapes(made_a, input_shapes)
     shapes.update({name: list(tensor.shape) for name, tensor in tensors.items()})
-    settings = {"threads": threads, "engine": engine, "optimize_for": optimize_for, "precision": precision, "seed": seed}
+    settings: Dict[str, Any] = {"threads": threads, "engine": engine, "optimize_for": optimize_for, "precision": precision, "seed": seed}
     run_options(made_a, {}, **settings)  # mistakes show before anything starts
     with Showing(progress) as shown, tempfile.TemporaryDirectory(prefix="assay-") as folder:
         accuracy = _compared_accuracy(made_a, made_b, data, settings, shown) if data is not None else None
@@ -312,9 +312,10 @@ def stream(
     """
     if (model is None) == (features is None):
         raise _core.UsageError("give a model, or `features` for the built-in streaming model")
+    tensors: Dict[str, _core.Tensor] = {}
+    batch_of_model: Optional[int] = None
     if features is not None:
-        made, tensors = _core.streaming_model(features, batch or 1, width), {}
-        batch_of_model: Optional[int] = None
+        made = _core.streaming_model(features, batch or 1, width)
     else:
         if width is not None:
             raise _core.UsageError("`width` goes with `features`")
@@ -508,10 +509,14 @@ def optimize(
             program=program(),
             original=on_disk(model, made, folder, "original"),
             output=os.fspath(output) if output is not None else os.path.join(folder, "version.onnx"),
+            keeps_output=output is not None,
             flags=flags,
             progress=shown,
         )
-    return Optimized(done.report, done.model, done.met)
+    result = Optimized(done.report, done.model, done.met)
+    if output is not None and os.path.exists(output):
+        result.save(os.fspath(output) + ".json", "record")
+    return result
 
 
 def sweep(

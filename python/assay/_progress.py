@@ -51,7 +51,7 @@ class Bar:
     def _draw_in_notebook(self, fraction: float, what: str) -> None:
         import html
 
-        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
+        from IPython.display import HTML, display
 
         picture = HTML(f"<progress value='{fraction:.3f}' max='1'></progress> {html.escape(what)}")
         if self._display is None:

@@ -15,17 +15,34 @@ from ._arrays import tensor
 from ._core import Model
 
 
+_PREFIX = "module."
+
+
+class _Root(torch.nn.Module):
+    """The module inside another that claims to be trained: then the exporter takes stored tensors for the same only if
+    they share memory, not if they happen to be equal, as a fresh batch norm's are.
+    """
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self.module = module
+        self.training = True
+
+    def forward(self, *arguments: Any) -> Any:
+        return self.module(*arguments)
+
+
 def exported(module: Any, inputs: Any, input_shapes: Any) -> Model:
     name = type(module).__name__
     arguments, names = _arguments(module, inputs, input_shapes)
     with _evaluating(module):
         try:
-            content = _export(module, arguments, names)
+            content = _export(_Root(module), arguments, names)
         except Exception as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise _core.BadInputError(f"{name}: torch cannot export it: {reason}") from error
     made = _core.read_onnx(content, name)
-    return made.with_stored(_stored(module)).named_by_modules()
+    return made.with_stored(_stored(module)).named_by_modules(_PREFIX)
 
 
 def example_inputs(module: Any, inputs: Any, input_shapes: Any) -> List[Any]:
@@ -113,5 +130,5 @@ def _stored(module: Any) -> Dict[str, _core.Tensor]:
         key = (value.data_ptr(), tuple(value.shape), value.dtype)
         if key not in made or value.numel() == 0:
             made[key] = tensor(value.cpu().contiguous(), f"'{name}'")
-        stored[name] = made[key]
+        stored[_PREFIX + name] = made[key]
     return stored

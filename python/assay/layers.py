@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from typing import Any, Callable, Dict, Iterable
 
 from . import _core
 from ._core import (
@@ -52,7 +52,7 @@ def Sequential(layers: Iterable[Layer], *more: Layer) -> Layer:
     return _core.Sequential(given)
 
 
-_ACTIVATIONS = {"ReLU": Relu, "Relu": Relu, "Sigmoid": Sigmoid, "Tanh": Tanh, "GELU": Gelu, "Softmax": Softmax}
+_ACTIVATIONS: Dict[str, Callable[[], Layer]] = {"ReLU": Relu, "Relu": Relu, "Sigmoid": Sigmoid, "Tanh": Tanh, "GELU": Gelu, "Softmax": Softmax}
 
 
 def _size(array: Any) -> "tuple[int, ...]":

@@ -39,7 +39,7 @@ def _model(model: Any, inputs: Any = None, shape: Optional[Sequence[int]] = None
 
 
 def _elements(parameter: Any) -> int:
-    shape = getattr(parameter, "shape", None)
+    shape: Any = getattr(parameter, "shape", None)
     if shape is None:
         shape = getattr(getattr(parameter, "data", None), "shape", ())
     return math.prod(int(n) for n in shape)
@@ -81,7 +81,7 @@ class Profiler:
     def __init__(
         self, *, threads: Optional[int] = None, engine: Optional[str] = None, progress: Choice = None
     ) -> None:
-        self._engine = {"threads": threads, "engine": engine}
+        self._engine: Dict[str, Any] = {"threads": threads, "engine": engine}
         self._progress = progress
 
     def _options(self, model: Model) -> _core.RunOptions:

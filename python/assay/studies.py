@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 from . import _core
 from ._models import Model, Shapes, given_model, load
@@ -165,7 +165,7 @@ def _threads(
         return Study(_core.study_threads(setting, made, list(threads), shown))
 
 
-_STUDIES = {
+_STUDIES: Dict[str, Callable[..., Study]] = {
     "scaling": analyze_model_scaling,
     "batch": analyze_batch_size_effects,
     "operations": benchmark_operation_efficiency,
@@ -185,7 +185,7 @@ def study(what: str, *arguments: Any, **options: Any) -> Study:
     """
     if what not in _STUDIES:
         raise _core.UsageError(f"there is no study '{what}'; there are {', '.join(_STUDIES)}")
-    return _STUDIES[what](*arguments, **options)  # type: ignore[operator]
+    return _STUDIES[what](*arguments, **options)
 
 
 def _check(measuring: Dict[str, int]) -> None:

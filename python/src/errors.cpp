@@ -37,8 +37,8 @@ ErrorClasses& classes() {
 // They live as long as the process, as classes of modules do.
 PyObject* add_class(py::module_& module, const char* name, const char* doc, PyObject* base,
                     PyObject* also = nullptr) {
-  const py::tuple bases = also != nullptr ? py::make_tuple(py::handle(base), py::handle(also))
-                                          : py::make_tuple(py::handle(base));
+  py::tuple bases = py::make_tuple(py::handle(base));
+  if (also != nullptr) bases = py::make_tuple(py::handle(base), py::handle(also));
   const std::string qualified = std::string("assay.") + name;
   PyObject* made = PyErr_NewExceptionWithDoc(qualified.c_str(), doc, bases.ptr(), nullptr);
   if (made == nullptr) throw py::error_already_set();

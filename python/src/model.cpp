@@ -96,18 +96,26 @@ std::string module_that_computes(const Graph& graph, const Node& node) {
   return node.name.starts_with('/') ? module_path(node.name) : "";
 }
 
+std::string without_prefix(const std::string& name, const std::string& prefix) {
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
 // Nodes get the names of the modules that they come from, where exporters tell them. Several nodes
-// of a module are told apart by their op.
-Model named_by_modules(Model model) {
+// of a module are told apart by their op. `prefix` is not part of any name.
+Model named_by_modules(Model model, const std::string& prefix) {
   std::map<std::string, int> taken;
   for (std::uint32_t i = 0; i < model.graph.node_count(); ++i) {
     Node& node = model.graph.node(NodeId{i});
-    const std::string module = module_that_computes(model.graph, node);
-    if (module.empty() || node.is("Transpose")) continue;
+    const std::string module = without_prefix(module_that_computes(model.graph, node), prefix);
+    if (module.empty() || node.is("Transpose") || node.is("Identity")) continue;
     std::string name = module;
     if (taken[name]++ > 0) name = module + "." + node.op;
     const int before = name == module ? 0 : taken[name]++;
     node.name = before > 0 ? fmt::format("{}_{}", name, before) : name;
+  }
+  for (const Initializer& stored : model.graph.initializers()) {
+    Value& value = model.graph.value(stored.value);
+    value.name = without_prefix(value.name, prefix);
   }
   return model;
 }
@@ -194,7 +202,7 @@ void bind_model(py::module_& module) {
                              [](const Model& model) { return model.graph.node_count(); })
       .def("tensors", &stored_tensors)
       .def("with_stored", &with_stored)
-      .def("named_by_modules", [](const Model& model) { return named_by_modules(model); })
+      .def("named_by_modules", &named_by_modules, py::arg("prefix") = "")
       .def("save", &save, py::arg("path"), py::arg("progress") = py::none())
       .def("__repr__", [](const Model& model) {
         return fmt::format("assay.Model({}, {} nodes)", model.name, model.graph.node_count());

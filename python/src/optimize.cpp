@@ -42,6 +42,7 @@ struct OptimizeRequest {
   std::string program = "";   // the command line, which confirms latencies
   std::string original = "";  // a file or zoo:NAME with the model
   std::string output = "";
+  bool keeps_output = true;             // false: the file is only for the comparison
   std::vector<std::string> flags = {};  // for both sides of that comparison
 
   bool has_goal() const { return target_ms.is_given() || target_mb.is_given() || max_loss; }
@@ -129,6 +130,7 @@ OptimizedModel optimize(OptimizeRequest& request, const std::optional<ChosenMach
       if (report.met && !report.result.chosen) {
         report.written = write_version(report.result.model, request.output);
       }
+      if (!request.keeps_output) report.written = {};
       for (const std::string& warning : report.result.warnings) report.warnings.push_back(warning);
       return optimized_of(std::move(report), request.model.name);
     });
@@ -201,7 +203,7 @@ void bind_optimize(py::module_& module) {
          const py::object& target_ms, const py::object& target_mb, std::optional<double> max_loss,
          const std::string& device, const std::optional<ChosenMachine>& machine, double max_time,
          const std::string& program, const std::string& original, const std::string& output,
-         const std::vector<std::string>& flags, const py::object& progress) {
+         bool keeps_output, const std::vector<std::string>& flags, const py::object& progress) {
         for (const auto& share : {prune, low_rank}) {
           if (share && !(*share >= 0 && *share < 1)) {
             fail_usage("`prune` and `low_rank` are shares from 0 to below 1, not {}", *share);
@@ -238,6 +240,7 @@ void bind_optimize(py::module_& module) {
         request.program = program;
         request.original = original;
         request.output = output;
+        request.keeps_output = keeps_output;
         request.flags = flags;
         return optimize(request, machine, progress);
       },
@@ -246,7 +249,8 @@ void bind_optimize(py::module_& module) {
       py::arg("round_to"), py::arg("calibration"), py::arg("per_channel"), py::arg("equalize"),
       py::arg("finetune"), py::arg("finetune_rate"), py::arg("target_ms"), py::arg("target_mb"),
       py::arg("max_loss"), py::arg("device"), py::arg("machine"), py::arg("max_time"),
-      py::arg("program"), py::arg("original"), py::arg("output"), py::arg("flags"),
+      py::arg("program"), py::arg("original"), py::arg("output"),
+      py::arg("keeps_output"), py::arg("flags"),
       py::arg("progress") = py::none());
 }
 
