@@ -591,7 +591,7 @@ def structured_channel_prune(model: Any, level: float, *, input_shapes: Shapes =
 
     >>> pruned = assay.structured_channel_prune("zoo:small_cnn_gap", 0.5)
     >>> assay.count(pruned).totals["parameters"]
-    1490
+    1418
     """
     made, _ = given_model(model, None, input_shapes)
     return _core.structured_channel_prune(made, level)

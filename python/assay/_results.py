@@ -48,8 +48,8 @@ class Result(Mapping[str, Any]):
     >>> result = assay.count("zoo:lenet5")
     >>> result["totals"]["macs"]
     416520
-    >>> sorted(result)[:3]
-    ['layers', 'memory', 'model']
+    >>> "layers" in result
+    True
     """
 
     _rows_key = "layers"

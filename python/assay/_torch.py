@@ -18,7 +18,7 @@ from ._core import Model
 _PREFIX = "module."
 
 
-class _Root(torch.nn.Module):
+class _Root(torch.nn.Module):  # type: ignore[misc]
     """The module inside another that claims to be trained: then the exporter takes stored tensors for the same only if
     they share memory, not if they happen to be equal, as a fresh batch norm's are.
     """

@@ -52,7 +52,7 @@ TrainingData split(const Dataset& all, std::int64_t validation_samples, std::uin
 }  // namespace
 
 void bind_data(py::module_& module) {
-  py::class_<Dataset>(module, "Dataset")
+  py::class_<Dataset>(module, "Dataset", "Labelled samples to train and evaluate networks with.")
       .def(py::init(&from_arrays), py::arg("name"), py::arg("samples"), py::arg("labels"),
            py::arg("classes") = 0)
       .def_readonly("name", &Dataset::name)

@@ -50,29 +50,30 @@ NamedLayer sequential(const std::vector<NamedLayer>& layers) {
 
 using Activation = Layer (*)(std::string);
 
-void add_activation(py::module_& module, const char* name, Activation make, const char* usual) {
+void add_activation(py::module_& module, const char* name, Activation make, const char* usual,
+                    const char* doc) {
   module.def(
       name,
       [make](const std::string& called) {
         return NamedLayer{make(called), called};
       },
-      py::arg("name") = usual);
+      doc, py::arg("name") = usual);
 }
 
 }  // namespace
 
 void bind_layers(py::module_& module) {
-  py::class_<NamedLayer>(module, "Layer")
+  py::class_<NamedLayer>(module, "Layer", "A layer: a model of its own, and part of a Sequential.")
       .def_readonly("name", &NamedLayer::name)
       .def("model", &NamedLayer::model)
       .def("__repr__",
            [](const NamedLayer& layer) { return fmt::format("assay.Layer({})", layer.name); });
-  module.def("Linear", &linear, py::arg("in_features"), py::arg("out_features"),
-             py::arg("bias") = true, py::arg("name") = "linear");
-  module.def("Conv2d", &conv2d, py::arg("in_channels"), py::arg("out_channels"),
-             py::arg("kernel_size"), py::arg("stride") = 1, py::arg("padding") = 0,
-             py::arg("dilation") = 1, py::arg("groups") = 1, py::arg("bias") = true,
-             py::arg("name") = "conv");
+  module.def("Linear", &linear, "y = x·W + b over the last axis.", py::arg("in_features"),
+             py::arg("out_features"), py::arg("bias") = true, py::arg("name") = "linear");
+  module.def("Conv2d", &conv2d, "A convolution over images, channels first.",
+             py::arg("in_channels"), py::arg("out_channels"), py::arg("kernel_size"),
+             py::arg("stride") = 1, py::arg("padding") = 0, py::arg("dilation") = 1,
+             py::arg("groups") = 1, py::arg("bias") = true, py::arg("name") = "conv");
   module.def(
       "MaxPool2d",
       [](std::int64_t kernel, std::int64_t stride, std::int64_t padding, const std::string& name) {
@@ -81,28 +82,30 @@ void bind_layers(py::module_& module) {
         return NamedLayer{MaxPool2d(kernel, {.stride = stride, .padding = padding, .name = name}),
                           name};
       },
-      py::arg("kernel_size"), py::arg("stride") = 0, py::arg("padding") = 0,
-      py::arg("name") = "pool");
+      "The largest of each window; a stride of 0 is the window's size.", py::arg("kernel_size"),
+      py::arg("stride") = 0, py::arg("padding") = 0, py::arg("name") = "pool");
   module.def(
       "BatchNorm2d",
       [](std::int64_t channels, const std::string& name) {
         if (channels < 1) fail_usage("BatchNorm2d({}): sizes are at least 1", channels);
         return NamedLayer{BatchNorm2d(channels, name), name};
       },
-      py::arg("num_features"), py::arg("name") = "bn");
-  module.def("Sequential", &sequential, py::arg("layers"));
-  add_activation(module, "Relu", &Relu, "relu");
-  add_activation(module, "Sigmoid", &Sigmoid, "sigmoid");
-  add_activation(module, "Tanh", &Tanh, "tanh");
-  add_activation(module, "Gelu", &Gelu, "gelu");
-  add_activation(module, "Flatten", &Flatten, "flatten");
-  add_activation(module, "GlobalAvgPool2d", &GlobalAvgPool2d, "global_pool");
+      "Normalises each channel by its running statistics.", py::arg("num_features"),
+      py::arg("name") = "bn");
+  module.def("Sequential", &sequential, "Layers one after the other.", py::arg("layers"));
+  add_activation(module, "Relu", &Relu, "relu", "max(x, 0).");
+  add_activation(module, "Sigmoid", &Sigmoid, "sigmoid", "1 / (1 + exp(-x)).");
+  add_activation(module, "Tanh", &Tanh, "tanh", "The hyperbolic tangent.");
+  add_activation(module, "Gelu", &Gelu, "gelu", "x/2 · (1 + erf(x/√2)).");
+  add_activation(module, "Flatten", &Flatten, "flatten", "All axes but the first as one.");
+  add_activation(module, "GlobalAvgPool2d", &GlobalAvgPool2d, "global_pool",
+                 "The mean of each channel.");
   module.def(
       "Softmax",
       [](std::int64_t axis, const std::string& name) {
         return NamedLayer{Softmax(axis, name), name};
       },
-      py::arg("axis") = -1, py::arg("name") = "softmax");
+      "Shares that sum to 1 along an axis.", py::arg("axis") = -1, py::arg("name") = "softmax");
 }
 
 }  // namespace assay::python

@@ -190,7 +190,7 @@ py::list zoo_list() {
 }  // namespace
 
 void bind_model(py::module_& module) {
-  py::class_<Model>(module, "Model")
+  py::class_<Model>(module, "Model", "A model that was read once, for several calls.")
       .def_readwrite("name", &Model::name)
       .def_property_readonly("opset", [](const Model& model) { return model.graph.opset(); })
       .def_property_readonly(
@@ -200,17 +200,19 @@ void bind_model(py::module_& module) {
           [](const Model& model) { return values_of(model.graph, model.graph.outputs()); })
       .def_property_readonly("node_count",
                              [](const Model& model) { return model.graph.node_count(); })
-      .def("tensors", &stored_tensors)
+      .def("tensors", &stored_tensors,
+           "Stored tensors by name, as read-only arrays that share the model's memory.")
       .def("with_stored", &with_stored)
       .def("named_by_modules", &named_by_modules, py::arg("prefix") = "")
-      .def("save", &save, py::arg("path"), py::arg("progress") = py::none())
+      .def("save", &save, "Writes the model as ONNX.", py::arg("path"),
+           py::arg("progress") = py::none())
       .def("__repr__", [](const Model& model) {
         return fmt::format("assay.Model({}, {} nodes)", model.name, model.graph.node_count());
       });
   module.def("load_model", &model_named, py::arg("name"), py::arg("progress") = py::none());
   module.def("read_onnx", &model_in, py::arg("bytes"), py::arg("name"),
              py::arg("progress") = py::none());
-  module.def("zoo", &zoo_list);
+  module.def("zoo", &zoo_list, "The built-in networks, with their parameters.");
 }
 
 }  // namespace assay::python

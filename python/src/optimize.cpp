@@ -249,9 +249,8 @@ void bind_optimize(py::module_& module) {
       py::arg("round_to"), py::arg("calibration"), py::arg("per_channel"), py::arg("equalize"),
       py::arg("finetune"), py::arg("finetune_rate"), py::arg("target_ms"), py::arg("target_mb"),
       py::arg("max_loss"), py::arg("device"), py::arg("machine"), py::arg("max_time"),
-      py::arg("program"), py::arg("original"), py::arg("output"),
-      py::arg("keeps_output"), py::arg("flags"),
-      py::arg("progress") = py::none());
+      py::arg("program"), py::arg("original"), py::arg("output"), py::arg("keeps_output"),
+      py::arg("flags"), py::arg("progress") = py::none());
 }
 
 }  // namespace assay::python

@@ -132,10 +132,13 @@ py::list values_of(const std::vector<Value>& values) {
 }  // namespace
 
 void bind_program(py::module_& module) {
-  py::class_<SharedProgram>(module, "Program")
+  py::class_<SharedProgram>(
+      module, "Program",
+      "A compiled model: call it with one array for each input, and it returns the outputs.")
       .def("__call__", &run)
-      .def("time", &SharedProgram::time, py::arg("runs") = 1,
-           py::call_guard<py::gil_scoped_release>())
+      .def("time", &SharedProgram::time,
+           "Runs again on the inputs of the last call; the mean of as many runs, in seconds.",
+           py::arg("runs") = 1, py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("name", &SharedProgram::name)
       .def_property_readonly("engine",
                              [](const SharedProgram& shared) { return shared.program().engine(); })

@@ -89,7 +89,7 @@ void bind_run_options(py::module_& module) {
         const int threads = options.program.cpu.threads;
         return threads > 0 ? threads : static_cast<int>(read_topology().usable.size());
       });
-  module.def("engine_names", &engine_names);
+  module.def("engine_names", &engine_names, "The engines that run models, the default first.");
 }
 
 }  // namespace assay::python
