@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
 
 from . import _core
 from ._command import program
-from ._models import Model, Shapes, given_model, input_names, named_shapes, on_disk
+from ._models import Model, Shapes, given_model, input_names, is_torch_module, named_shapes, on_disk
 from ._options import given, profile_flags, run_options
 from ._progress import Choice, Showing
 from ._results import (
@@ -389,8 +389,12 @@ def train(
     >>> len(trained.epochs)
     1
     """
-    from ._data import training_data
+    from ._data import dataset, training_data
 
+    if is_torch_module(model) and input_shapes is None:
+        shapes_from, _ = dataset(data, _core.load_model("zoo:small_cnn"), samples=1 if isinstance(data, str) else 0)
+        data = data if isinstance(data, str) else shapes_from  # batches may be read once only
+        input_shapes = (1, *shapes_from.samples.shape[1:])
     made, _ = given_model(model, None, input_shapes)
     options = _core.TrainOptions(
         epochs=epochs,

@@ -54,7 +54,7 @@ def _model_and_data(model: Any, loader: Any) -> "Tuple[Model, _core.Dataset, int
         made, _ = given_model(model)
         data, batch = dataset(loader, made)
         return made, data, batch
-    any_model = _core.load_model("zoo:mlp")  # names of data sets need the shape of a model; batches do not
+    any_model = _core.load_model("zoo:small_cnn")  # gives synthetic data its shape; batches have their own
     data, batch = dataset(loader, any_model)
     count = min(batch, len(data))
     return given_model(model, data.samples[:count].astype("float32"))[0], data, batch

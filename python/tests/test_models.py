@@ -181,7 +181,7 @@ class TestTorch:
         import torch
 
         network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
-        trained = assay.train(network, "synthetic", epochs=2, train_subset=512, val_subset=128, input_shapes=(1, 1, 28, 28))
+        trained = assay.train(network, "synthetic", epochs=2, train_subset=512, val_subset=128)
         assert trained.epochs[-1]["loss"] < trained.epochs[0]["loss"]
 
 
