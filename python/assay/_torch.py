@@ -100,23 +100,53 @@ def _evaluating(module: Any) -> Iterator[None]:
             part.training = mode
 
 
-# Parameters stay inputs of the export: nothing is copied, folded or renamed.
 def _export(module: Any, arguments: "Tuple[Any, ...]", names: List[str]) -> bytes:
+    # With gradients attention takes the path that exporters know.
+    with torch.enable_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        try:
+            return _traced(module, arguments, names)
+        except Exception:
+            if not _has_dynamo():
+                raise
+            try:
+                return _captured(module, arguments, names)
+            except Exception:
+                pass  # what tracing says is clearer
+            raise
+
+
+def _has_dynamo() -> bool:
+    return "dynamo" in inspect.signature(torch.onnx.export).parameters
+
+
+# The exporter of newer versions, for what cannot be traced; it stores copies of the parameters.
+def _captured(module: Any, arguments: "Tuple[Any, ...]", names: List[str]) -> bytes:
+    program: Any = torch.onnx.export(module, arguments, dynamo=True, input_names=names, verbose=False)
+    return bytes(program.model_proto.SerializeToString())
+
+
+# Parameters stay inputs of the export: nothing is copied, folded or renamed.
+def _traced(module: Any, arguments: "Tuple[Any, ...]", names: List[str]) -> bytes:
     options: Dict[str, Any] = {
         "export_params": False,
         "keep_initializers_as_inputs": True,
         "do_constant_folding": False,
         "training": torch.onnx.TrainingMode.PRESERVE,
         "input_names": names,
-        "dynamic_axes": {name: {0: "batch"} for name, value in zip(names, arguments) if value.dim() > 0},
+        "dynamic_axes": _batch_axes(arguments, names),
     }
-    if "dynamo" in inspect.signature(torch.onnx.export).parameters:
+    if _has_dynamo():
         options["dynamo"] = False
     content = io.BytesIO()
-    with torch.no_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        torch.onnx.export(module, arguments, content, **options)
+    torch.onnx.export(module, arguments, content, **options)
     return content.getvalue()
+
+
+# The first axis of the first input is the batch, and of every other input with as many.
+def _batch_axes(arguments: "Tuple[Any, ...]", names: List[str]) -> Dict[str, Dict[int, str]]:
+    first = arguments[0].shape[:1] if arguments else ()
+    return {name: {0: "batch"} for name, value in zip(names, arguments) if len(first) > 0 and value.shape[:1] == first}
 
 
 # Tensors that share memory in the module share it in the model, so that they count once.
