@@ -1,5 +1,5 @@
 # make demo and make test work on a fresh Debian machine: they install what is missing first.
-.PHONY: demo build test test-all test-cluster asan tsan fuzz bench docs format setup clean
+.PHONY: wheel demo build test test-all test-cluster asan tsan fuzz bench docs format setup clean
 demo: build
 	@build/release/assay profile zoo:resnet18
 	@echo
@@ -38,6 +38,10 @@ bench:
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release
 	@bench/run
+
+# The Python package as a wheel and a source package, in build/wheel/dist.
+wheel:
+	@scripts/build_wheel
 
 # The documentation as a site, in build/site.
 docs:

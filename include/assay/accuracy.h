@@ -54,7 +54,7 @@ AccuracyDifference compare_accuracy(const Evaluation& first, const Evaluation& s
 // correct / total. Device `cpu`; precision `fp32` (the model as it is), `bf16` or `fp16`; `int8` is
 // for quantised models.
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device = "cpu",
-                         std::string_view precision = "fp32");
+                         std::string_view precision = "fp32", Progress* progress = nullptr);
 
 // By true class, then by predicted class.
 std::vector<std::vector<std::int64_t>> confusion_matrix(const Graph& model, const Loader& loader,

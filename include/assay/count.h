@@ -43,6 +43,9 @@ struct ModelSummary {
   std::vector<ModelEdge> edges = {};  // by reader, in execution order
 };
 
+// What reports show about a model without bound shapes.
+ModelSummary model_summary(const Graph& model, const std::string& name);
+
 struct MemorySummary {
   std::int64_t stored_bytes = 0;           // every stored tensor: parameters, statistics, constants
   std::int64_t peak_activation_bytes = 0;  // the planned arena

@@ -13,9 +13,10 @@
 
 namespace assay {
 
-// The mean of `num_runs` runs, ms.
+// The mean of `num_runs` runs, ms. Throws an Error of kind Cancelled if `progress` cancels.
 double measure_latency(const Graph& model, const ModelInputs& input, std::size_t num_runs = 100,
-                       std::size_t warmup = 3, const ProgramOptions& options = {});
+                       std::size_t warmup = 3, const ProgramOptions& options = {},
+                       Progress* progress = nullptr);
 
 // Over the means of the repeats, ms.
 struct LatencyDistribution {

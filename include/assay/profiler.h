@@ -71,7 +71,9 @@ struct BackwardPass {
 class Profiler {
  public:
   Profiler() = default;
-  explicit Profiler(ProgramOptions options) : options_(std::move(options)) {}
+  // What measures stops early when `progress` cancels, which must outlive the profiler.
+  explicit Profiler(ProgramOptions options, Progress* progress = nullptr)
+      : options_(std::move(options)), progress_(progress) {}
 
   // What training would change: Linear(128, 64) has 8,256. Each stored tensor counts once.
   std::int64_t count_parameters(const Graph& model) const;
@@ -99,12 +101,14 @@ class Profiler {
 
  private:
   ProgramOptions options_ = {};
+  Progress* progress_ = nullptr;
 };
 
 ForwardPass profile_forward_pass(const Graph& model, const ModelInputs& input,
-                                 const ProgramOptions& options = {});
+                                 const ProgramOptions& options = {}, Progress* progress = nullptr);
 BackwardPass profile_backward_pass(const Graph& model, const ModelInputs& input,
                                    Loss loss = Loss::SumOfSquares,
-                                   const ProgramOptions& options = {});
+                                   const ProgramOptions& options = {},
+                                   Progress* progress = nullptr);
 
 }  // namespace assay

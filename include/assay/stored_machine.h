@@ -3,6 +3,8 @@
 // The cache is a file in $XDG_CACHE_HOME/assay or ~/.cache/assay, one per machine fingerprint.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,5 +35,14 @@ void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warning
 // cache_machine does, and throws as measure_machine does.
 Machine cached_or_measured_machine(std::vector<std::string>& warnings,
                                    Progress* progress = nullptr);
+
+// The file that ASSAY_MACHINE names, whose ceilings count instead of this machine's. It is never
+// measured again or written.
+std::optional<std::filesystem::path> chosen_machine_file();
+
+// The machine in that file, from the cache, or measured now and cached; `before_measuring` is
+// called if it is. Adds to `warnings` as above.
+Machine chosen_machine(std::vector<std::string>& warnings, Progress* progress = nullptr,
+                       const std::function<void()>& before_measuring = {});
 
 }  // namespace assay

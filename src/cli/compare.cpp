@@ -14,7 +14,6 @@
 #include "cli/compare_results.h"
 #include "cli/console.h"
 #include "cli/model_argument.h"
-#include "cli/stored_spread.h"
 
 namespace assay::cli {
 
@@ -105,50 +104,29 @@ ModelComparison measured_in_turns(const ComparedModels& models, const CompareArg
   ProgressBar progress(quiet);
   std::vector<std::string> warnings;
   const auto accuracy = compared_accuracy(models, arguments.data, progress, warnings);
-  ModelComparison comparison =
-      run_in_turns(models, request.options, progress, when_decided(request, accuracy));
+  ModelComparison comparison = run_in_turns(processes_of(models), request.options, progress,
+                                            when_decided(request, accuracy));
   comparison.warnings.insert(comparison.warnings.end(), warnings.begin(), warnings.end());
   return completed(std::move(comparison), request, accuracy);
 }
 
 // --- stored samples
 
-void warn_of_settings(ModelComparison& comparison) {
-  const StoredProfile& a = comparison.a.profile;
-  const StoredProfile& b = comparison.b.profile;
-  if (a.threads != b.threads) {
-    comparison.warnings.push_back(
-        fmt::format("A ran on {} threads, B on {}", a.threads, b.threads));
-  }
-  if (a.batch != b.batch) {
-    comparison.warnings.push_back(fmt::format("A ran with batch {}, B with {}", a.batch, b.batch));
-  }
-}
-
 // A model next to a stored profile runs now, alone.
-ComparedSide side_alone(const ComparedResult& result, const CompareRequest& request, bool quiet) {
-  if (result.profile) return stored_side(*result.profile);
+StoredProfile profile_of(const ComparedResult& result, const CompareRequest& request, bool quiet) {
+  if (result.profile) return *result.profile;
   ProgressBar progress(quiet);
-  StoredProfile profile = profile_alone(result.fresh, request.options, progress);
+  StoredProfile profile =
+      profile_alone(process_of(result.fresh), "/proc/self/exe", request.options, progress);
   profile.processor = read_topology().processor;
-  return stored_side(profile);
+  return profile;
 }
 
 ModelComparison compared_as_stored(const ComparedResult& a, const ComparedResult& b,
                                    const CompareRequest& request, bool quiet) {
-  ModelComparison comparison;
-  comparison.a = side_alone(a, request, quiet);
-  comparison.b = side_alone(b, request, quiet);
-  comparison.interleaved = false;
-  const StoredSpread spread = spread_of_stored(comparison.a.profile, comparison.b.profile);
-  ComparisonOptions options = request.options;
-  options.assumed_process_deviation = spread.deviation;
-  comparison.result =
-      compare_stored(comparison.a.profile.samples_ms, comparison.b.profile.samples_ms, options);
-  comparison.warnings.push_back(
-      fmt::format("stored profiles were not run in turns: the interval allows for processes that "
-                  "differ by {:.2g} % ({}); compare the models themselves to be sure",
-                  100 * spread.deviation, spread.origin));
+  const StoredProfile of_a = profile_of(a, request, quiet);
+  ModelComparison comparison =
+      compare_profiles(of_a, profile_of(b, request, quiet), request.options);
   for (const ComparedResult* result : {&a, &b}) {
     if (result->why_not_fresh.empty()) continue;
     comparison.warnings.push_back(

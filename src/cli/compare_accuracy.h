@@ -2,8 +2,8 @@
 #pragma once
 
 #include "assay/compare_report.h"
+#include "cli/compared_model.h"
 #include "cli/data_options.h"
-#include "cli/duel.h"
 
 namespace assay::cli {
 

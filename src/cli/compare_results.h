@@ -6,7 +6,7 @@
 #include <string>
 
 #include "assay/compare_report.h"
-#include "cli/duel.h"
+#include "cli/compared_model.h"
 
 namespace assay::cli {
 

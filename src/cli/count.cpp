@@ -131,7 +131,7 @@ Exit run_several(const CountArguments& arguments, bool quiet) {
 
 Exit run_count(const CountArguments& arguments, bool quiet) {
   const CountTableOptions table = table_options(arguments);
-  if (arguments.hash && std::ranges::any_of(arguments.models, is_zoo))
+  if (arguments.hash && std::ranges::any_of(arguments.models, is_zoo_name))
     fail_usage("--hash needs a file, not a zoo model");
   if (arguments.models.size() > 1) return run_several(arguments, quiet);
   PageFile page(arguments.html);

@@ -1,6 +1,7 @@
 // assay machine: describes this machine and measures its ceilings.
 #include <memory>
 
+#include "assay/compare_models.h"
 #include "assay/machine_report.h"
 #include "assay/stored_machine.h"
 #include "base/fail.h"
@@ -10,7 +11,6 @@
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/output_format.h"
-#include "cli/stored_spread.h"
 
 namespace assay::cli {
 
@@ -22,6 +22,8 @@ struct MachineArguments {
   bool refresh = false;
   std::string max_time;
 };
+
+constexpr const char* kThisProgram = "/proc/self/exe";
 
 constexpr const char* kMachineExamples = R"(Examples:
   assay machine             caches, peaks and bandwidths; about 20 s, then cached
@@ -48,15 +50,15 @@ Machine wanted_machine(const MachineArguments& arguments, bool quiet,
   ProgressBar progress(quiet);
   if (!arguments.refresh && !arguments.quick) {
     Machine machine = chosen_machine(progress, quiet, kStoredMachine, warnings);
-    if (machine.process_spread || is_chosen_by_user()) return machine;
-    machine.process_spread = measured_process_spread(progress);
+    if (machine.process_spread || chosen_machine_file()) return machine;
+    machine.process_spread = measured_process_spread(kThisProgram, progress);
     std::vector<std::string> known;  // what is wrong with its ceilings has been said
     cache_machine(machine, known);
     return machine;
   }
   Machine machine = measure_machine(options, &progress);
   if (arguments.quick) return machine;
-  machine.process_spread = measured_process_spread(progress);
+  machine.process_spread = measured_process_spread(kThisProgram, progress);
   cache_machine(machine, warnings);
   return machine;
 }

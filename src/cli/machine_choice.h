@@ -13,9 +13,6 @@ inline constexpr std::string_view kNoCeilings = "--no-ceilings skips it";
 inline constexpr std::string_view kStoredMachine =
     "ASSAY_MACHINE=FILE uses the output of 'assay machine --json' instead";
 
-// By ASSAY_MACHINE: such a file is never measured again or written.
-bool is_chosen_by_user();
-
 // Adds to `warnings` what is wrong with the ceilings, or why they could not be cached.
 Machine chosen_machine(Progress& progress, bool quiet, std::string_view how_to_skip,
                        std::vector<std::string>& warnings);

@@ -4,23 +4,18 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <string_view>
 #include <type_traits>
 
-#include "assay/infer.h"
 #include "assay/npy.h"
 #include "assay/onnx.h"
-#include "assay/zoo.h"
 #include "base/fail.h"
 #include "base/text.h"
 
 namespace assay::cli {
 
 namespace {
-
-constexpr std::string_view kZooPrefix = "zoo:";
 
 // Tensor names may contain '=', numbers may not: the last '=' is the separator.
 std::pair<std::string, std::string> name_and_rest(const std::string& argument, const char* flag,
@@ -145,31 +140,7 @@ std::optional<double> finite_number(const std::string& text) {
   return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
-// "resnet18" is no file, but nearly the name of a built-in network.
-void suggest_zoo_model(const std::string& argument) {
-  std::error_code ignored;
-  if (std::filesystem::exists(argument, ignored)) return;
-  std::vector<std::string> known;
-  for (const ZooEntry& entry : zoo_entries()) known.push_back(entry.name);
-  const std::string name = argument.substr(0, argument.find(':'));
-  const bool is_file_name = name.find_first_of("./") != std::string::npos;
-  const auto near = is_file_name ? std::nullopt : nearest(name, known);
-  if (!near) return;
-  fail_bad_input("{}: there is no such file; did you mean '{}{}'?", argument, kZooPrefix,
-                 *near == name ? argument : *near);
-}
-
 }  // namespace
-
-bool is_zoo(const std::string& argument) {
-  return argument.starts_with(kZooPrefix);
-}
-
-Graph load_model(const std::string& argument) {
-  if (is_zoo(argument)) return zoo_model(std::string_view(argument).substr(kZooPrefix.size()));
-  suggest_zoo_model(argument);
-  return read_onnx(argument);
-}
 
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& arguments) {
   std::map<std::string, std::int64_t> dims;
@@ -262,32 +233,6 @@ DataType parse_precision(const std::string& text) {
     if (text == precision.name) return precision.type;
   }
   fail_usage("--precision {}: expected one of {}", text, join(precision_names(), ", "));
-}
-
-namespace {
-
-// With the types of outputs that the file leaves open, where they follow from the inputs.
-Graph with_types(const Graph& graph) {
-  try {
-    return infer_shapes(graph).graph;
-  } catch (const Error&) {
-    return graph;
-  }
-}
-
-}  // namespace
-
-ModelSummary model_summary(const Graph& model, const std::string& name) {
-  const Graph graph = with_types(model);
-  const auto values = [&](std::span<const ValueId> ids) {
-    std::vector<Value> list;
-    for (const ValueId id : ids) list.push_back(graph.value(id));
-    return list;
-  };
-  return {.name = name,
-          .opset = graph.opset(),
-          .inputs = values(graph.inputs()),
-          .outputs = values(graph.outputs())};
 }
 
 }  // namespace assay::cli

@@ -8,14 +8,9 @@
 #include "assay/bind.h"
 #include "assay/count.h"
 #include "assay/graph.h"
+#include "assay/load_model.h"
 
 namespace assay::cli {
-
-// A path to an .onnx file, or zoo:NAME.
-Graph load_model(const std::string& argument);
-bool is_zoo(const std::string& argument);
-// What reports show about a model without bound shapes.
-ModelSummary model_summary(const Graph& model, const std::string& name);
 
 // "NAME=N" each.
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& arguments);

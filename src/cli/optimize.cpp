@@ -5,17 +5,18 @@
 
 #include "assay/device_list.h"
 #include "assay/stored_calibration.h"
+#include "assay/version_search.h"
 #include "base/heap.h"
 #include "base/sha256.h"
 #include "cli/commands.h"
+#include "cli/compared_model.h"
 #include "cli/console.h"
-#include "cli/duel.h"
 #include "cli/flags.h"
 #include "cli/machine_choice.h"
 #include "cli/model_argument.h"
 #include "cli/optimize_advice.h"
 #include "cli/optimize_files.h"
-#include "cli/optimize_search.h"
+#include "cli/optimize_plan.h"
 #include "cli/page.h"
 
 namespace assay::cli {
@@ -97,7 +98,8 @@ void describe_choices(const OptimizeArguments& arguments, const OptimizePlan& pl
 OptimizeReport report_for(const OptimizeArguments& arguments, const OptimizePlan& plan,
                           const RequestedModel& request) {
   OptimizeReport report{.model = model_summary(request.graph, arguments.model.model)};
-  if (!is_zoo(arguments.model.model)) report.model.sha256 = sha256_of_file(arguments.model.model);
+  if (!is_zoo_name(arguments.model.model))
+    report.model.sha256 = sha256_of_file(arguments.model.model);
   report.power_watts = plan.power_watts;
   report.device = arguments.device;
   report.target_share = plan.target_ms.share;
@@ -147,11 +149,16 @@ OptimizeData data_for(const OptimizeArguments& arguments, const OptimizeRequest&
 
 // --- the search
 
-SearchRequest search_request(const OptimizeArguments& arguments, const EngineArguments& engine) {
-  SearchRequest request{arguments.model.model, arguments.output, arguments.model, engine};
-  request.shapes.model.clear();
-  request.shapes.weights.clear();
-  return request;
+VersionSearch version_search(const OptimizeArguments& arguments, const OptimizeRequest& request) {
+  ModelArguments shapes = arguments.model;
+  shapes.model.clear();
+  shapes.weights.clear();
+  const OptimizePlan& plan = request.plan;
+  return {.processes = processes_of({{arguments.model.model, shapes, request.engine},
+                                     {arguments.output, shapes, request.engine}}),
+          .comparison = plan.comparison,
+          .goal = [&plan](const OptimizeTrial& original) { return plan.goal(original); },
+          .target_share = plan.target_ms.share};
 }
 
 void note_result(const OptimizePlan& plan, OptimizeReport& report) {
@@ -171,8 +178,7 @@ void note_result(const OptimizePlan& plan, OptimizeReport& report) {
 void search(const OptimizeArguments& arguments, const OptimizeRequest& request, OptimizeData data,
             OptimizeReport& report, Progress& progress) {
   ModelOptimizer optimizer(request.model.graph, std::move(data), request.plan.options);
-  search_and_confirm(search_request(arguments, request.engine), request.plan, optimizer, report,
-                     progress);
+  search_and_confirm(version_search(arguments, request), optimizer, report, progress);
   if (report.met && !report.result.chosen) {
     report.written = write_version(report.result.model, arguments.output);
   }

@@ -2,10 +2,8 @@
 
 #include <filesystem>
 
-#include "assay/onnx.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
-#include "base/sha256.h"
 #include "cli/origin.h"
 
 namespace assay::cli {
@@ -52,13 +50,6 @@ void check_outputs(const OptimizeArguments& arguments) {
     fail_bad_input("{}; choose another place with -o", error.what());
   }
   if (!arguments.out.empty()) make_folder(arguments.out);
-}
-
-WrittenModel write_version(const Graph& version, const std::string& path) {
-  write_onnx(infer_shapes(version).graph, path);
-  return {.path = path,
-          .sha256 = sha256_of_file(path),
-          .bytes = static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
 void write_record(OptimizeReport& report) {

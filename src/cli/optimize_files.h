@@ -11,7 +11,6 @@ namespace assay::cli {
 // Refuses places that cannot be written to: before the search, not after minutes of it.
 void check_outputs(const OptimizeArguments& arguments);
 
-WrittenModel write_version(const Graph& version, const std::string& path);
 // Scales, zero points and choices of the version written, if there is one.
 void write_record(OptimizeReport& report);
 // Tables and pictures, where they were asked for.

@@ -362,7 +362,7 @@ void check_import_flags(const ProfileArguments& arguments) {
 bool is_stored_for_later(const ProfileArguments& arguments) {
   const bool is_written =
       arguments.format.json || !arguments.folder.empty() || !arguments.html.empty();
-  return is_written && arguments.turns.empty() && !is_zoo(arguments.model.model);
+  return is_written && arguments.turns.empty() && !is_zoo_name(arguments.model.model);
 }
 
 // One line each; --explain prints them in full, with advice.

@@ -55,7 +55,7 @@ ModelAnnotations annotations_of(const Profile& profile) {
 
 void check_can_be_annotated(const std::string& model, const std::string& copy) {
   if (copy.empty()) return;
-  if (is_zoo(model)) {
+  if (is_zoo_name(model)) {
     fail_usage("--annotate copies a file, and {} is none: 'assay zoo export' writes one", model);
   }
   std::error_code ignored;

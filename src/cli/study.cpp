@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "assay/precision_variants.h"
 #include "assay/study_report.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
@@ -182,7 +183,8 @@ StudyReport precision_study(StudyContext& context) {
   const auto names =
       split(arguments.precisions.empty() ? "fp32,bf16,fp16,int8" : arguments.precisions, ',');
   return naming_model(name, [&] {
-    const auto variants = precision_variants(model, names, context.options, context.warnings);
+    const auto variants =
+        precision_variants(model.graph, model.run, names, context.options, context.warnings);
     return study_report(
         analyze_precisions(variants, name, context.options, model.run, &context.progress));
   });

@@ -1,8 +1,8 @@
 // The models that studies are about.
 #pragma once
 
-#include "assay/study.h"
-#include "cli/model_options.h"
+#include <string>
+
 #include "cli/study_arguments.h"
 
 namespace assay::cli {
@@ -12,12 +12,5 @@ std::string zoo_spec(const std::string& model);
 
 // The one with a cache: as asked for, or of the same family of the zoo.
 std::string cached_model(const StudyArguments& arguments);
-
-// fp32, bf16, fp16 by casting; int8 by quantising, calibrated on random inputs. A precision that
-// the model cannot have is left out, and `warnings` says why.
-std::vector<PrecisionVariant> precision_variants(const RequestedModel& model,
-                                                 const std::vector<std::string>& precisions,
-                                                 const StudyOptions& options,
-                                                 std::vector<std::string>& warnings);
 
 }  // namespace assay::cli

@@ -3,16 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 
+#include "base/turn_message.h"
 #include "cli/console.h"
 
 namespace assay::cli {
-
-constexpr int kTurnsIn = 0;   // descriptor on which a measuring process is told to continue
-constexpr int kTurnsOut = 3;  // descriptor on which it reports that it waits
-// Messages in the pipes: the number of samples taken so far; any value in the other direction.
-using TurnMessage = std::uint64_t;
 
 // Waits for the first turn before warm-up, and for the next whenever a turn is over.
 class TurnsProgress : public Progress {

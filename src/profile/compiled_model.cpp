@@ -62,11 +62,11 @@ RunOptions options_for(const Graph& model, const ModelInputs& input,
 }
 
 std::unique_ptr<Program> compiled_for(const Graph& model, const ModelInputs& input,
-                                      const ProgramOptions& program) {
+                                      const ProgramOptions& program, Progress* progress) {
   const RunOptions options = options_for(model, input, program);
   check_input_values(model, options.inputs);
   const Bindings bindings = with_content_shapes({}, options.inputs);
-  auto compiled = compile(infer_shapes(bind_inputs(model, bindings).graph), program);
+  auto compiled = compile(infer_shapes(bind_inputs(model, bindings).graph), program, progress);
   compiled->set_inputs(inputs_for(*compiled, options));
   return compiled;
 }

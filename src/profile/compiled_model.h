@@ -20,6 +20,6 @@ RunOptions options_for(const Graph& model, const ModelInputs& input, const Progr
 
 // Bound to the inputs' shapes, inferred, compiled and fed.
 std::unique_ptr<Program> compiled_for(const Graph& model, const ModelInputs& input,
-                                      const ProgramOptions& program);
+                                      const ProgramOptions& program, Progress* progress = nullptr);
 
 }  // namespace assay::profile

@@ -56,7 +56,7 @@ MemoryFigures Profiler::measure_memory(const Graph& model,
   bindings.input_shapes[model.value(model.inputs()[0]).name] = Shape(input_shape);
   Inferred inferred = infer_shapes(bind_inputs(model, bindings).graph);
   const ResidentGrowth growth;
-  const auto program = compile(std::move(inferred), options_);
+  const auto program = compile(std::move(inferred), options_, progress_);
   program->set_inputs(random_inputs(program->inputs()));
   program->run();
   ProfileMemory memory = facts_of(*program).memory;
@@ -67,9 +67,9 @@ MemoryFigures Profiler::measure_memory(const Graph& model,
 double Profiler::measure_latency(const Graph& model, const ModelInputs& input, std::size_t warmup,
                                  std::size_t iterations) const {
   if (iterations == 0) fail_usage("iterations is 0: nothing would be measured");
-  const auto program = compiled_for(model, input, options_);
+  const auto program = compiled_for(model, input, options_, progress_);
   const TimingOptions timing{.fixed_warmup = warmup, .fixed_samples = iterations};
-  return measure({.work = runs_of(*program)}, timing).latency.median_ms;
+  return measure({.work = runs_of(*program)}, timing, progress_).latency.median_ms;
 }
 
 ForwardPass Profiler::profile_forward_pass(const Graph& model, const ModelInputs& input) const {
@@ -77,12 +77,12 @@ ForwardPass Profiler::profile_forward_pass(const Graph& model, const ModelInputs
   options.timing.fixed_warmup = 5;
   options.timing.min_samples = 20;
   options.timing.max_seconds = 2;
-  return forward_pass_of(profile_model(model, model.name, options));
+  return forward_pass_of(profile_model(model, model.name, options, progress_));
 }
 
 ForwardPass profile_forward_pass(const Graph& model, const ModelInputs& input,
-                                 const ProgramOptions& options) {
-  return Profiler(options).profile_forward_pass(model, input);
+                                 const ProgramOptions& options, Progress* progress) {
+  return Profiler(options, progress).profile_forward_pass(model, input);
 }
 
 }  // namespace assay

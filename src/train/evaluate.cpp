@@ -109,10 +109,10 @@ AccuracyDifference compare_accuracy(const Evaluation& first, const Evaluation& s
 }
 
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device,
-                         std::string_view precision) {
+                         std::string_view precision, Progress* progress) {
   check_device(device);
   const EvaluateOptions options{.program = in_precision({}, precision)};
-  return evaluate(model, loader, options).accuracy.value;
+  return evaluate(model, loader, options, progress).accuracy.value;
 }
 
 std::vector<std::vector<std::int64_t>> confusion_matrix(const Graph& model, const Loader& loader,

@@ -81,12 +81,12 @@ BackwardPass Profiler::profile_backward_pass(const Graph& model, const ModelInpu
   options.profile.timing.min_samples = 20;
   options.profile.timing.max_seconds = 2;
   options.step.loss = loss;
-  return backward_pass_of(profile_training(model, model.name, options));
+  return backward_pass_of(profile_training(model, model.name, options, progress_));
 }
 
 BackwardPass profile_backward_pass(const Graph& model, const ModelInputs& input, Loss loss,
-                                   const ProgramOptions& options) {
-  return Profiler(options).profile_backward_pass(model, input, loss);
+                                   const ProgramOptions& options, Progress* progress) {
+  return Profiler(options, progress).profile_backward_pass(model, input, loss);
 }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "cli/child_process.h"
+#include "compare/turn_taker.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,10 +14,9 @@
 
 #include "base/fail.h"
 #include "base/system_error.h"
-#include "cli/console.h"
-#include "cli/turns.h"
+#include "base/turn_message.h"
 
-namespace assay::cli {
+namespace assay::compare {
 
 namespace {
 
@@ -58,7 +57,7 @@ struct Redirection {
   int to;
 };
 
-pid_t spawn(const std::vector<std::string>& words,
+pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& words,
             std::initializer_list<Redirection> redirections) {
   std::vector<char*> arguments;
   std::string name = "assay";
@@ -73,10 +72,10 @@ pid_t spawn(const std::vector<std::string>& words,
   }
   pid_t child = -1;
   const int failed =
-      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+      ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) {
-    fail_running("cannot start a process: {}",
+    fail_running("cannot start {}: {}", program.string(),
                  std::error_code(failed, std::generic_category()).message());
   }
   return child;
@@ -120,8 +119,8 @@ bool take_some(Descriptor& from, std::string& into) {
   return false;
 }
 
-void refuse_when_interrupted() {
-  if (interrupted()) throw Error(ErrorKind::Cancelled, "interrupted");
+void refuse_when_cancelled(const Progress& progress) {
+  if (progress.cancelled()) throw Error(ErrorKind::Cancelled, "interrupted");
 }
 
 }  // namespace
@@ -132,13 +131,17 @@ struct TurnTaker::Process {
   Pipe output = make_pipe();
   Pipe error_output = make_pipe();
   ChildResult result;
+  const Progress& progress;
   Child child;
 
-  explicit Process(const std::vector<std::string>& words)
-      : child(spawn(words, {{turns_in.out.number(), kTurnsIn},
-                            {output.in.number(), STDOUT_FILENO},
-                            {error_output.in.number(), STDERR_FILENO},
-                            {turns_out.in.number(), kTurnsOut}})) {
+  Process(const std::filesystem::path& program, const std::vector<std::string>& words,
+          const Progress& cancels)
+      : progress(cancels),
+        child(spawn(program, words,
+                    {{turns_in.out.number(), kTurnsIn},
+                     {output.in.number(), STDOUT_FILENO},
+                     {error_output.in.number(), STDERR_FILENO},
+                     {turns_out.in.number(), kTurnsOut}})) {
     for (Descriptor* end : {&turns_in.out, &turns_out.in, &output.in, &error_output.in}) {
       end->close();
     }
@@ -159,7 +162,7 @@ struct TurnTaker::Process {
   void wait() {
     constexpr int kMillisecondsToWait = 100;  // a signal may come just before poll does
     while (is_open()) {
-      refuse_when_interrupted();
+      refuse_when_cancelled(progress);
       std::array<pollfd, 3> watched = {{{output.out.number(), POLLIN, 0},
                                         {error_output.out.number(), POLLIN, 0},
                                         {turns_out.out.number(), POLLIN, 0}}};
@@ -169,15 +172,16 @@ struct TurnTaker::Process {
       if (watched[2].revents != 0 && turn_is_over()) return child.stop();
     }
     result.exit_code = child.wait();
-    refuse_when_interrupted();
+    refuse_when_cancelled(progress);
   }
 };
 
-TurnTaker::TurnTaker(std::vector<std::string> words) {
-  refuse_when_interrupted();
+TurnTaker::TurnTaker(const std::filesystem::path& program, std::vector<std::string> words,
+                     const Progress& progress) {
+  refuse_when_cancelled(progress);
   ::signal(SIGPIPE, SIG_IGN);  // a killed process is detected by waitpid
   words.insert(words.end(), {"--turns", "0.025"});
-  process_ = std::make_unique<Process>(words);
+  process_ = std::make_unique<Process>(program, words, progress);
 }
 
 TurnTaker::TurnTaker(TurnTaker&&) noexcept = default;
@@ -204,4 +208,4 @@ ChildResult TurnTaker::result() {
   return std::move(process_->result);
 }
 
-}  // namespace assay::cli
+}  // namespace assay::compare

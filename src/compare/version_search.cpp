@@ -1,20 +1,21 @@
-#include "cli/optimize_search.h"
+#include "assay/version_search.h"
+
+#include <filesystem>
 
 #include "assay/confirmed_search.h"
-#include "base/fail.h"
-#include "cli/duel.h"
-#include "cli/optimize_files.h"
+#include "assay/infer.h"
+#include "assay/onnx.h"
+#include "base/sha256.h"
 
-namespace assay::cli {
+namespace assay {
 
 namespace {
 
 // Writes each version that a search finds, and compares it with the original in fresh processes.
 class WrittenVersions : public ConfirmationSteps {
  public:
-  WrittenVersions(const SearchRequest& request, const OptimizePlan& plan, ModelOptimizer& optimizer,
-                  Progress& progress)
-      : request_(request), plan_(plan), optimizer_(optimizer), progress_(progress) {}
+  WrittenVersions(const VersionSearch& request, ModelOptimizer& optimizer, Progress& progress)
+      : request_(request), optimizer_(optimizer), progress_(progress) {}
 
   OptimizeResult search(const OptimizeGoal& goal) override {
     comparisons_.emplace_back();
@@ -24,10 +25,8 @@ class WrittenVersions : public ConfirmationSteps {
   CheckedVersion check(const OptimizeResult& result) override {
     write(result);
     if (result.interrupted) return {.interrupted = true};
-    const ComparedModels models{{request_.model, request_.shapes, request_.engine},
-                                {request_.output, request_.shapes, request_.engine}};
     try {
-      comparisons_.back() = run_in_turns(models, plan_.comparison, progress_);
+      comparisons_.back() = run_in_turns(request_.processes, request_.comparison, progress_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Cancelled) throw;
       return {.interrupted = true};
@@ -45,12 +44,11 @@ class WrittenVersions : public ConfirmationSteps {
 
  private:
   void write(const OptimizeResult& result) {
-    written_ = write_version(result.model, request_.output);
+    written_ = write_version(result.model, request_.processes.b.model);
     recipe_ = result.best().recipe;
   }
 
-  const SearchRequest& request_;
-  const OptimizePlan& plan_;
+  const VersionSearch& request_;
   ModelOptimizer& optimizer_;
   Progress& progress_;
   std::vector<std::optional<ModelComparison>> comparisons_;  // by round; none if interrupted
@@ -60,12 +58,19 @@ class WrittenVersions : public ConfirmationSteps {
 
 }  // namespace
 
-void search_and_confirm(const SearchRequest& request, const OptimizePlan& plan,
-                        ModelOptimizer& optimizer, OptimizeReport& report, Progress& progress) {
+WrittenModel write_version(const Graph& version, const std::string& path) {
+  write_onnx(infer_shapes(version).graph, path);
+  return {.path = path,
+          .sha256 = sha256_of_file(path),
+          .bytes = static_cast<std::int64_t>(std::filesystem::file_size(path))};
+}
+
+void search_and_confirm(const VersionSearch& request, ModelOptimizer& optimizer,
+                        OptimizeReport& report, Progress& progress) {
   const OptimizeTrial& original = optimizer.original(&progress);
-  WrittenVersions versions(request, plan, optimizer, progress);
-  ConfirmedVersion found = confirmed_search({.goal = plan.goal(original),
-                                             .target_share = plan.target_ms.share,
+  WrittenVersions versions(request, optimizer, progress);
+  ConfirmedVersion found = confirmed_search({.goal = request.goal(original),
+                                             .target_share = request.target_share,
                                              .is_for_device = !report.device.empty()},
                                             original, versions);
   report.goal = found.goal;
@@ -76,4 +81,4 @@ void search_and_confirm(const SearchRequest& request, const OptimizePlan& plan,
   report.result = std::move(found.result);
 }
 
-}  // namespace assay::cli
+}  // namespace assay

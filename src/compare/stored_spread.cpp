@@ -1,11 +1,21 @@
-#include "cli/stored_spread.h"
+#include "compare/stored_spread.h"
 
+#include "assay/compare_models.h"
 #include "assay/stored_machine.h"
-#include "cli/duel.h"
 
-namespace assay::cli {
+namespace assay {
 
 namespace {
+
+// Reports nothing for each of the processes.
+class Silently : public Progress {
+ public:
+  explicit Silently(const Progress& whole) : whole_(whole) {}
+  bool cancelled() const override { return whole_.cancelled(); }
+
+ private:
+  const Progress& whole_;
+};
 
 constexpr int kProcesses = 12;
 // Short runs differ most between processes.
@@ -15,18 +25,21 @@ constexpr double kLeastDeviation = 0.03;
 
 }  // namespace
 
-std::optional<ProcessSpread> measured_process_spread(Progress& progress) {
+std::optional<ProcessSpread> measured_process_spread(const std::filesystem::path& program,
+                                                     Progress& progress) {
   constexpr double kSecondsEach = 0.3;
-  ComparedModel model{.model = kSmallModel};
-  model.engine.threads = "1";
-  Progress silent;
+  const ComparedProcess process{.model = kSmallModel, .flags = {"--threads", "1"}};
+  Silently silent(progress);
   std::vector<double> medians;
   for (int i = 0; i < kProcesses; ++i) {
     progress.report(static_cast<double>(i) / kProcesses, "comparing processes");
-    medians.push_back(profile_alone(model, {.max_seconds = kSecondsEach}, silent).median_ms);
+    medians.push_back(
+        profile_alone(process, program, {.max_seconds = kSecondsEach}, silent).median_ms);
   }
   return process_spread(medians);
 }
+
+namespace compare {
 
 StoredSpread spread_of_stored(const StoredProfile& a, const StoredProfile& b) {
   const auto machine = cached_machine(read_topology());
@@ -44,4 +57,6 @@ StoredSpread spread_of_stored(const StoredProfile& a, const StoredProfile& b) {
   return {measured, "measured on this machine"};
 }
 
-}  // namespace assay::cli
+}  // namespace compare
+
+}  // namespace assay

@@ -1,18 +1,19 @@
-#include "cli/duel.h"
-
-#include <unistd.h>
+#include "assay/compare_models.h"
 
 #include <algorithm>
 #include <random>
 
+#include "assay/machine.h"
 #include "assay/stored_profile.h"
 #include "assay/timing.h"
 #include "base/fail.h"
 #include "base/megabytes.h"
-#include "cli/child_process.h"
-#include "cli/exit.h"
+#include "compare/stored_spread.h"
+#include "compare/turn_taker.h"
 
-namespace assay::cli {
+namespace assay {
+
+using namespace assay::compare;
 
 namespace {
 
@@ -25,13 +26,12 @@ double seconds_to_measure(std::size_t pairs_before, const ComparisonOptions& opt
   return pairs_before < options.min_pairs ? seconds : 2 * seconds;
 }
 
-std::vector<std::string> profile_words(const ComparedModel& compared, double max_seconds) {
+std::vector<std::string> profile_words(const ComparedProcess& compared, double max_seconds) {
   const std::string seconds = fmt::format("{:.3f}", max_seconds);
   std::vector<std::string> words = {"profile",       compared.model, "--json", "--quiet",
                                     "--no-ceilings", "--top",        "1",      "--max-time",
                                     seconds,         "--min-time",   seconds};
-  append_words(compared.shapes, words);
-  append_words(compared.engine, words);
+  words.insert(words.end(), compared.flags.begin(), compared.flags.end());
   return words;
 }
 
@@ -41,9 +41,10 @@ std::vector<std::string> profile_words(const ComparedModel& compared, double max
   constexpr std::string_view kLabel = "error: ";
   if (message.starts_with(kLabel)) message = message.substr(kLabel.size());
   if (message.empty()) message = fmt::format("{}: profiling ended with {}", model, child.exit_code);
-  if (child.exit_code == static_cast<int>(Exit::Usage)) throw Error(ErrorKind::Usage, message);
-  if (child.exit_code == static_cast<int>(Exit::BadInput))
-    throw Error(ErrorKind::BadInput, message);
+  constexpr int kUsage = 2;  // exit codes of the command line
+  constexpr int kBadInput = 3;
+  if (child.exit_code == kUsage) throw Error(ErrorKind::Usage, message);
+  if (child.exit_code == kBadInput) throw Error(ErrorKind::BadInput, message);
   throw Error(ErrorKind::Failed, message);
 }
 
@@ -51,7 +52,7 @@ std::vector<std::string> profile_words(const ComparedModel& compared, double max
 // time is up.
 class Duel {
  public:
-  Duel(const ComparedModels& models, const ComparisonOptions& options, Progress& progress,
+  Duel(const ComparedProcesses& models, const ComparisonOptions& options, Progress& progress,
        const IsDecided& is_decided)
       : models_(models), options_(options), progress_(progress), is_decided_(is_decided) {}
 
@@ -76,10 +77,10 @@ class Duel {
     const std::size_t pairs = result_.result.pairs;
     const double seconds = seconds_to_measure(pairs, options_);
     try {
-      TurnTaker a(profile_words(models_.a, seconds));
+      TurnTaker a(models_.program, profile_words(models_.a, seconds), progress_);
       // The first process may tune; the second one reuses its choices.
       if (pairs == 0) wait_until_ready(a, true);
-      TurnTaker b(profile_words(models_.b, seconds));
+      TurnTaker b(models_.program, profile_words(models_.b, seconds), progress_);
       if (pairs > 0) wait_until_ready(a, true);
       wait_until_ready(b, false);
       while (!a.has_ended() || !b.has_ended()) take_turns(a, b);
@@ -125,7 +126,7 @@ class Duel {
     if (grew) side.process_memory_mb.push_back(in_mb(*grew));
   }
 
-  const ComparedModels& models_;
+  const ComparedProcesses& models_;
   const ComparisonOptions& options_;
   Progress& progress_;
   const IsDecided& is_decided_;
@@ -139,24 +140,27 @@ bool has_verdict(const ModelComparison& comparison) {
   return comparison.result.verdict != ComparisonVerdict::Undecided;
 }
 
-ModelComparison run_in_turns(const ComparedModels& models, const ComparisonOptions& options,
+ModelComparison run_in_turns(const ComparedProcesses& models, const ComparisonOptions& options,
                              Progress& progress, const IsDecided& is_decided) {
   return Duel(models, options, progress, is_decided).run();
 }
 
-StoredProfile profile_alone(const ComparedModel& model, const ComparisonOptions& options,
-                            Progress& progress) {
+StoredProfile profile_alone(const ComparedProcess& process, const std::filesystem::path& program,
+                            const ComparisonOptions& options, Progress& progress) {
   constexpr double kEnough = 10;  // seconds
-  TurnTaker process(profile_words(model, std::min(kEnough, options.max_seconds)));
-  process.wait_until_ready();
-  while (!process.has_ended()) {
+  TurnTaker measuring(program, profile_words(process, std::min(kEnough, options.max_seconds)),
+                      progress);
+  measuring.wait_until_ready();
+  while (!measuring.has_ended()) {
     progress.report(0, "measuring");
-    process.take_turn();
+    measuring.take_turn();
   }
-  const ChildResult child = process.result();
-  if (child.exit_code != 0) fail_like(child, model.model);
-  return parse_profile_json(child.output, model.model);
+  const ChildResult child = measuring.result();
+  if (child.exit_code != 0) fail_like(child, process.model);
+  return parse_profile_json(child.output, process.model);
 }
+
+namespace {
 
 ComparedSide stored_side(const StoredProfile& profile) {
   ComparedSide side{.profile = profile};
@@ -167,23 +171,35 @@ ComparedSide stored_side(const StoredProfile& profile) {
   return side;
 }
 
-SharedTuning::SharedTuning(EngineArguments& engine) {
-  if (!engine.tuning.empty() || !chooses_algorithms(engine)) return;
-  std::error_code failed;
-  const auto folder = std::filesystem::temp_directory_path(failed);
-  if (failed) {
-    fail_running("cannot create a temporary folder: {}; set TMPDIR to an existing folder",
-                 failed.message());
+}  // namespace
+
+ModelComparison compare_profiles(const StoredProfile& a, const StoredProfile& b,
+                                 const ComparisonOptions& options) {
+  ModelComparison comparison;
+  comparison.a = stored_side(a);
+  comparison.b = stored_side(b);
+  comparison.interleaved = false;
+  const StoredSpread spread = spread_of_stored(a, b);
+  ComparisonOptions widened = options;
+  widened.assumed_process_deviation = spread.deviation;
+  comparison.result = compare_stored(a.samples_ms, b.samples_ms, widened);
+  comparison.warnings.push_back(
+      fmt::format("stored profiles were not run in turns: the interval allows for processes that "
+                  "differ by {:.2g} % ({}); compare the models themselves to be sure",
+                  100 * spread.deviation, spread.origin));
+  return comparison;
+}
+
+void warn_of_settings(ModelComparison& comparison) {
+  const StoredProfile& a = comparison.a.profile;
+  const StoredProfile& b = comparison.b.profile;
+  if (a.threads != b.threads) {
+    comparison.warnings.push_back(
+        fmt::format("A ran on {} threads, B on {}", a.threads, b.threads));
   }
-  path_ = folder / fmt::format("assay-tuning-{}", static_cast<long>(::getpid()));
-  std::filesystem::remove(path_, failed);  // left behind by an earlier process with the same id
-  engine.tuning = path_.string();
-  engine.no_tuning = false;  // this file is not kept
+  if (a.batch != b.batch) {
+    comparison.warnings.push_back(fmt::format("A ran with batch {}, B with {}", a.batch, b.batch));
+  }
 }
 
-SharedTuning::~SharedTuning() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove(path_, ignored);
-}
-
-}  // namespace assay::cli
+}  // namespace assay

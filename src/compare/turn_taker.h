@@ -1,11 +1,14 @@
-// Runs this program in a fresh process and collects its output and exit status.
+// Runs the command line in a fresh process and collects its output and exit status.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace assay::cli {
+#include "assay/progress.h"
+
+namespace assay::compare {
 
 struct ChildResult {
   int exit_code = 0;
@@ -14,11 +17,13 @@ struct ChildResult {
   std::vector<std::size_t> samples_by_turn = {};  // total after each turn that measured
 };
 
-// `assay WORDS… --turns SECONDS`: runs only during its turns, see turns.h. Ctrl-C throws an
-// Error of kind Cancelled from any waiting function; the process never outlives this object.
+// `PROGRAM WORDS… --turns SECONDS`: runs only during its turns (base/turn_message.h). If `progress`
+// cancels, any waiting function throws an Error of kind Cancelled; the process never outlives this
+// object.
 class TurnTaker {
  public:
-  explicit TurnTaker(std::vector<std::string> words);
+  TurnTaker(const std::filesystem::path& program, std::vector<std::string> words,
+            const Progress& progress);
   TurnTaker(TurnTaker&&) noexcept;
   ~TurnTaker();
 
@@ -32,4 +37,4 @@ class TurnTaker {
   std::unique_ptr<Process> process_;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::compare

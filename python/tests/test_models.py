@@ -1,0 +1,197 @@
+"""Every kind of model gives the same counts; what is shared is not copied."""
+
+import io
+
+import numpy as np
+import pytest
+
+import assay
+from conftest import needs
+
+PARAMETERS = 61_706  # of LeNet-5
+
+
+@pytest.fixture(scope="module")
+def lenet(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "lenet.onnx"
+    assay.load("zoo:lenet5").save(str(path))
+    return path
+
+
+def test_paths_bytes_files_and_models_are_models(lenet):
+    for model in (str(lenet), lenet, lenet.read_bytes(), bytearray(lenet.read_bytes()), assay.load(lenet)):
+        assert assay.count(model).totals["parameters"] == PARAMETERS
+    with open(lenet, "rb") as file:
+        assert assay.count(file).totals["parameters"] == PARAMETERS
+
+
+@needs("onnx")
+def test_onnx_messages_are_models(lenet):
+    import onnx
+
+    assert assay.count(onnx.load(str(lenet))).totals["parameters"] == PARAMETERS
+
+
+def test_weights_stay_valid_after_the_model_is_gone(lenet):
+    model = assay.load(lenet)
+    weights = model.tensors()["conv1.weight"]
+    copy = weights.copy()
+    del model
+    assert np.array_equal(weights, copy)
+    assert not weights.flags.writeable
+
+
+def test_outputs_stay_valid_after_the_program_is_gone():
+    program = assay.compile("zoo:lenet5", threads=1)
+    first = program(*program.random_inputs(1))
+    copy = first.copy()
+    program(*program.random_inputs(2))
+    del program
+    assert np.array_equal(first, copy)
+
+
+def test_a_program_computes_the_same_on_every_engine():
+    x = assay.compile("zoo:lenet5").random_inputs()[0]
+    fast = assay.compile("zoo:lenet5", engine="cpu")(x)
+    plain = assay.compile("zoo:lenet5", engine="reference")(x)
+    assert np.allclose(fast, plain, rtol=1e-3, atol=1e-4)
+
+
+def test_arrays_are_shared_and_not_copied():
+    array = np.zeros((2, 3), np.float32)
+    tensor = assay._arrays.tensor(array)
+    array[1, 2] = 7
+    assert tensor.numpy()[1, 2] == 7
+
+
+@needs("torch")
+def test_torch_tensors_are_shared_by_dlpack():
+    import torch
+
+    class OnlyDlpack:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __dlpack__(self, **options):
+            return self.tensor.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.tensor.__dlpack_device__()
+
+    values = torch.zeros(2, 3)
+    for shared in (values, OnlyDlpack(values)):
+        tensor = assay._arrays.tensor(shared)
+        values[0, 1] += 1
+        assert tensor.numpy()[0, 1] == values[0, 1]
+
+
+@needs("torch")
+class TestTorch:
+    def network(self):
+        import torch
+
+        return torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(),
+                                   torch.nn.Flatten(), torch.nn.Linear(8 * 64, 10))
+
+    def test_counts_are_those_of_torch(self):
+        import torch
+
+        network = self.network()
+        counted = assay.count(network, torch.zeros(1, 3, 8, 8))
+        assert counted.totals["parameters"] == sum(p.numel() for p in network.parameters())
+        assert counted.totals["statistics"] == 16
+        assert [layer["name"] for layer in counted.layers if layer["parameters"]] == ["0", "1", "4"]
+
+    def test_outputs_are_those_of_torch(self):
+        import torch
+
+        network = self.network().eval()
+        x = torch.randn(5, 3, 8, 8)
+        assert np.allclose(assay.compile(network, x)(x.numpy()), network(x).detach().numpy(), atol=1e-5)
+
+    def test_parameters_are_shared(self):
+        import torch
+
+        network = self.network()
+        model = assay.load(network, torch.zeros(1, 3, 8, 8))
+        with torch.no_grad():
+            network[4].bias[0] = 42
+        assert model.tensors()["4.bias"][0] == 42
+
+    def test_parameters_live_as_long_as_the_model(self):
+        import torch
+
+        model = assay.load(self.network(), torch.zeros(1, 3, 8, 8))
+        assert assay.compile(model, input_shapes=(1, 3, 8, 8))(np.zeros((1, 3, 8, 8), np.float32)).shape == (1, 10)
+
+    def test_every_module_keeps_its_mode(self):
+        import torch
+
+        network = self.network().train()
+        network[1].eval()
+        assay.count(network, torch.zeros(1, 3, 8, 8))
+        assert [part.training for part in network] == [True, False, True, True, True]
+
+    def test_tied_weights_count_once(self):
+        import torch
+
+        class Tied(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encode = torch.nn.Linear(6, 6, bias=False)
+                self.decode = torch.nn.Linear(6, 6, bias=False)
+                self.decode.weight = self.encode.weight
+
+            def forward(self, x):
+                return self.decode(self.encode(x))
+
+        assert assay.count(Tied(), torch.zeros(1, 6)).totals["parameters"] == 36
+
+    def test_shapes_stand_in_for_inputs(self):
+        assert assay.count(self.network(), input_shapes=(1, 3, 8, 8)).totals["parameters"] == 8 * 28 + 16 + 10 * 513
+
+    def test_a_module_that_cannot_be_exported_is_an_error(self):
+        import torch
+
+        class Unusual(torch.nn.Module):
+            def forward(self, x):
+                return torch.linalg.lstsq(x, x)
+
+        with pytest.raises(assay.Error, match="cannot export"):
+            assay.count(Unusual(), torch.zeros(4, 4))
+
+    def test_a_module_without_inputs_is_an_error(self):
+        with pytest.raises(assay.UsageError, match="example inputs"):
+            assay.count(self.network())
+
+    def test_a_loader_is_data(self):
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+
+        data = TensorDataset(torch.randn(50, 3, 8, 8), torch.randint(0, 10, (50,)))
+        network = self.network().eval()
+        accuracy = assay.metrics.evaluate_accuracy(network, DataLoader(data, batch_size=16))
+        with torch.no_grad():
+            right = (network(data.tensors[0]).argmax(1) == data.tensors[1]).float().mean().item()
+        assert accuracy == pytest.approx(right, abs=1e-6)
+        model = assay.load(network, data.tensors[0][:1])
+        assert assay.metrics.evaluate_accuracy(model, DataLoader(data, batch_size=16, num_workers=1)) == pytest.approx(accuracy)
+
+    def test_a_trained_torch_network_learns(self):
+        import torch
+
+        network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
+        trained = assay.train(network, "synthetic", epochs=2, train_subset=512, val_subset=128)
+        assert trained.epochs[-1]["loss"] < trained.epochs[0]["loss"]
+
+
+def test_a_layer_is_a_model():
+    assert assay.count(assay.Linear(128, 64), input_shapes=(1, 128)).totals["parameters"] == 8256
+
+
+def test_dimensions_can_be_bound(lenet):
+    assert assay.count(lenet, batch=4).totals["macs"] == 4 * assay.count(lenet).totals["macs"]
+
+
+def test_a_file_in_memory_is_a_model(lenet):
+    assert assay.count(io.BytesIO(lenet.read_bytes())).totals["parameters"] == PARAMETERS
