@@ -57,7 +57,7 @@ def _read(model: Any) -> Model:
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         return _read_message(model)
     raise _core.BadInputError(
-        f"a {type(model).__name__} is not a model; give a path, zoo:NAME, bytes, an onnx.ModelProto or a torch.nn.Module"
+        f"an object of type {type(model).__name__} is not a model; give a path, zoo:NAME, bytes, an onnx.ModelProto or a torch.nn.Module"
     )
 
 

@@ -76,7 +76,8 @@ class View {
   View(const py::object& array, const std::string& what) {
     if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_FORMAT | PyBUF_ND | PyBUF_STRIDES) != 0) {
       PyErr_Clear();
-      fail_bad_input("{}: a {} is not an array of numbers", what, Py_TYPE(array.ptr())->tp_name);
+      fail_bad_input("{}: an object of type {} is not an array of numbers", what,
+                     Py_TYPE(array.ptr())->tp_name);
     }
   }
   View(const View&) = delete;

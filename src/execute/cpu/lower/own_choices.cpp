@@ -116,6 +116,21 @@ Choice winograd_choice(const Lowering& lowering, const ConvolutionLayer& layer,
   return choice;
 }
 
+// For processors whose convolutions oneDNN does not generate.
+std::optional<Choice> panel_choice(const Lowering& lowering, const ConvolutionLayer& layer,
+                                   const FusedOps& fused, const std::vector<Choice>& others) {
+  auto finish = product_finish_of(fused.post_ops);
+  if (!finish || !may_use_panels(layer, others)) return {};
+  return own_choice(layer, "panels",
+                    std::make_shared<PanelConvolution>(
+                        PanelLayer{.grid = layer.grid,
+                                   .images = static_cast<std::size_t>(layer.input[0]),
+                                   .channels = static_cast<std::size_t>(layer.input[1]),
+                                   .outputs = static_cast<std::size_t>(layer.output[1]),
+                                   .patch_floats = patch_floats(lowering)},
+                        std::move(*finish), lowering.threads()));
+}
+
 // Blocks of channels, as oneDNN lays out images and weights on this processor.
 struct BlockedLayouts {
   std::size_t block = 0;
@@ -165,21 +180,6 @@ std::optional<Epilogue> epilogue_of(const FusedOps& fused) {
     }
   }
   return epilogue;
-}
-
-// For processors whose convolutions oneDNN does not generate.
-std::optional<Choice> panel_choice(const Lowering& lowering, const ConvolutionLayer& layer,
-                                   const FusedOps& fused, const std::vector<Choice>& others) {
-  auto finish = product_finish_of(fused.post_ops);
-  if (!finish || !may_use_panels(layer, others)) return {};
-  return own_choice(layer, "panels",
-                    std::make_shared<PanelConvolution>(
-                        PanelLayer{.grid = layer.grid,
-                                   .images = static_cast<std::size_t>(layer.input[0]),
-                                   .channels = static_cast<std::size_t>(layer.input[1]),
-                                   .outputs = static_cast<std::size_t>(layer.output[1]),
-                                   .patch_floats = patch_floats(lowering)},
-                        std::move(*finish), lowering.threads()));
 }
 
 std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
