@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <random>
 
-#include "execute/cpu/kernels/half_convolution.h"
+#include "execute/cpu/kernels/panel_convolution.h"
 
 namespace assay::cpu {
 namespace {
@@ -39,7 +39,7 @@ std::vector<float> random_floats(std::size_t count, float scale) {
 
 class Measured {
  public:
-  explicit Measured(const HalfLayer& layer) : own_(layer, {}, 1) {
+  explicit Measured(const PanelLayer& layer) : own_(layer, {}, 1) {
     const auto taps = static_cast<std::size_t>(layer.grid.taps());
     const auto pixels = static_cast<std::size_t>(layer.grid.input_elements());
     const auto source = random_floats(pixels * layer.channels, 1);
@@ -72,7 +72,7 @@ class Measured {
   }
 
  private:
-  HalfConvolution own_;
+  PanelConvolution own_;
   std::vector<std::uint16_t> source_, result_;
   std::vector<float> packed_, workspace_;
 };
@@ -88,7 +88,7 @@ void expect_near(const std::vector<float>& one, const std::vector<float>& other)
   EXPECT_LT(error, 2e-3);
 }
 
-void measure(const char* name, const HalfLayer& layer) {
+void measure(const char* name, const PanelLayer& layer) {
   Measured measured(layer);
   const auto in_float32 = measured.results();
   std::printf("%-28s float32 %7.1f GFLOP/s", name, measured.gflops());
@@ -100,13 +100,14 @@ void measure(const char* name, const HalfLayer& layer) {
   std::printf("\n");
 }
 
-HalfLayer image_layer(std::int64_t size, std::int64_t kernel, std::size_t channels,
-                      std::size_t outputs) {
-  HalfLayer layer{.grid = {.rank = 2},
-                  .channels = channels,
-                  .outputs = outputs,
-                  .source = HalfFormat::Float16,
-                  .result = HalfFormat::Float16};
+PanelLayer image_layer(std::int64_t size, std::int64_t kernel, std::size_t channels,
+                       std::size_t outputs) {
+  PanelLayer layer{.grid = {.rank = 2},
+                   .channels = channels,
+                   .outputs = outputs,
+                   .weights = HalfFormat::Float16,
+                   .source = HalfFormat::Float16,
+                   .result = HalfFormat::Float16};
   for (const std::size_t axis : {1u, 2u}) {
     layer.grid.axes[axis] = {.input = size,
                              .output = size,
@@ -117,12 +118,13 @@ HalfLayer image_layer(std::int64_t size, std::int64_t kernel, std::size_t channe
   return layer;
 }
 
-HalfLayer matrix_layer(std::int64_t rows, std::size_t depth, std::size_t columns) {
-  HalfLayer layer{.grid = {.rank = 1},
-                  .channels = depth,
-                  .outputs = columns,
-                  .source = HalfFormat::Float16,
-                  .result = HalfFormat::Float16};
+PanelLayer matrix_layer(std::int64_t rows, std::size_t depth, std::size_t columns) {
+  PanelLayer layer{.grid = {.rank = 1},
+                   .channels = depth,
+                   .outputs = columns,
+                   .weights = HalfFormat::Float16,
+                   .source = HalfFormat::Float16,
+                   .result = HalfFormat::Float16};
   layer.grid.axes[2].input = layer.grid.axes[2].output = rows;
   return layer;
 }

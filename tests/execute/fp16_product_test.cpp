@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "execute/cpu/kernels/half_convolution.h"
+#include "execute/cpu/kernels/panel_convolution.h"
 #include "execute/emulated.h"
 #include "graph/half.h"
 

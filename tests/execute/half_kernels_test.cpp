@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "execute/all_kernels.h"
-#include "execute/cpu/kernels/half_convolution.h"
-#include "execute/cpu/kernels/half_depthwise.h"
+#include "execute/cpu/kernels/depthwise.h"
+#include "execute/cpu/kernels/panel_convolution.h"
 #include "execute/cpu/kernels/winograd.h"
 #include "execute/emulated.h"
+#include "execute/finish_like.h"
 
 namespace assay::cpu {
 namespace {
@@ -137,16 +138,6 @@ void expect_defining_halves(const OwnConvolution& own, const HalfCase& one, Half
 
 const Epilogue kEpilogues[] = {{}, {.adds = false, .low = 0}, {.adds = true, .low = -1, .high = 1}};
 
-std::vector<ProductFinish> finish_like(const Epilogue& epilogue) {
-  std::vector<ProductFinish> finish;
-  if (epilogue.adds) finish.push_back({.kind = ProductFinish::Kind::Add});
-  if (std::isfinite(epilogue.high))
-    finish.push_back({.op = UnaryOp::Clip, .alpha = epilogue.low, .beta = epilogue.high});
-  else if (epilogue.low == 0)
-    finish.push_back({.op = UnaryOp::LeakyRelu});
-  return finish;
-}
-
 template <typename Check>
 void with_everything(const Check& check) {
   for (const HalfFormat format : {HalfFormat::Float16, HalfFormat::Bfloat16}) {
@@ -169,14 +160,14 @@ TEST(HalfKernels, ConvolutionEqualsTheDefiningSum) {
   };
   for (const HalfCase& one : cases) {
     with_everything([&](auto format, auto& epilogue, int threads, auto& kernels) {
-      const HalfConvolution own({.grid = grid_of_case(one),
-                                 .images = static_cast<std::size_t>(one.images),
-                                 .channels = static_cast<std::size_t>(one.channels),
-                                 .outputs = static_cast<std::size_t>(one.outputs),
-                                 .weights = format,
-                                 .source = format,
-                                 .result = format},
-                                finish_like(epilogue), threads, kernels);
+      const PanelConvolution own({.grid = grid_of_case(one),
+                                  .images = static_cast<std::size_t>(one.images),
+                                  .channels = static_cast<std::size_t>(one.channels),
+                                  .outputs = static_cast<std::size_t>(one.outputs),
+                                  .weights = format,
+                                  .source = format,
+                                  .result = format},
+                                 finish_like(epilogue), threads, kernels);
       expect_defining_halves(own, one, format, false, epilogue, 1e-4);
     });
   }
@@ -197,13 +188,14 @@ TEST(HalfKernels, ConvolutionInFloat16ComesNearTheDefiningSum) {
   for (const HalfCase& one : cases) {
     with_everything([&](auto format, auto& epilogue, int threads, auto& kernels) {
       if (format != HalfFormat::Float16 || !is_wide(kernels)) return;
-      HalfConvolution own({.grid = grid_of_case(one),
-                           .images = static_cast<std::size_t>(one.images),
-                           .channels = static_cast<std::size_t>(one.channels),
-                           .outputs = static_cast<std::size_t>(one.outputs),
-                           .source = format,
-                           .result = format},
-                          finish_like(epilogue), threads, kernels);
+      PanelConvolution own({.grid = grid_of_case(one),
+                            .images = static_cast<std::size_t>(one.images),
+                            .channels = static_cast<std::size_t>(one.channels),
+                            .outputs = static_cast<std::size_t>(one.outputs),
+                            .weights = format,
+                            .source = format,
+                            .result = format},
+                           finish_like(epilogue), threads, kernels);
       ASSERT_TRUE(own.may_compute_in_float16());
       const double size = std::sqrt(static_cast<double>(one.kernel * one.kernel * one.channels));
       for (const Fp16Kernels* arithmetic : {&fp16_emulated(), fp16()}) {
@@ -233,8 +225,8 @@ TEST(HalfKernels, DepthwiseEqualsTheDefiningSum) {
   };
   for (const HalfCase& one : cases) {
     with_everything([&](auto format, auto& epilogue, int threads, auto& kernels) {
-      const HalfDepthwise own(grid_of_case(one), one.images, one.channels, format, epilogue,
-                              threads, kernels);
+      const Depthwise own(grid_of_case(one), one.images, one.channels, format, epilogue, threads,
+                          kernels);
       expect_defining_halves(own, one, format, true, epilogue, 1e-5);
     });
   }
@@ -264,7 +256,9 @@ TEST(HalfKernels, MatricesArePackedFromRowsOrColumnsAlike) {
   constexpr std::size_t kDepth = 37, kColumns = 45;
   WindowGrid rows{.rank = 1};
   rows.axes[2].input = rows.axes[2].output = 3;
-  const HalfConvolution own({.grid = rows, .channels = kDepth, .outputs = kColumns}, {}, 1);
+  const PanelConvolution own(
+      {.grid = rows, .channels = kDepth, .outputs = kColumns, .weights = HalfFormat::Float16}, {},
+      1);
   const Halves weights = random_halves(kDepth * kColumns, HalfFormat::Float16, 5);
   std::vector<float> transposed(kDepth * kColumns);
   simd().transpose(weights.floats.data(), kDepth, transposed.data(), kColumns, kColumns, kDepth);

@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "execute/all_kernels.h"
+#include "execute/cpu/kernels/depthwise.h"
+#include "execute/cpu/kernels/panel_convolution.h"
 #include "execute/cpu/kernels/patch_product.h"
 #include "execute/cpu/kernels/row_winograd.h"
 #include "execute/cpu/kernels/trained_winograd.h"
 #include "execute/cpu/kernels/winograd.h"
+#include "execute/finish_like.h"
 
 namespace assay::cpu {
 
@@ -24,6 +27,9 @@ namespace {
 struct Sizes {
   std::int64_t images, channels, outputs, height, width;
   std::int64_t kernel = 3, stride = 1, pad_begin = 1, pad_end = 1, dilation = 1;
+  bool is_depthwise = false;
+
+  std::int64_t filter_channels() const { return is_depthwise ? 1 : channels; }
 };
 
 WindowAxis axis_of(const Sizes& sizes, std::int64_t input) {
@@ -58,7 +64,7 @@ Data random_data(const Sizes& sizes, const WindowGrid& grid) {
     return values;
   };
   return {.source = numbers(sizes.images * grid.input_elements() * sizes.channels),
-          .weights = numbers(sizes.outputs * sizes.channels * grid.taps()),
+          .weights = numbers(sizes.outputs * sizes.filter_channels() * grid.taps()),
           .bias = numbers(sizes.outputs),
           .addend = numbers(sizes.images * grid.output_elements() * sizes.outputs)};
 }
@@ -67,7 +73,8 @@ Data random_data(const Sizes& sizes, const WindowGrid& grid) {
 double sum_at(const Sizes& sizes, const WindowGrid& grid, const Data& data, std::int64_t image,
               std::int64_t y, std::int64_t x, std::int64_t output) {
   double sum = data.bias[static_cast<std::size_t>(output)];
-  for (std::int64_t channel = 0; channel < sizes.channels; ++channel) {
+  for (std::int64_t filter = 0; filter < sizes.filter_channels(); ++filter) {
+    const std::int64_t channel = sizes.is_depthwise ? output : filter;
     for (std::int64_t i = 0; i < sizes.kernel; ++i) {
       for (std::int64_t j = 0; j < sizes.kernel; ++j) {
         const std::int64_t row = grid.axes[1].position(y, i);
@@ -75,7 +82,7 @@ double sum_at(const Sizes& sizes, const WindowGrid& grid, const Data& data, std:
         if (row < 0 || column < 0 || row >= sizes.height || column >= sizes.width) continue;
         const std::int64_t pixel = (image * sizes.height + row) * sizes.width + column;
         const std::int64_t tap =
-            ((output * sizes.channels + channel) * sizes.kernel + i) * sizes.kernel + j;
+            ((output * sizes.filter_channels() + filter) * sizes.kernel + i) * sizes.kernel + j;
         sum += static_cast<double>(
                    data.source[static_cast<std::size_t>(pixel * sizes.channels + channel)]) *
                static_cast<double>(data.weights[static_cast<std::size_t>(tap)]);
@@ -349,7 +356,8 @@ TEST(OwnConvolution, WinogradAlongRowsCountsWhatItExecutes) {
             2 * 4 * 7 * pairs * 3 * 16 * 32 + 4 * 9 * pairs * 16 + 4 * 7 * pairs * 32);
 }
 
-TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {
+// Windows of all kinds.
+std::vector<Sizes> all_windows() {
   std::vector<Sizes> all(std::begin(kThreeByThree), std::end(kThreeByThree));
   all.push_back({.images = 1,
                  .channels = 48,
@@ -385,12 +393,56 @@ TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {
                  .pad_begin = 2,
                  .pad_end = 2,
                  .dilation = 2});
-  for (const Sizes& sizes : all) {
+  return all;
+}
+
+TEST(OwnConvolution, PatchesTimesWeightsEqualTheDefiningSum) {
+  for (const Sizes& sizes : all_windows()) {
     for (const int threads : {1, 2}) {
       expect_defining_sums(sizes, 6e-6, [&](auto& epilogue, auto& kernels) {
         return PatchProduct(grid_of(sizes), sizes.images, sizes.channels, sizes.outputs, epilogue,
                             threads, kernels);
       });
+    }
+  }
+}
+
+TEST(OwnConvolution, PatchesTimesPanelsOfFloatsEqualTheDefiningSum) {
+  for (const Sizes& sizes : all_windows()) {
+    for (const int threads : {1, 3}) {
+      expect_defining_sums(sizes, 6e-6, [&](auto& epilogue, auto& kernels) {
+        return PanelConvolution({.grid = grid_of(sizes),
+                                 .images = static_cast<std::size_t>(sizes.images),
+                                 .channels = static_cast<std::size_t>(sizes.channels),
+                                 .outputs = static_cast<std::size_t>(sizes.outputs)},
+                                finish_like(epilogue), threads, kernels);
+      });
+    }
+  }
+}
+
+TEST(OwnConvolution, DepthwiseEqualsTheDefiningSum) {
+  for (const std::int64_t channels : {3, 16, 37}) {
+    for (const std::int64_t kernel : {2, 3, 5}) {
+      for (const std::int64_t stride : {1, 2}) {
+        for (const std::int64_t dilation : {1, 2}) {
+          const Sizes sizes{.images = 2,
+                            .channels = channels,
+                            .outputs = channels,
+                            .height = 9,
+                            .width = 14,
+                            .kernel = kernel,
+                            .stride = stride,
+                            .pad_begin = kernel / 2,
+                            .pad_end = 1,
+                            .dilation = dilation,
+                            .is_depthwise = true};
+          expect_defining_sums(sizes, 1e-6, [&](auto& epilogue, auto& kernels) {
+            return Depthwise(grid_of(sizes), sizes.images, sizes.channels, std::nullopt, epilogue,
+                             2, kernels);
+          });
+        }
+      }
     }
   }
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "execute/cpu/kernels/half_convolution.h"
-#include "execute/cpu/kernels/half_depthwise.h"
+#include "execute/cpu/kernels/depthwise.h"
 #include "execute/cpu/kernels/half_product.h"
+#include "execute/cpu/kernels/panel_convolution.h"
 #include "execute/cpu/lower/own_choices.h"
 #include "execute/cpu/steps.h"
 #include "execute/cpu/tensor_floats.h"
@@ -48,7 +48,7 @@ Choice choice_with(std::string name, std::shared_ptr<const OwnConvolution> own,
   return choice;
 }
 
-Choice product_choice(const HalfMatrixProduct& product, const std::string& name,
+Choice product_choice(const OwnMatrixProduct& product, const std::string& name,
                       std::shared_ptr<const OwnConvolution> own) {
   Choice choice =
       choice_with(execute::precision_name(product.weight.type()) + " " + name, std::move(own),
@@ -60,12 +60,13 @@ Choice product_choice(const HalfMatrixProduct& product, const std::string& name,
 
 // The choice and, before it, the same in float16, where the processor computes in it and the
 // weights allow it.
-std::vector<Choice> with_float16(Choice choice, const HalfConvolution& own, const Tensor& weights) {
+std::vector<Choice> with_float16(Choice choice, const PanelConvolution& own,
+                                 const Tensor& weights) {
   std::vector<Choice> both = {std::move(choice)};
   if (fp16() == nullptr || !own.may_compute_in_float16()) return both;
   const float largest = largest_magnitude(weights);
   if (largest > kFp16LargestWeight || largest < kFp16LeastWeight) return both;
-  const auto native = std::make_shared<HalfConvolution>(own);
+  const auto native = std::make_shared<PanelConvolution>(own);
   native->compute_in_float16(*fp16());
   Choice made = both.front();
   made.implementation += std::string(":") + fp16()->isa;
@@ -74,17 +75,16 @@ std::vector<Choice> with_float16(Choice choice, const HalfConvolution& own, cons
   return both;
 }
 
-// Smaller where the arena has to be.
-std::size_t patch_floats(const Lowering& lowering) {
-  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
-  return (has_to_fit ? std::size_t{16} : std::size_t{128}) << 10;
-}
-
 std::size_t size_of_product(std::int64_t number) {
   return static_cast<std::size_t>(number);
 }
 
 }  // namespace
+
+std::size_t patch_floats(const Lowering& lowering) {
+  const bool has_to_fit = lowering.options().program.optimize_for == OptimizeFor::Memory;
+  return (has_to_fit ? std::size_t{16} : std::size_t{128}) << 10;
+}
 
 float largest_magnitude(const Tensor& weights) {
   float largest = 0;
@@ -97,7 +97,7 @@ float largest_magnitude(const Tensor& weights) {
 }
 
 bool computes_in_float16(const Choice& choice) {
-  const auto own = std::dynamic_pointer_cast<const HalfConvolution>(choice.own);
+  const auto own = std::dynamic_pointer_cast<const PanelConvolution>(choice.own);
   return own != nullptr && own->computes_in_float16();
 }
 
@@ -111,7 +111,7 @@ std::optional<std::vector<ProductFinish>> product_finish_of(const std::vector<Po
   return finish;
 }
 
-std::optional<Choice> few_rows_choice(const Lowering& lowering, const HalfMatrixProduct& product,
+std::optional<Choice> few_rows_choice(const Lowering& lowering, const OwnMatrixProduct& product,
                                       const FusedOps& fused) {
   constexpr std::int64_t kMostRows = 64;
   auto finish = product_finish_of(fused.post_ops);
@@ -127,25 +127,27 @@ std::optional<Choice> few_rows_choice(const Lowering& lowering, const HalfMatrix
                                     std::move(*finish), lowering.threads()));
 }
 
-std::vector<Choice> many_rows_choices(const Lowering& lowering, const HalfMatrixProduct& product,
+std::vector<Choice> many_rows_choices(const Lowering& lowering, const OwnMatrixProduct& product,
                                       const FusedOps& fused) {
   auto finish = product_finish_of(fused.post_ops);
   if (!finish) return {};
   kernels::WindowGrid rows{.rank = 1};
   rows.axes[2].input = rows.axes[2].output = product.m;
   const auto own =
-      std::make_shared<HalfConvolution>(HalfLayer{.grid = rows,
-                                                  .channels = size_of_product(product.k),
-                                                  .outputs = size_of_product(product.n),
-                                                  .weights = *half_format(product.weight.type()),
-                                                  .source = half_format(product.type),
-                                                  .result = half_format(product.type),
-                                                  .patch_floats = patch_floats(lowering)},
-                                        std::move(*finish), lowering.threads());
-  return with_float16(product_choice(product, "panels", own), *own, product.weight);
+      std::make_shared<PanelConvolution>(PanelLayer{.grid = rows,
+                                                    .channels = size_of_product(product.k),
+                                                    .outputs = size_of_product(product.n),
+                                                    .weights = half_format(product.weight.type()),
+                                                    .source = half_format(product.type),
+                                                    .result = half_format(product.type),
+                                                    .patch_floats = patch_floats(lowering)},
+                                         std::move(*finish), lowering.threads());
+  Choice choice = product_choice(product, "panels", own);
+  choice.halves_weights = half_format(product.weight.type()).has_value();
+  return with_float16(std::move(choice), *own, product.weight);
 }
 
-Placement packed_halves(Lowering& lowering, const Choice& choice, const Tensor& weight,
+Placement packed_matrix(Lowering& lowering, const Choice& choice, const Tensor& weight,
                         bool is_transposed) {
   const auto pack = [own = choice.own, is_transposed](const Tensor& weights, std::byte* packed) {
     if (const auto few = std::dynamic_pointer_cast<const HalfProduct>(own)) {
@@ -153,7 +155,7 @@ Placement packed_halves(Lowering& lowering, const Choice& choice, const Tensor& 
       few->pack_halves(halves.data(), is_transposed, reinterpret_cast<std::uint16_t*>(packed));
       return;
     }
-    const auto many = std::static_pointer_cast<const HalfConvolution>(own);
+    const auto many = std::static_pointer_cast<const PanelConvolution>(own);
     auto* to = reinterpret_cast<float*>(packed);
     with_floats(transform::converted(weights, DataType::Float32), [&](const float* values) {
       is_transposed ? many->pack_weights(values, to) : many->pack_transposed(values, to);
@@ -183,21 +185,21 @@ std::vector<Choice> half_convolutions(const Lowering& lowering, const Convolutio
   const bool is_depthwise =
       layer.groups > 1 && layer.groups == layer.input[1] && layer.output[1] == layer.input[1];
   const auto epilogue = epilogue_of(fused);
-  if (is_depthwise && images && epilogue && HalfDepthwise::has_form_for(layer.grid)) {
-    add("depthwise", std::make_shared<HalfDepthwise>(layer.grid, layer.input[0], layer.input[1],
-                                                     *images, *epilogue, lowering.threads()));
+  if (is_depthwise && images && epilogue && Depthwise::has_form_for(layer.grid)) {
+    add("depthwise", std::make_shared<Depthwise>(layer.grid, layer.input[0], layer.input[1],
+                                                 *images, *epilogue, lowering.threads()));
   }
   if (layer.groups == 1) {
     const auto own =
-        std::make_shared<HalfConvolution>(HalfLayer{.grid = layer.grid,
-                                                    .images = size_of_product(layer.input[0]),
-                                                    .channels = size_of_product(layer.input[1]),
-                                                    .outputs = size_of_product(layer.output[1]),
-                                                    .weights = *weights,
-                                                    .source = images,
-                                                    .result = images,
-                                                    .patch_floats = patch_floats(lowering)},
-                                          std::move(*finish), lowering.threads());
+        std::make_shared<PanelConvolution>(PanelLayer{.grid = layer.grid,
+                                                      .images = size_of_product(layer.input[0]),
+                                                      .channels = size_of_product(layer.input[1]),
+                                                      .outputs = size_of_product(layer.output[1]),
+                                                      .weights = *weights,
+                                                      .source = images,
+                                                      .result = images,
+                                                      .patch_floats = patch_floats(lowering)},
+                                           std::move(*finish), lowering.threads());
     add("panels", own);
     choices = with_float16(std::move(choices.back()), *own, *layer.weight);
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/kernels/depthwise.h"
+#include "execute/cpu/kernels/panel_convolution.h"
 #include "execute/cpu/kernels/patch_product.h"
 #include "execute/cpu/kernels/row_winograd.h"
 #include "execute/cpu/kernels/trained_winograd.h"
@@ -53,6 +55,17 @@ bool has_few_pixels(const ConvolutionLayer& layer) {
 
 bool may_use_patches(const ConvolutionLayer& layer) {
   return !layer.is_transposed && layer.groups == 1 && has_few_pixels(layer);
+}
+
+bool may_use_panels(const ConvolutionLayer& layer, const std::vector<Choice>& others) {
+  return !layer.is_transposed && layer.groups == 1 && layer.type == DataType::Float32 &&
+         std::ranges::none_of(others, is_generated);
+}
+
+bool may_use_depthwise(const ConvolutionLayer& layer) {
+  return !layer.is_transposed && layer.groups > 1 && layer.groups == layer.input[1] &&
+         layer.output[1] == layer.input[1] && layer.type == DataType::Float32 &&
+         Depthwise::has_form_for(layer.grid);
 }
 
 Desc channels_last(const Dims& dims) {
@@ -127,6 +140,11 @@ std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
 
 }  // namespace
 
+bool is_generated(const Choice& choice) {
+  const std::string& name = choice.implementation;
+  return name.find("jit") != std::string::npos || name.find("brg") != std::string::npos;
+}
+
 std::optional<Epilogue> epilogue_of(const FusedOps& fused) {
   Epilogue epilogue;
   bool is_clamped = false;
@@ -149,11 +167,35 @@ std::optional<Epilogue> epilogue_of(const FusedOps& fused) {
   return epilogue;
 }
 
+// For processors whose convolutions oneDNN does not generate.
+std::optional<Choice> panel_choice(const Lowering& lowering, const ConvolutionLayer& layer,
+                                   const FusedOps& fused, const std::vector<Choice>& others) {
+  auto finish = product_finish_of(fused.post_ops);
+  if (!finish || !may_use_panels(layer, others)) return {};
+  return own_choice(layer, "panels",
+                    std::make_shared<PanelConvolution>(
+                        PanelLayer{.grid = layer.grid,
+                                   .images = static_cast<std::size_t>(layer.input[0]),
+                                   .channels = static_cast<std::size_t>(layer.input[1]),
+                                   .outputs = static_cast<std::size_t>(layer.output[1]),
+                                   .patch_floats = patch_floats(lowering)},
+                        std::move(*finish), lowering.threads()));
+}
+
 std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer& layer,
                                 const FusedOps& fused, const std::vector<Choice>& others) {
-  const auto epilogue = epilogue_of(fused);
-  if (lowering.options().ieee_strict || !epilogue) return {};
+  if (lowering.options().ieee_strict) return {};
   std::vector<Choice> choices;
+  if (auto panels = panel_choice(lowering, layer, fused, others))
+    choices.push_back(std::move(*panels));
+  const auto epilogue = epilogue_of(fused);
+  if (!epilogue) return choices;
+  if (may_use_depthwise(layer)) {
+    choices.push_back(
+        own_choice(layer, "depthwise",
+                   std::make_shared<Depthwise>(layer.grid, layer.input[0], layer.input[1],
+                                               std::nullopt, *epilogue, lowering.threads())));
+  }
   if (may_use_winograd(lowering, layer)) {
     for (const std::size_t tile : {4u, 2u}) {
       for (const auto weights : {WinogradWeights::Integers, WinogradWeights::Floats}) {

@@ -17,6 +17,9 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
                                     const FusedOps* fused, ConvolutionKind kind,
                                     const std::vector<Choice>& others);
 
+// Whether oneDNN compiles it for this processor, rather than that a compiler made its loops.
+bool is_generated(const Choice& choice);
+
 // An addition, then an activation that is a clamp; or one of them, or none.
 std::optional<Epilogue> epilogue_of(const FusedOps& fused);
 

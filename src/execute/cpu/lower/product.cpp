@@ -183,7 +183,7 @@ Placement weight_placement(Lowering& lowering, const Linear& linear, const Choic
     return packed_weights(lowering, choice, *linear.weight, std::move(constants), linear.id);
   }
   if (choice.own != nullptr)
-    return packed_halves(lowering, choice, *linear.weight, linear.is_transposed);
+    return packed_matrix(lowering, choice, *linear.weight, linear.is_transposed);
   if (linear.is_shared) return lowering.row_major(lowering.node(linear.id).inputs[1]);
   return lowering.weights().reordered(lowering.weights().in_type(*linear.weight, linear.type),
                                       stored_weights(linear, as_matrix), choice.weights);
@@ -238,12 +238,12 @@ void add_half_choices(const Lowering& lowering, const Linear& linear, const Fuse
                       ProductChoices& all) {
   if (linear.weight == nullptr || !half_format(linear.weight->type())) return;
   if (linear.own_type && lowering.options().ieee_strict) return;
-  const HalfMatrixProduct product{.m = linear.m,
-                                  .k = linear.k,
-                                  .n = linear.n,
-                                  .has_bias = linear.bias.has_value(),
-                                  .weight = *linear.weight,
-                                  .type = linear.own_type.value_or(linear.type)};
+  const OwnMatrixProduct product{.m = linear.m,
+                                 .k = linear.k,
+                                 .n = linear.n,
+                                 .has_bias = linear.bias.has_value(),
+                                 .weight = *linear.weight,
+                                 .type = linear.own_type.value_or(linear.type)};
   const bool widens = linear.type == DataType::Float32;
   std::vector<Choice> own;
   if (widens && linear.m > kFewProductRows) own = many_rows_choices(lowering, product, fused);
@@ -260,6 +260,25 @@ void add_half_choices(const Lowering& lowering, const Linear& linear, const Fuse
   const auto where = linear.own_type ? all.choices.begin() : all.choices.end();
   if (linear.own_type) all.inner += own.size();
   all.choices.insert(where, std::move_iterator(own.begin()), std::move_iterator(own.end()));
+}
+
+// For processors whose products oneDNN does not generate.
+void add_panel_choice(const Lowering& lowering, const Linear& linear, const FusedOps& fused,
+                      ProductChoices& all) {
+  const bool is_constant =
+      linear.weight != nullptr && !linear.is_shared && linear.weight->type() == DataType::Float32;
+  const bool is_float = linear.type == DataType::Float32 && !linear.own_type;
+  if (!is_constant || !is_float || std::ranges::any_of(all.choices, is_generated)) return;
+  auto own = many_rows_choices(lowering,
+                               {.m = linear.m,
+                                .k = linear.k,
+                                .n = linear.n,
+                                .has_bias = linear.bias.has_value(),
+                                .weight = *linear.weight},
+                               fused);
+  all.inner += own.size();
+  all.choices.insert(all.choices.begin(), std::move_iterator(own.begin()),
+                     std::move_iterator(own.end()));
 }
 
 // Conversions that a choice asks for.
@@ -335,6 +354,7 @@ bool lower_linear(Lowering& lowering, const Linear& given) {
                  lowering.node(linear.id).name);
   add_tile_choice(lowering, linear, fused, all);
   add_half_choices(lowering, linear, fused, all);
+  add_panel_choice(lowering, linear, fused, all);
   for (const NodeId node : fused.nodes) lowering.cover(node);
   const std::size_t chosen = lowering.tuner().fastest(
       key_of(linear, fused), all.choices, conversions_for(lowering, linear, all.choices));

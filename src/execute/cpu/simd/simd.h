@@ -105,11 +105,10 @@ struct Epilogue {
   const float* addend = nullptr;  // as the results lie; may be null, or the results themselves
 };
 
-// One or two rows of results of a channel-wise convolution of 16-bit numbers, channels last;
-// counted in pixels.
-struct HalfDepthwiseRows {
+// One or two rows of results of a channel-wise convolution, channels last; counted in pixels.
+struct DepthwiseRows {
   // Rows of the image that the windows see, from the first tap of the first row on; null: outside.
-  const std::uint16_t* const* sources = nullptr;
+  const void* const* sources = nullptr;
   const float* weights = nullptr;  // [taps_down, taps_across, channels]
   std::size_t taps_down = 0, taps_across = 0;
   std::size_t stride_down = 1;  // counted in `sources`
@@ -438,7 +437,8 @@ struct SimdKernels {
   // As finish; the addend too has 16 bits, and is passed as if it were floats.
   void (*finish_halves)(HalfFormat format, const Epilogue& epilogue, const float* in,
                         std::uint16_t* out, std::size_t n);
-  void (*half_depthwise_rows)(HalfFormat format, const HalfDepthwiseRows& rows,
+  void (*depthwise_rows)(const DepthwiseRows& rows, const Epilogue& epilogue, float* out);
+  void (*half_depthwise_rows)(HalfFormat format, const DepthwiseRows& rows,
                               const Epilogue& epilogue, std::uint16_t* out);
   void (*half_pool)(HalfFormat format, const PoolPixels& window, std::uint16_t* out);
   // As add_vector_matrix, with a matrix of 16-bit numbers.

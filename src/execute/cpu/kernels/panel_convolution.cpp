@@ -1,4 +1,4 @@
-#include "execute/cpu/kernels/half_convolution.h"
+#include "execute/cpu/kernels/panel_convolution.h"
 
 #include <algorithm>
 
@@ -28,8 +28,8 @@ std::size_t as_size(std::int64_t number) {
 
 }  // namespace
 
-HalfConvolution::HalfConvolution(const HalfLayer& layer, std::vector<ProductFinish> finish,
-                                 int threads, const SimdKernels& kernels)
+PanelConvolution::PanelConvolution(const PanelLayer& layer, std::vector<ProductFinish> finish,
+                                   int threads, const SimdKernels& kernels)
     : kernels_(kernels),
       layer_(layer),
       finish_(std::move(finish), layer.result, kernels),
@@ -46,35 +46,46 @@ HalfConvolution::HalfConvolution(const HalfLayer& layer, std::vector<ProductFini
   parts_of_block_ = std::min(panels(), (team + blocks_ - 1) / blocks_);
 }
 
-std::size_t HalfConvolution::row_stride() const {
+std::size_t PanelConvolution::row_stride() const {
   return std::min(kPanelsTogether, panels()) * kernels_.panel_width;
 }
 
 // Rows a power of two apart would compete for the same lines of the cache.
-std::size_t HalfConvolution::patch_stride() const {
+std::size_t PanelConvolution::patch_stride() const {
   constexpr std::size_t kLineFloats = 16;
-  return depth_ + kLineFloats;
+  return reads_in_place() ? depth_ : depth_ + kLineFloats;
 }
 
-std::size_t HalfConvolution::weight_floats() const {
-  return (panels() * kernels_.panel_width * depth_ + 1) / 2;
+bool PanelConvolution::reads_in_place() const {
+  return !layer_.source && std::ranges::all_of(layer_.grid.axes, [](const auto& axis) {
+    return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.input == axis.output;
+  });
 }
 
-bool HalfConvolution::widens_panels() const {
-  return rows_in_block_ >= kRowsWorthWidening && depth_ <= kMostWidenedDepth;
+std::size_t PanelConvolution::copied_floats() const {
+  return reads_in_place() ? 0 : rows_in_block_ * patch_stride();
 }
 
-std::size_t HalfConvolution::workspace_of_part() const {
+std::size_t PanelConvolution::weight_floats() const {
+  const std::size_t weights = panels() * kernels_.panel_width * depth_;
+  return layer_.weights ? (weights + 1) / 2 : weights;
+}
+
+bool PanelConvolution::widens_panels() const {
+  return layer_.weights && rows_in_block_ >= kRowsWorthWidening && depth_ <= kMostWidenedDepth;
+}
+
+std::size_t PanelConvolution::workspace_of_part() const {
   constexpr std::size_t kScale = 1;
-  return rows_in_block_ * (row_stride() + patch_stride() + kScale) +
+  return rows_in_block_ * (row_stride() + kScale) + copied_floats() +
          (widens_panels() ? depth_ * kernels_.panel_width : 0);
 }
 
-std::size_t HalfConvolution::workspace_floats() const {
+std::size_t PanelConvolution::workspace_floats() const {
   return workspace_of_part() * std::min(as_size(threads_), blocks_ * parts_of_block_);
 }
 
-std::int64_t HalfConvolution::flops() const {
+std::int64_t PanelConvolution::flops() const {
   const auto size = [](std::size_t number) { return static_cast<std::int64_t>(number); };
   return saturating_multiply(
       2, saturating_multiply(size(rows_), saturating_multiply(size(depth_), size(layer_.outputs))));
@@ -82,20 +93,25 @@ std::int64_t HalfConvolution::flops() const {
 
 // Panel by panel, all depth of each: tap by tap, the channels of each.
 template <typename WeightAt>
-void HalfConvolution::pack(const WeightAt& weight_at, float* packed) const {
+void PanelConvolution::pack(const WeightAt& weight_at, float* packed) const {
   const std::size_t width = kernels_.panel_width;
-  auto* halves = reinterpret_cast<std::uint16_t*>(packed);
   execute::for_each_in_parallel(threads_, panels(), [&](std::size_t panel) {
     std::vector<float> row(width);
     const std::size_t count = std::min(width, layer_.outputs - panel * width);
     for (std::size_t i = 0; i < depth_; ++i) {
       for (std::size_t j = 0; j < count; ++j) row[j] = weight_at(panel * width + j, i);
-      kernels_.narrow(layer_.weights, row.data(), halves + (panel * depth_ + i) * width, width);
+      const std::size_t at = (panel * depth_ + i) * width;
+      if (layer_.weights) {
+        kernels_.narrow(*layer_.weights, row.data(), reinterpret_cast<std::uint16_t*>(packed) + at,
+                        width);
+      } else {
+        std::ranges::copy(row, packed + at);
+      }
     }
   });
 }
 
-void HalfConvolution::pack_weights(const float* weights, float* packed) const {
+void PanelConvolution::pack_weights(const float* weights, float* packed) const {
   const std::size_t taps = depth_ / layer_.channels;
   pack(
       [&](std::size_t output, std::size_t i) {
@@ -104,14 +120,14 @@ void HalfConvolution::pack_weights(const float* weights, float* packed) const {
       packed);
 }
 
-void HalfConvolution::pack_transposed(const float* weights, float* packed) const {
+void PanelConvolution::pack_transposed(const float* weights, float* packed) const {
   pack([&](std::size_t output, std::size_t i) { return weights[i * layer_.outputs + output]; },
        packed);
 }
 
 // Neighbouring taps of a row of the kernel that see neighbouring pixels lie side by side.
-void HalfConvolution::copy_taps(const float* source, std::size_t at, std::size_t count,
-                                float* to) const {
+void PanelConvolution::copy_taps(const float* source, std::size_t at, std::size_t count,
+                                 float* to) const {
   if (layer_.source) {
     kernels_.widen(*layer_.source, reinterpret_cast<const std::uint16_t*>(source) + at, to, count);
   } else {
@@ -119,14 +135,14 @@ void HalfConvolution::copy_taps(const float* source, std::size_t at, std::size_t
   }
 }
 
-void HalfConvolution::copy_taps(const float* source, std::size_t at, std::size_t count,
-                                std::uint16_t* to) const {
+void PanelConvolution::copy_taps(const float* source, std::size_t at, std::size_t count,
+                                 std::uint16_t* to) const {
   std::copy_n(reinterpret_cast<const std::uint16_t*>(source) + at, count, to);
 }
 
 // The patch that a result sees; what lies outside is zero.
 template <typename Number>
-void HalfConvolution::copy_patch(const float* source, std::size_t row, Number* patch) const {
+void PanelConvolution::copy_patch(const float* source, std::size_t row, Number* patch) const {
   const auto& [deep, down, across] = layer_.grid.axes;
   const auto windows = as_size(layer_.grid.output_elements());
   const auto window = static_cast<std::int64_t>(row % windows);
@@ -158,7 +174,7 @@ void HalfConvolution::copy_patch(const float* source, std::size_t row, Number* p
   }
 }
 
-HalfConvolution::Part HalfConvolution::part(std::size_t index) const {
+PanelConvolution::Part PanelConvolution::part(std::size_t index) const {
   const std::size_t block = index / parts_of_block_;
   const std::size_t among = index % parts_of_block_;
   const std::size_t first = rows_ * block / blocks_;
@@ -168,13 +184,13 @@ HalfConvolution::Part HalfConvolution::part(std::size_t index) const {
           .last_panel = panels() * (among + 1) / parts_of_block_};
 }
 
-bool HalfConvolution::may_compute_in_float16() const {
+bool PanelConvolution::may_compute_in_float16() const {
   return layer_.source == HalfFormat::Float16 && layer_.weights == HalfFormat::Float16 &&
          kernels_.panel_width == kFp16Columns;
 }
 
 // As floats or, to compute in float16, as they are: the scales of rows, then the rows.
-void HalfConvolution::copy_patches(const float* source, const Part& part, float* patches) const {
+void PanelConvolution::copy_patches(const float* source, const Part& part, float* patches) const {
   auto* halves = reinterpret_cast<std::uint16_t*>(patches + rows_in_block_);
   for (std::size_t row = 0; row < part.rows; ++row) {
     if (fp16_ == nullptr) {
@@ -187,29 +203,41 @@ void HalfConvolution::copy_patches(const float* source, const Part& part, float*
   }
 }
 
-void HalfConvolution::multiply(const float* patches, const float* weights, const Part& part,
-                               float* sums) const {
+void PanelConvolution::multiply(const float* patches, const float* weights, const Part& part,
+                                float* sums) const {
+  if (layer_.weights) return multiply_halves(patches, weights, part, sums);
   const std::size_t width = kernels_.panel_width;
   const std::size_t size = depth_ * width;
-  float* wide = sums + rows_in_block_ * (row_stride() + patch_stride());
   for (std::size_t panel = part.first_panel; panel < part.last_panel; ++panel) {
-    const auto* present = reinterpret_cast<const std::uint16_t*>(weights) + panel * size;
-    if (widens_panels()) {
-      kernels_.widen(layer_.weights, present, wide, size);
-      kernels_.panel_product(patches, part.rows, patch_stride(), wide, depth_,
-                             sums + (panel - part.first_panel) * width, row_stride(),
-                             {reinterpret_cast<const float*>(present + size), size / 2});
-      continue;
-    }
-    kernels_.product_of_halves(layer_.weights, patches, part.rows, patch_stride(), present, depth_,
-                               sums + (panel - part.first_panel) * width, row_stride(),
-                               /*continues=*/false,
-                               {reinterpret_cast<const float*>(present + size), size / 2});
+    const float* present = weights + panel * size;
+    kernels_.panel_product(patches, part.rows, patch_stride(), present, depth_,
+                           sums + (panel - part.first_panel) * width, row_stride(),
+                           {present + size, size});
   }
 }
 
-void HalfConvolution::multiply_in_float16(const float* patches, const float* weights,
-                                          const Part& part, float* sums) const {
+void PanelConvolution::multiply_halves(const float* patches, const float* weights, const Part& part,
+                                       float* sums) const {
+  const std::size_t width = kernels_.panel_width;
+  const std::size_t size = depth_ * width;
+  float* wide = sums + rows_in_block_ * row_stride() + copied_floats();
+  for (std::size_t panel = part.first_panel; panel < part.last_panel; ++panel) {
+    const auto* present = reinterpret_cast<const std::uint16_t*>(weights) + panel * size;
+    float* products = sums + (panel - part.first_panel) * width;
+    const Upcoming upcoming = {reinterpret_cast<const float*>(present + size), size / 2};
+    if (widens_panels()) {
+      kernels_.widen(*layer_.weights, present, wide, size);
+      kernels_.panel_product(patches, part.rows, patch_stride(), wide, depth_, products,
+                             row_stride(), upcoming);
+      continue;
+    }
+    kernels_.product_of_halves(*layer_.weights, patches, part.rows, patch_stride(), present, depth_,
+                               products, row_stride(), /*continues=*/false, upcoming);
+  }
+}
+
+void PanelConvolution::multiply_in_float16(const float* patches, const float* weights,
+                                           const Part& part, float* sums) const {
   const auto* rows = reinterpret_cast<const std::uint16_t*>(patches + rows_in_block_);
   for (std::size_t panel = part.first_panel; panel < part.last_panel; ++panel) {
     fp16_->product(
@@ -224,8 +252,8 @@ void HalfConvolution::multiply_in_float16(const float* patches, const float* wei
   }
 }
 
-void HalfConvolution::finish(const ConvolutionOperands& operands, const Part& part,
-                             float* sums) const {
+void PanelConvolution::finish(const ConvolutionOperands& operands, const Part& part,
+                              float* sums) const {
   const std::size_t column = part.first_panel * kernels_.panel_width;
   const std::size_t count =
       std::min(part.last_panel * kernels_.panel_width, layer_.outputs) - column;
@@ -235,10 +263,11 @@ void HalfConvolution::finish(const ConvolutionOperands& operands, const Part& pa
   }
 }
 
-void HalfConvolution::run_part(const ConvolutionOperands& operands, const Part& part,
-                               float* workspace) const {
-  float* patches = workspace + rows_in_block_ * row_stride();
-  copy_patches(operands.source, part, patches);
+void PanelConvolution::run_part(const ConvolutionOperands& operands, const Part& part,
+                                float* workspace) const {
+  float* copied = workspace + rows_in_block_ * row_stride();
+  if (!reads_in_place()) copy_patches(operands.source, part, copied);
+  const float* patches = reads_in_place() ? operands.source + part.first_row * depth_ : copied;
   for (std::size_t panel = part.first_panel; panel < part.last_panel; panel += kPanelsTogether) {
     Part some = part;
     some.first_panel = panel;
@@ -252,7 +281,7 @@ void HalfConvolution::run_part(const ConvolutionOperands& operands, const Part& 
   }
 }
 
-void HalfConvolution::run(const ConvolutionOperands& operands) const {
+void PanelConvolution::run(const ConvolutionOperands& operands) const {
   const std::size_t parts = blocks_ * parts_of_block_;
   const std::size_t team = std::min(as_size(threads_), parts);
   execute::for_each_in_parallel(static_cast<int>(team), team, [&](std::size_t thread) {

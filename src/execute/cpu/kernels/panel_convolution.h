@@ -1,8 +1,8 @@
-// A convolution, or a matrix product, whose weights are stored in 16 bits: channels last, as the
-// product of the patches that its windows see (im2col) and the weights. Source and result are
-// 16-bit numbers or floats. 16-bit patches are converted to floats a few rows at a time, in a
-// core's own cache, and sums are float32. With `compute_in_float16`, patches stay in float16 and
-// short sums are float16 (fp16_product.h).
+// A convolution, or a matrix product, as the product of the patches that its windows see (im2col)
+// and panels of weights: channels last, a block of pixels at a time. Weights are floats or 16-bit
+// numbers, and so are source and result. Single pixels of floats are read where they lie; other
+// patches are copied as floats into a core's own cache. Sums are float32. With
+// `compute_in_float16`, patches stay in float16 and short sums are float16 (fp16_product.h).
 #pragma once
 
 #include <optional>
@@ -15,22 +15,22 @@
 
 namespace assay::cpu {
 
-struct HalfLayer {
+struct PanelLayer {
   kernels::WindowGrid grid;  // one axis of single pixels for a matrix product
   std::size_t images = 1;
   std::size_t channels = 0;
   std::size_t outputs = 0;
-  HalfFormat weights = HalfFormat::Float16;
-  std::optional<HalfFormat> source = {};  // nothing: floats
+  std::optional<HalfFormat> weights = {};  // nothing: floats
+  std::optional<HalfFormat> source = {};
   std::optional<HalfFormat> result = {};  // of the addend too
   // What a thread's patches may take, so that they stay in its core's own cache.
   std::size_t patch_floats = std::size_t{128} << 10;
 };
 
-class HalfConvolution final : public OwnConvolution {
+class PanelConvolution final : public OwnConvolution {
  public:
-  HalfConvolution(const HalfLayer& layer, std::vector<ProductFinish> finish, int threads,
-                  const SimdKernels& kernels = simd());
+  PanelConvolution(const PanelLayer& layer, std::vector<ProductFinish> finish, int threads,
+                   const SimdKernels& kernels = simd());
 
   // Whether it may compute in float16, as far as its layer tells; weights have to be neither too
   // large nor all small (fp16_product.h).
@@ -55,8 +55,10 @@ class HalfConvolution final : public OwnConvolution {
   };
 
   std::size_t panels() const { return kernels_.panels_for(layer_.outputs); }
-  std::size_t row_stride() const;    // of sums
-  std::size_t patch_stride() const;  // of patches
+  std::size_t row_stride() const;     // of sums
+  std::size_t patch_stride() const;   // of patches
+  bool reads_in_place() const;        // patches are the pixels themselves
+  std::size_t copied_floats() const;  // of a block's patches
   bool widens_panels() const;
   std::size_t workspace_of_part() const;
   Part part(std::size_t index) const;
@@ -72,10 +74,12 @@ class HalfConvolution final : public OwnConvolution {
                            float* sums) const;
   void run_part(const ConvolutionOperands& operands, const Part& part, float* workspace) const;
   void multiply(const float* patches, const float* weights, const Part& part, float* sums) const;
+  void multiply_halves(const float* patches, const float* weights, const Part& part,
+                       float* sums) const;
   void finish(const ConvolutionOperands& operands, const Part& part, float* sums) const;
 
   const SimdKernels& kernels_;
-  HalfLayer layer_;
+  PanelLayer layer_;
   FinishedRows finish_;
   const Fp16Kernels* fp16_ = nullptr;  // null: computes in float32
   int threads_ = 1;
