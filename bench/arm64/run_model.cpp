@@ -1,0 +1,57 @@
+// Runs a model a given number of times and prints its algorithms: what bench/arm64/instructions.py
+// counts the instructions of. Single layers are made here: conv:CHANNELS:OUTPUTS:SIZE:KERNEL:GROUPS.
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "assay/assay.h"
+
+namespace assay {
+namespace {
+
+Graph one_convolution(const std::string& sizes) {
+  std::istringstream words(sizes);
+  std::int64_t channels = 0, outputs = 0, size = 0, kernel = 0, groups = 0;
+  char colon = 0;
+  words >> channels >> colon >> outputs >> colon >> size >> colon >> kernel >> colon >> groups;
+  GraphBuilder builder("convolution");
+  const ValueId input = builder.input("x", DataType::Float32, Shape{1, channels, size, size});
+  const ValueId weight =
+      builder.weight("weight", {outputs, channels / groups, kernel, kernel}, 0.1);
+  const std::int64_t pad = kernel / 2;
+  const ValueId made = builder.node("Conv", "conv", {input, weight},
+                                    {{"pads", std::vector<std::int64_t>{pad, pad, pad, pad}},
+                                     {"group", groups}});
+  builder.output(made, "y");
+  return builder.finish();
+}
+
+Graph model_named(const std::string& name) {
+  if (name.starts_with("conv:")) return one_convolution(name.substr(5));
+  return name.starts_with("zoo:") ? zoo_model(name.substr(4)) : read_onnx(name);
+}
+
+void run(const std::string& name, const std::string& tuning, int runs) {
+  ProgramOptions options;
+  options.cpu.threads = 1;
+  options.tuning_file = tuning;
+  const auto program = compile(infer_shapes(model_named(name)), options);
+  const auto inputs = random_inputs(program->inputs());
+  program->set_inputs(inputs);
+  for (int i = 0; i < runs; ++i) program->run();
+  for (const StepInfo& step : program->steps())
+    std::printf("%s\t%s\n", step.op.c_str(), step.algorithm.c_str());
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int count, char** words) {
+  if (count != 4) {
+    std::fprintf(stderr, "usage: %s MODEL TUNING_FILE RUNS\n", words[0]);
+    return 2;
+  }
+  assay::run(words[1], words[2], std::atoi(words[3]));
+  return 0;
+}
