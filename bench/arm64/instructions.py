@@ -5,10 +5,12 @@
     scripts/build_arm64 run cmake --build build/arm64 --target bench_run_model
     bench/arm64/instructions.py build/arm64/bench/bench_run_model [MODEL ...] [--cpu cortex-a76] [--root DIR]
 
-Time under emulation means nothing; instructions say how much work a kernel leaves to the processor. A first process
-chooses algorithms and stores them in a tuning file, which fixes them for the two that are counted: one runs the model
-once, the other several times, and their difference is divided by the additional runs. Needs gcc and the dynamic
-qemu-user package, which loads plugins; --root is the chroot with the libraries (/tmp/arm64-root). Prints a table.
+Time under emulation means nothing; instructions say how much work a kernel leaves to the processor. Algorithms are
+fixed by a tuning file: the first of --prefer that is among a layer's candidates, whatever was faster under emulation.
+Two processes are counted, one that runs the model once and one that runs it several times; their difference is divided
+by the additional runs. conv:CHANNELS:SIZE:KERNEL:GROUPS is one convolution of a row of them, so that changes of layout
+before the first and after the last do not count. Needs gcc and the dynamic qemu-user package, which loads plugins;
+--root is the chroot with the libraries (/tmp/arm64-root). Prints a table.
 """
 import argparse
 import pathlib
@@ -18,15 +20,14 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS = 4
-# channels : outputs : size of the image : kernel : groups
-MODELS = ["conv:64:64:28:1:1", "conv:64:64:14:3:1", "conv:64:64:28:3:64", "zoo:small_cnn_gap", "zoo:mobilenet_v2",
+MODELS = ["conv:64:28:1:1", "conv:64:14:3:1", "conv:64:28:3:64", "zoo:small_cnn_gap", "zoo:mobilenet_v2",
           "zoo:resnet18"]
 
 
 def macs_of(model, assay):
     if model.startswith("conv:"):
-        channels, outputs, size, kernel, groups = map(int, model[5:].split(":"))
-        return size * size * kernel * kernel * channels // groups * outputs
+        channels, size, kernel, groups = map(int, model[5:].split(":"))
+        return size * size * kernel * kernel * channels // groups * channels
     if not assay:
         return None
     found = subprocess.run([assay, "count", model, "--json"], capture_output=True, text=True, check=True).stdout
@@ -39,10 +40,22 @@ def build_plugin(folder):
     return plugin
 
 
+def preferred(line, algorithms):
+    """A line of a tuning file: machine, question (its candidates behind semicolons), answer (position and name)."""
+    head, tab, _ = line.rpartition("\t")
+    candidates = [one.split(" +")[0] for one in head.split("; ")[1:]]
+    for algorithm in algorithms:
+        for i, name in enumerate(candidates):
+            if tab and name.startswith(algorithm):
+                return f"{head}\t{i} {name}"
+    return line
+
+
 class Emulator:
     def __init__(self, arguments, folder):
         self.words = [arguments.qemu, "-cpu", arguments.cpu, "-L", arguments.root]
         self.program = arguments.program
+        self.prefer = arguments.prefer
         self.plugin = build_plugin(folder)
         self.tuning = pathlib.Path(folder) / "tuning"
 
@@ -51,13 +64,29 @@ class Emulator:
         words = [*self.words, *plugin, self.program, model, str(self.tuning), str(runs)]
         return subprocess.run(words, capture_output=True, text=True, check=True)
 
-    def instructions(self, model):
-        """Of one run, and the algorithms of its steps."""
-        self.run(model, 1, counts=False)
+    def fix_algorithms(self, model):
+        """Other answers lead to other layouts, and so to new questions."""
+        before = None
+        while before != (text := self.tuning.read_text() if self.tuning.exists() else ""):
+            self.run(model, 1, counts=False)
+            lines = self.tuning.read_text().splitlines() if self.tuning.exists() else []
+            self.tuning.write_text("".join(preferred(line, self.prefer) + "\n" for line in lines))
+            before = text
+
+    def instructions_of_run(self, model):
+        """And the algorithms of its steps."""
+        self.fix_algorithms(model)
         once, often = self.run(model, 1), self.run(model, 1 + RUNS)
         total = [int(re.search(r"instructions (\d+)", one.stderr).group(1)) for one in (once, often)]
-        algorithms = sorted({line.split("\t")[1] for line in once.stdout.splitlines() if "\t" in line})
+        algorithms = {line.split("\t")[1] for line in once.stdout.splitlines() if "\t" in line}
         return (total[1] - total[0]) / RUNS, algorithms
+
+    def instructions(self, model):
+        if not model.startswith("conv:"):
+            return self.instructions_of_run(model)
+        few, _ = self.instructions_of_run(model + ":2")
+        more, algorithms = self.instructions_of_run(model + ":6")
+        return (more - few) / 4, algorithms - {"reorder"}
 
 
 def main():
@@ -67,8 +96,9 @@ def main():
     parser.add_argument("--cpu", default="cortex-a76")
     parser.add_argument("--root", default="/tmp/arm64-root")
     parser.add_argument("--qemu", default="qemu-aarch64")
+    parser.add_argument("--prefer", nargs="+", default=["depthwise", "panels"], help="beginnings of names")
     parser.add_argument("--assay", help="a program of this machine that counts MACs of networks")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     print(f"{'model':24} {'instructions':>14} {'per MAC':>8}  algorithms")
     with tempfile.TemporaryDirectory() as folder:
         emulator = Emulator(arguments, folder)
@@ -76,7 +106,7 @@ def main():
             count, algorithms = emulator.instructions(model)
             macs = macs_of(model, arguments.assay)
             per_mac = f"{count / macs:8.3f}" if macs else f"{'-':>8}"
-            print(f"{model:24} {count:14,.0f} {per_mac}  {', '.join(algorithms)}", flush=True)
+            print(f"{model:24} {count:14,.0f} {per_mac}  {', '.join(sorted(algorithms))}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // Runs a model a given number of times and prints its algorithms: what bench/arm64/instructions.py
-// counts the instructions of. Single layers are made here: conv:CHANNELS:OUTPUTS:SIZE:KERNEL:GROUPS.
+// counts the instructions of. Equal convolutions in a row are made here:
+// conv:CHANNELS:SIZE:KERNEL:GROUPS:LAYERS.
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -10,25 +11,28 @@
 namespace assay {
 namespace {
 
-Graph one_convolution(const std::string& sizes) {
+Graph convolutions(const std::string& sizes) {
   std::istringstream words(sizes);
-  std::int64_t channels = 0, outputs = 0, size = 0, kernel = 0, groups = 0;
+  std::int64_t channels = 0, size = 0, kernel = 0, groups = 0, layers = 0;
   char colon = 0;
-  words >> channels >> colon >> outputs >> colon >> size >> colon >> kernel >> colon >> groups;
-  GraphBuilder builder("convolution");
-  const ValueId input = builder.input("x", DataType::Float32, Shape{1, channels, size, size});
-  const ValueId weight =
-      builder.weight("weight", {outputs, channels / groups, kernel, kernel}, 0.1);
+  words >> channels >> colon >> size >> colon >> kernel >> colon >> groups >> colon >> layers;
+  GraphBuilder builder("convolutions");
+  ValueId value = builder.input("x", DataType::Float32, Shape{1, channels, size, size});
   const std::int64_t pad = kernel / 2;
-  const ValueId made = builder.node("Conv", "conv", {input, weight},
-                                    {{"pads", std::vector<std::int64_t>{pad, pad, pad, pad}},
-                                     {"group", groups}});
-  builder.output(made, "y");
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const std::string name = "conv" + std::to_string(i);
+    const ValueId weight =
+        builder.weight(name + ".weight", {channels, channels / groups, kernel, kernel}, 0.1);
+    value =
+        builder.node("Conv", name, {value, weight},
+                     {{"pads", std::vector<std::int64_t>{pad, pad, pad, pad}}, {"group", groups}});
+  }
+  builder.output(value, "y");
   return builder.finish();
 }
 
 Graph model_named(const std::string& name) {
-  if (name.starts_with("conv:")) return one_convolution(name.substr(5));
+  if (name.starts_with("conv:")) return convolutions(name.substr(5));
   return name.starts_with("zoo:") ? zoo_model(name.substr(4)) : read_onnx(name);
 }
 
