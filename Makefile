@@ -1,5 +1,5 @@
 # make demo and make test work on a fresh Debian machine: they install what is missing first.
-.PHONY: wheel demo build test test-all test-cluster asan tsan fuzz bench docs format setup clean
+.PHONY: demo build test test-all test-cluster asan tsan fuzz bench wheel deb arm64 docs format setup clean
 demo: build
 	@build/release/assay profile zoo:resnet18
 	@echo
@@ -42,6 +42,14 @@ bench:
 # The Python package as a wheel and a source package, in build/wheel/dist.
 wheel:
 	@scripts/build_wheel
+
+# A Debian package of the program for this machine, in build/release.
+deb: build
+	@cpack --config build/release/CPackConfig.cmake -B build/release
+
+# The same for 64-bit ARM, built in a chroot and tested under qemu; as root. build/arm64 has the package.
+arm64:
+	@scripts/build_arm64
 
 # The documentation as a site, in build/site.
 docs:

@@ -19,6 +19,9 @@ Difference compare_engines(const Graph& graph, const ProgramOptions& options = {
 // Expects that nothing falls back on the fast engine, and that its results are near the reference's
 // and the same on 1, 2 and 3 threads, to the bit.
 void expect_same_on_any_threads(const Graph& graph, const std::vector<Tensor>& inputs);
+// Why a step fell back; empty where it had to: a processor without exact products of 8-bit numbers
+// leaves products of integers to the kernels.
+std::string avoidable_fallback(const StepInfo& step);
 Difference compare_results(const std::vector<Tensor>& fast, const std::vector<Tensor>& reference);
 
 }  // namespace assay

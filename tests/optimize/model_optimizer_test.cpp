@@ -206,8 +206,9 @@ TEST(ModelOptimizer, AnUntidyModelIsTidiedFirst) {
   const OptimizeResult result = optimizer.search({.target_mb = 0.07});
   EXPECT_TRUE(result.met);
   EXPECT_EQ(result.best().recipe, (VariantRecipe{.tidy = true}));
-  EXPECT_EQ(result.best().quality->snr_db, std::nullopt);  // equal to the last bit
-  EXPECT_EQ(result.model.node_count(), 2u);                // MatMul and Add
+  // Equal to the last bit, unless timing chose another algorithm for the product.
+  EXPECT_GT(result.best().quality->snr_db.value_or(200), 120);
+  EXPECT_EQ(result.model.node_count(), 2u);  // MatMul and Add
   EXPECT_EQ(result.best().notes,
             (std::vector<std::string>{"removed without changing a result: 1 idle node, 1 repeated "
                                       "node, 1 repeated weight"}));

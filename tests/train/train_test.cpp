@@ -163,8 +163,9 @@ TEST_F(Train, AModelLeftInTrainingModeBecomesOneToRun) {
   EXPECT_EQ(*left.epochs.back().validation_loss, *plain.epochs.back().validation_loss);
   for (const Node& node : left.model.nodes()) EXPECT_EQ(node.int_or("training_mode", 0), 0);
   const Loader loader(validation_, {.batch_size = 16});
-  EXPECT_EQ(evaluate(network_in_training_mode(), loader).loss,
-            evaluate(small_network(), loader).loss);
+  // Timing may choose another algorithm for one of them.
+  EXPECT_NEAR(evaluate(network_in_training_mode(), loader).loss,
+              evaluate(small_network(), loader).loss, 1e-6);
 }
 
 TEST_F(Train, ADropoutLeftInTrainingModeIsDisabledInTheModel) {

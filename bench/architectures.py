@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""Runs models with two builds of assay on the same seeded inputs and compares every output.
+
+    bench/architectures.py FIRST SECOND [MODEL...] [--rtol X] [--atol X] [--threads N] [--timeout S] [--prefix FOLDER]
+
+FIRST computes what SECOND has to agree with, within rtol · |expected| + atol. Without MODEL, every network of the zoo, the
+large ones shortened (SHORTER). SECOND may be of another architecture, if the system can start it, for example with qemu:
+
+    QEMU_CPU=cortex-a72 bench/architectures.py build/release/assay build/arm64/assay --prefix /tmp/arm64-root
+
+--prefix is the folder of the other architecture's libraries. Exit code 1 if a model differs or fails.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+# What an emulator computes in about a minute, with every kind of layer.
+SHORTER = {
+    "gpt2_small": "gpt2_small:length=16,layers=2",
+    "gpt2_small_decode": "gpt2_small_decode:past=32,layers=2",
+}
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("first")
+    parser.add_argument("second")
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--rtol", type=float, default=1e-3)
+    parser.add_argument("--atol", type=float, default=1e-4)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=600, help="seconds of one run")
+    parser.add_argument("--prefix", help="folder of the libraries of SECOND, for qemu")
+    return parser.parse_args()
+
+
+def networks_of_zoo(assay):
+    listed = json.loads(subprocess.run([assay, "zoo", "--json"], check=True, capture_output=True, text=True).stdout)
+    names = [network["name"] for network in listed["networks"]]
+    return ["zoo:" + SHORTER.get(name, name) for name in names]
+
+
+def run(words, timeout, environment=None):
+    """What the program printed, or why there is nothing."""
+    try:
+        result = subprocess.run(words, capture_output=True, text=True, timeout=timeout, env=environment)
+    except subprocess.TimeoutExpired:
+        return None, f"did not end in {timeout:.0f} s"
+    if result.returncode not in (0, 1) or not result.stdout.startswith("{"):
+        return None, result.stderr.strip().splitlines()[-1] if result.stderr.strip() else f"exit {result.returncode}"
+    return json.loads(result.stdout), None
+
+
+def compare(model, asked, environment):
+    """The checks of every output, or why there are none."""
+    settings = ["--json", "--no-tuning", "--threads", str(asked.threads)]
+    with tempfile.TemporaryDirectory() as folder:
+        _, problem = run([asked.first, "run", model, "-o", folder, *settings], asked.timeout)
+        if problem:
+            return None, f"first: {problem}"
+        tolerances = ["--rtol", str(asked.rtol), "--atol", str(asked.atol)]
+        result, problem = run([asked.second, "run", model, "--check", folder, *tolerances, *settings], asked.timeout,
+                              environment)
+        return (None, f"second: {problem}") if problem else (result["check"]["outputs"], None)
+
+
+def row(model, checks, seconds):
+    absolute = max(check["largest_absolute_error"] or 0 for check in checks)
+    relative = max(check["largest_relative_error"] or 0 for check in checks)
+    agrees = all(check["agrees"] for check in checks)
+    print(f"{model:<44} {absolute:>10.2g} {relative:>10.2g} {seconds:>7.1f}  {'agrees' if agrees else 'DIFFERS'}", flush=True)
+    return agrees
+
+
+def main():
+    asked = options()
+    environment = {**os.environ, **({"QEMU_LD_PREFIX": asked.prefix} if asked.prefix else {})}
+    models = asked.models or networks_of_zoo(asked.first)
+    print(f"{'model':<44} {'absolute':>10} {'relative':>10} {'seconds':>7}  largest errors")
+    differing = 0
+    for model in models:
+        start = time.monotonic()
+        checks, problem = compare(model, asked, environment)
+        name = model if model.startswith("zoo:") else pathlib.Path(model).name
+        if problem:
+            print(f"{name:<44} {problem}", flush=True)
+        agrees = not problem and row(name, checks, time.monotonic() - start)
+        differing += not agrees
+    print(f"{len(models) - differing} of {len(models)} agree within {asked.rtol:g} · |expected| + {asked.atol:g}")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
