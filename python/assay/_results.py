@@ -183,6 +183,11 @@ class Profile(Count):
         """Potential savings, largest first."""
         return list(self.get("advice", []))
 
+    def table(self, width: int = 80, markdown: bool = False) -> str:
+        """The text that the command prints, without its hint at options of the command line."""
+        lines = super().table(width, markdown).splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith("`explain` says"))
+
     def save_trace(self, path: "Union[str, os.PathLike[str]]") -> None:
         """Writes the runs of ``traced_runs`` as a timeline for Perfetto."""
         _write(path, self._report.render("trace"))
