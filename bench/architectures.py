@@ -1,14 +1,17 @@
 #!/usr/bin/python3
 """Runs models with two builds of assay on the same seeded inputs and compares every output.
 
-    bench/architectures.py FIRST SECOND [MODEL...] [--rtol X] [--atol X] [--threads N] [--timeout S] [--prefix FOLDER]
+    bench/architectures.py FIRST SECOND [MODEL...] [--optimize-for latency] [--rtol X] [--atol X] [--threads N]
+                           [--timeout S] [--prefix FOLDER]
 
 FIRST computes what SECOND has to agree with, within rtol · |expected| + atol. Without MODEL, every network of the zoo, the
 large ones shortened (SHORTER). SECOND may be of another architecture, if the system can start it, for example with qemu:
 
     QEMU_CPU=cortex-a72 bench/architectures.py build/release/assay build/arm64/assay --prefix /tmp/arm64-root
 
---prefix is the folder of the other architecture's libraries. Exit code 1 if a model differs or fails.
+--prefix is the folder of the other architecture's libraries. Programs are optimised for memory: nothing is timed, so that
+an emulator compiles them in seconds; with --optimize-for latency the fastest algorithms are compared. Exit code 1 if a
+model differs or fails.
 """
 import argparse
 import json
@@ -31,6 +34,7 @@ def options():
     parser.add_argument("first")
     parser.add_argument("second")
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--optimize-for", choices=["latency", "memory"], default="memory")
     parser.add_argument("--rtol", type=float, default=1e-3)
     parser.add_argument("--atol", type=float, default=1e-4)
     parser.add_argument("--threads", type=int, default=2)
@@ -56,9 +60,13 @@ def run(words, timeout, environment=None):
     return json.loads(result.stdout), None
 
 
+def has_finite_numbers(result):
+    return any(output.get("max") is not None for output in result["outputs"])
+
+
 def compare(model, asked, environment):
     """The checks of every output, or why there are none."""
-    settings = ["--json", "--no-tuning", "--threads", str(asked.threads)]
+    settings = ["--json", "--no-tuning", "--threads", str(asked.threads), "--optimize-for", asked.optimize_for]
     with tempfile.TemporaryDirectory() as folder:
         _, problem = run([asked.first, "run", model, "-o", folder, *settings], asked.timeout)
         if problem:
@@ -66,7 +74,11 @@ def compare(model, asked, environment):
         tolerances = ["--rtol", str(asked.rtol), "--atol", str(asked.atol)]
         result, problem = run([asked.second, "run", model, "--check", folder, *tolerances, *settings], asked.timeout,
                               environment)
-        return (None, f"second: {problem}") if problem else (result["check"]["outputs"], None)
+        if problem:
+            return None, f"second: {problem}"
+        if not has_finite_numbers(result):
+            return None, "no finite outputs: nothing was compared"
+        return result["check"]["outputs"], None
 
 
 def row(model, checks, seconds):
