@@ -35,7 +35,7 @@ struct CompareArguments {
 
 constexpr const char* kCompareExamples = R"(Examples:
   assay compare old.onnx new.onnx                fresh processes in turns, a verdict on B
-  assay compare zoo:resnet18 zoo:resnet34 --threads 1 --batch 8
+  assay compare zoo:resnet18 zoo:resnet50 --threads 1 --batch 8
   assay compare old.onnx new.onnx --max-time 300 --threshold 0.5
   assay profile old.onnx --json > old.json       then, later,
   assay compare old.json new.onnx                old.onnx runs again if it is unchanged
