@@ -44,9 +44,9 @@ function(assay_precompile TARGET)
 endfunction()
 
 # Several files of a folder are compiled as one: what takes the time is the headers and templates that they share.
-# Batches stay small, so that a change in one file still compiles within seconds. File-local names must then be unique
-# within a folder.
-set(ASSAY_BATCH 8 CACHE STRING "Source files compiled together; 1 compiles each on its own")
+# Larger batches compile everything sooner, and a change in one file later. File-local names must be unique within a
+# folder.
+set(ASSAY_BATCH 16 CACHE STRING "Source files compiled together; 1 compiles each on its own")
 
 function(assay_batch TARGET)
   if(ASSAY_BATCH GREATER 1)

@@ -103,9 +103,10 @@ py::dict dict_of(const PrecisionTradeoff& row) {
 using TradeoffRow = std::tuple<std::string, std::optional<double>, std::optional<double>,
                                std::optional<double>, std::optional<double>, double>;
 
-std::vector<std::string> save(const std::string& folder, const std::vector<LayerRow>& rows,
-                              const std::vector<TradeoffRow>& table, const HardwareSummary& summary,
-                              const std::string& model) {
+std::vector<std::string> save_artifacts(const std::string& folder,
+                                        const std::vector<LayerRow>& rows,
+                                        const std::vector<TradeoffRow>& table,
+                                        const HardwareSummary& summary, const std::string& model) {
   std::vector<PrecisionTradeoff> tradeoffs;
   for (const auto& [precision, accuracy, latency, memory, energy, ratio] : table) {
     tradeoffs.push_back({precision, accuracy, latency, memory, energy, ratio});
@@ -151,7 +152,7 @@ void bind_hardware(py::module_& module) {
     for (const PrecisionTradeoff& row : tradeoffs(rows)) table.append(dict_of(row));
     return table;
   });
-  module.def("save_hardware_artifacts", &save, py::call_guard<py::gil_scoped_release>());
+  module.def("save_hardware_artifacts", &save_artifacts, py::call_guard<py::gil_scoped_release>());
   module.def("compare_devices", &compare);
 }
 

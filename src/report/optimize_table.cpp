@@ -98,8 +98,8 @@ struct Versions {
   double after_ms = 0;
 };
 
-void add_figures(TextTable& table, const char* what, double before, double after,
-                 const std::function<std::string(double)>& text) {
+void add_before_and_after(TextTable& table, const char* what, double before, double after,
+                          const std::function<std::string(double)>& text) {
   table.add_row({what, text(before), text(after), change_of(before, after)});
 }
 
@@ -124,14 +124,15 @@ void add_device_row(TextTable& table, const Versions& versions) {
   const auto& before = versions.before.cost->on_device;
   const auto& after = versions.after.cost->on_device;
   if (!before || !after) return;
-  add_figures(table, "latency there", before->estimate_ms.value_or(0),
-              after->estimate_ms.value_or(0), duration_text);
+  add_before_and_after(table, "latency there", before->estimate_ms.value_or(0),
+                       after->estimate_ms.value_or(0), duration_text);
 }
 
 void add_measured_energy(TextTable& table, const Versions& versions) {
   const auto& before = versions.before.cost->energy_measured_j;
   const auto& after = versions.after.cost->energy_measured_j;
-  if (before && after) add_figures(table, "energy, measured", *before, *after, joules_text);
+  if (before && after)
+    add_before_and_after(table, "energy, measured", *before, *after, joules_text);
 }
 
 std::string before_after_table(const OptimizeReport& report, const Versions& versions,
@@ -144,18 +145,18 @@ std::string before_after_table(const OptimizeReport& report, const Versions& ver
                    {.title = "change", .is_number = true}});
   const auto joules = [&](double ms) { return joules_text(report.power_watts * ms * 1e-3); };
   const bool is_for_device = before.on_device.has_value();
-  add_figures(table, is_for_device ? "latency here" : "latency", versions.before_ms,
-              versions.after_ms, duration_text);
+  add_before_and_after(table, is_for_device ? "latency here" : "latency", versions.before_ms,
+                       versions.after_ms, duration_text);
   add_device_row(table, versions);
-  add_figures(table, "stored tensors", before.memory_mb, after.memory_mb, mb_text);
-  add_figures(table, "with activations", before.runtime_memory_mb, after.runtime_memory_mb,
-              mb_text);
-  add_figures(table, "parameters", static_cast<double>(before.parameters),
-              static_cast<double>(after.parameters), whole_text);
-  add_figures(table, "MACs", static_cast<double>(before.macs), static_cast<double>(after.macs),
-              with_si_suffix);
+  add_before_and_after(table, "stored tensors", before.memory_mb, after.memory_mb, mb_text);
+  add_before_and_after(table, "with activations", before.runtime_memory_mb, after.runtime_memory_mb,
+                       mb_text);
+  add_before_and_after(table, "parameters", static_cast<double>(before.parameters),
+                       static_cast<double>(after.parameters), whole_text);
+  add_before_and_after(table, "MACs", static_cast<double>(before.macs),
+                       static_cast<double>(after.macs), with_si_suffix);
   add_measured_energy(table, versions);
-  add_figures(table, "energy, proxy", versions.before_ms, versions.after_ms, joules);
+  add_before_and_after(table, "energy, proxy", versions.before_ms, versions.after_ms, joules);
   if (versions.before.quality && versions.after.quality) add_quality_rows(table, versions);
   return table.render(layout);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "transform/cast_precision.h"
 #include "transform/reads.h"
 
 namespace assay::transform {
@@ -23,10 +24,6 @@ void Expansion::begin(NodeId id) {
 }
 
 namespace {
-
-bool is_half(DataType type) {
-  return type == DataType::Float16 || type == DataType::BFloat16;
-}
 
 Tensor as_float32(const Tensor& tensor) {
   std::vector<float> numbers;

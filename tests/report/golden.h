@@ -6,18 +6,16 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string>
+
+#include "support/file_content.h"
 
 namespace assay {
 
 inline void expect_golden(const std::string& name, const std::string& actual) {
   const std::string path = std::string(ASSAY_TESTS_DIR) + "/report/golden/" + name;
   if (std::getenv("ASSAY_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << actual;
-  std::ifstream file(path);
-  std::stringstream pinned;
-  pinned << file.rdbuf();
-  EXPECT_EQ(actual, pinned.str()) << path;
+  EXPECT_EQ(actual, content(path)) << path;
 }
 
 }  // namespace assay

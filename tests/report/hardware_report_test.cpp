@@ -8,12 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "assay/error.h"
 #include "assay/zoo.h"
 #include "report/golden.h"
 #include "report/picture.h"
+#include "support/file_content.h"
 #include "support/scratch_folder.h"
 
 namespace assay {
@@ -38,13 +38,6 @@ std::vector<LayerEstimate> many_layers(int count) {
 
 HardwareSummary some_summary() {
   return summarize_hardware(some_layers(), 2.0, 4.0);
-}
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 using HardwareArtifacts = InScratchFolder;

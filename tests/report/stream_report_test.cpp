@@ -4,10 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "assay/error.h"
 #include "report/golden.h"
+#include "support/file_content.h"
 #include "support/scratch_folder.h"
 
 namespace assay {
@@ -107,13 +107,6 @@ TEST(StreamReport, OfManyOperatorsShowsTheSlowest) {
   EXPECT_NE(table.find("layer19 "), std::string::npos);
   EXPECT_EQ(table.find("layer3 "), std::string::npos);
   EXPECT_NE(table.find("(8 more)"), std::string::npos);
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 TEST(StreamArtifacts, AreTwoFilesOfValues) {

@@ -126,7 +126,7 @@ struct CombinationOperands {
   Combination8 how;
 };
 
-std::optional<CombinationOperands> operands_of(const Lowering& lowering, const Node& node) {
+std::optional<CombinationOperands> combined_operands(const Lowering& lowering, const Node& node) {
   const ValueId a = node.inputs[0];
   const ValueId b = node.inputs[3];
   const ValueId value = node.outputs[0];
@@ -156,7 +156,7 @@ bool lower_combination(Lowering& lowering, NodeId id) {
   ValueId value = node.outputs[0];
   const Dims whole = lowering.dims(value);
   if (checked_product(whole).value_or(0) == 0) return false;
-  auto operands = operands_of(lowering, node);
+  auto operands = combined_operands(lowering, node);
   if (!operands) return false;
   const auto clip = clip_after(lowering, value);
   if (clip) operands->how.clamp = clip->clamp;
