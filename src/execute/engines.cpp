@@ -7,6 +7,7 @@
 // One line an engine, the default one first.
 #define ASSAY_ENGINES(ENGINE) \
   ENGINE(cpu)                 \
+  ENGINE(cuda)                \
   ENGINE(reference)
 
 #define DECLARE(folder)     \

@@ -1,0 +1,40 @@
+#include "gpu/fake_device.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace assay {
+
+namespace {
+
+// Before anything asks which engines there are.
+const int kFakeIsUsed = setenv("ASSAY_CUDA_LIBRARIES", FAKE_CUDA_FOLDER, 1);
+
+}  // namespace
+
+gpu::Libraries fake_libraries() {
+  return gpu::open_libraries(std::array<std::filesystem::path, 1>{FAKE_CUDA_FOLDER});
+}
+
+const gpu::Device& fake_device() {
+  (void)kFakeIsUsed;
+  return gpu::device();
+}
+
+std::int64_t fake_live_bytes() {
+  void* library = dlopen(FAKE_CUDA_FOLDER "/libcuda.so.1", RTLD_NOW);
+  const auto count = reinterpret_cast<std::size_t (*)()>(dlsym(library, "fake_live_bytes"));
+  return static_cast<std::int64_t>(count());
+}
+
+FakeSetting::FakeSetting(const char* variable, const std::string& value) : variable_(variable) {
+  setenv(variable, value.c_str(), 1);
+}
+
+FakeSetting::~FakeSetting() {
+  unsetenv(variable_);
+}
+
+}  // namespace assay
