@@ -1,7 +1,7 @@
-// LiteRT's (TensorFlow Lite's) benchmark_model --enable_op_profiling
-// --profiling_output_csv_file=FILE: tables of mean times. Of these, the one in the order of
-// execution of regular runs is read. A node's name lists the tensors it writes and, after
-// semicolons, what was fused into it: "[model/conv/Relu;model/conv/BiasAdd]:3".
+// LiteRT's (TensorFlow Lite's) benchmark_model --enable_op_profiling: tables of mean times, as CSV
+// (--profiling_output_csv_file=FILE) or as the log prints them, separated by tabs. Of these, the
+// one in the order of execution of regular runs is read. A node's name lists the tensors it writes
+// and, after semicolons, what was fused into it: "[model/conv/Relu;model/conv/BiasAdd]:3".
 #include <algorithm>
 
 #include "base/fail.h"
@@ -12,19 +12,23 @@ namespace assay::store {
 
 namespace {
 
-constexpr std::string_view kRunOrder = "node type, start, first, avg";
-constexpr std::size_t kCells = 9;
-constexpr std::size_t kTime = 3;
-
 std::string trimmed_cell(const std::string& cell) {
   const auto first = cell.find_first_not_of(" \t\r");
   if (first == std::string::npos) return "";
   return cell.substr(first, cell.find_last_not_of(" \t\r") - first + 1);
 }
 
+// Versions differ in their columns ("start" was left out in 2022), but all have these two.
+bool is_header_of_run_order(std::string_view line) {
+  const auto has = [&](std::string_view text) { return line.find(text) != std::string_view::npos; };
+  return (has("node type,") && has("first, avg")) || (has("[node type]") && has("[avg ms]"));
+}
+
+// The CSV has tabs where the name has commas.
 std::vector<std::string> tensors_in(std::string name) {
   if (name.starts_with('[')) name.erase(0, 1);
   if (const auto end = name.rfind(']'); end != std::string::npos) name.resize(end);
+  std::ranges::replace(name, '\t', ',');
   std::vector<std::string> names;
   for (const std::string& tensors : split(name, ';')) {
     for (const std::string& tensor : split(tensors, ',')) {
@@ -34,17 +38,56 @@ std::vector<std::string> tensors_in(std::string name) {
   return names;
 }
 
-// A name may contain commas: it is the rest of the line.
-std::optional<RuntimeKernel> node_in(const std::string& line, const std::string& file) {
-  const std::vector<std::string> cells = split(line, ',');
-  if (cells.size() < kCells) return {};
-  const std::string name = trimmed_cell(join(std::span(cells).subspan(kCells - 1), ","));
-  RuntimeKernel kernel{.name = name,
-                       .op = trimmed_cell(cells[0]),
-                       .node_names = tensors_in(name),
-                       .fused_names = tensors_in(name)};
-  kernel.run_ms = {
-      imported_milliseconds(trimmed_cell(cells[kTime]), file, "the time of node '" + name + "'")};
+// "Convolution (NHWC, F32) IGEMM", an operator of XNNPACK, is a convolution.
+std::string operator_of(const std::string& node_type) {
+  return node_type.substr(0, node_type.find(" ("));
+}
+
+// Node type, times, two percentages, KB, times called, name. The type and the name may contain
+// commas, so cells are counted from the percentages.
+struct Row {
+  std::string type;
+  std::string mean_ms;
+  std::string times_called;
+  std::string name;
+};
+
+std::optional<Row> row_in(const std::string& line, bool has_start) {
+  const char separator = line.find('\t') < line.find(',') ? '\t' : ',';
+  std::vector<std::string> cells = split(line, separator);
+  const auto is_percentage = [](const std::string& cell) {
+    return trimmed_cell(cell).ends_with('%');
+  };
+  const auto share = std::ranges::find_if(cells, is_percentage);
+  const std::ptrdiff_t times = has_start ? 3 : 2;
+  constexpr std::ptrdiff_t kFromShareToName = 4;
+  if (share - cells.begin() <= times || cells.end() - share <= kFromShareToName) return {};
+  const std::string mark(1, separator);
+  return Row{.type = trimmed_cell(join(std::span(cells.begin(), share - times), mark)),
+             .mean_ms = trimmed_cell(share[-1]),
+             .times_called = trimmed_cell(share[kFromShareToName - 1]),
+             .name = trimmed_cell(join(std::span(share + kFromShareToName, cells.end()), mark))};
+}
+
+// The mean is that of a call; a node in a loop is called several times in a run.
+double time_of_run(const Row& row, const std::string& file) {
+  const std::string what = "the time of node '" + row.name + "'";
+  const double mean_ms = imported_milliseconds(row.mean_ms, file, what);
+  const double calls =
+      imported_milliseconds(row.times_called, file, "the calls of node '" + row.name + "'");
+  return mean_ms * std::max(calls, 1.0);
+}
+
+std::optional<RuntimeKernel> node_in(const std::string& line, bool has_start,
+                                     const std::string& file) {
+  const auto row = row_in(line, has_start);
+  if (!row) return {};
+  RuntimeKernel kernel{.name = row->name,
+                       .op = operator_of(row->type),
+                       .node_names = tensors_in(row->name),
+                       .fused_names = tensors_in(row->name)};
+  if (kernel.op != row->type) kernel.algorithm = row->type;
+  kernel.run_ms = {time_of_run(*row, file)};
   return kernel;
 }
 
@@ -59,20 +102,22 @@ Tables tables_in(std::string_view text, const std::string& file) {
   bool is_regular = !names_regular;
   bool is_delegate = false;
   bool is_open = false;
+  bool has_start = false;
   Tables tables;
   for (const std::string& raw : split(text, '\n')) {
     const std::string line = trimmed_cell(raw);
     if (line.find("Regular Benchmark Runs") != std::string::npos) is_regular = true;
     if (line.starts_with("Delegate internal")) is_delegate = true;
     if (line.starts_with("Primary graph") || line.starts_with("Subgraph")) is_delegate = false;
-    if (line.starts_with(kRunOrder)) {
+    if (is_header_of_run_order(line)) {
+      has_start = line.find("start") != std::string::npos;
       auto& list = is_delegate ? tables.inside_delegate : tables.nodes;
       is_open = is_regular && list.empty();  // the table by time repeats the one in order
       continue;
     }
     if (line.empty() || line.starts_with("=")) is_open = false;
     if (!is_open) continue;
-    if (auto node = node_in(line, file)) {
+    if (auto node = node_in(raw, has_start, file)) {
       (is_delegate ? tables.inside_delegate : tables.nodes).push_back(std::move(*node));
     } else {
       is_open = false;
@@ -104,7 +149,7 @@ void open_delegate(Tables& tables) {
 }  // namespace
 
 bool is_litert_text(std::string_view text) {
-  return text.find(kRunOrder) != std::string_view::npos;
+  return is_header_of_run_order(text);
 }
 
 RuntimeTrace read_litert_text(std::string_view text, const std::string& file) {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kOpenVinoHeader =
     "layerName;execStatus;layerType;execType;realTime (ms)";
-constexpr std::size_t kOpenVinoColumns = 6;
 
 struct OpenVinoLayer {
   std::string name;
@@ -41,15 +40,26 @@ std::string openvino_precision(const std::string& exec_type) {
   return found == kOpenVinoPrecisions.end() ? "" : found->second;
 }
 
-bool changes_layout(const std::string& type) {
-  return type == "Reorder" || type == "Convert" || type == "Memory";
+// A conversion of the input is a subgraph of its own: "Convert_214".
+bool changes_layout(const OpenVinoLayer& layer) {
+  return layer.type == "Reorder" || layer.type == "Convert" || layer.type == "Memory" ||
+         layer.name.starts_with("Convert_");
+}
+
+bool has_run(const OpenVinoLayer& layer) {
+  return !layer.status.ends_with("NOT_RUN") && !layer.status.ends_with("OPTIMIZED_OUT");
+}
+
+// Listed after the layer that it was fused into. Views have another type.
+bool is_fused(const OpenVinoLayer& layer) {
+  return !has_run(layer) && layer.exec_type == "undef";
 }
 
 RuntimeKernel openvino_kernel(const OpenVinoLayer& layer) {
   return {.name = layer.name,
           .op = layer.type,
           .node_names = {layer.name},
-          .is_layout_change = changes_layout(layer.type),
+          .is_layout_change = changes_layout(layer),
           .algorithm = layer.exec_type,
           .precision = openvino_precision(layer.exec_type)};
 }
@@ -63,11 +73,13 @@ class Requests {
   void add(std::size_t request, const OpenVinoLayer& layer) {
     const double milliseconds =
         imported_milliseconds(layer.real_time, file_, "the time of layer '" + layer.name + "'");
-    if (layer.status.ends_with("NOT_RUN") || layer.status.ends_with("OPTIMIZED_OUT")) return;
+    if (request == 0 && is_fused(layer)) add_fused(layer.name);
+    if (!has_run(layer)) return;
     const std::size_t kernel =
         table_.find_or_add(layer.name + "\n" + layer.type, [&] { return openvino_kernel(layer); });
     table_.add_time(kernel, request, milliseconds);
     sums_ms_[request] += milliseconds;
+    last_ = kernel;
   }
 
   RuntimeTrace finish(bool is_average) {
@@ -79,7 +91,15 @@ class Requests {
   }
 
  private:
+  void add_fused(const std::string& name) {
+    if (!last_) return;
+    RuntimeKernel& kernel = table_.at(*last_);
+    if (kernel.fused_names.empty()) kernel.fused_names = kernel.node_names;
+    kernel.fused_names.push_back(name);
+  }
+
   KernelTable table_;
+  std::optional<std::size_t> last_;  // kernel
   std::vector<double> sums_ms_;
   std::string file_;
 };
@@ -107,13 +127,26 @@ void add_request(const report::Json& request, std::size_t number, const std::str
   }
 }
 
+// Sorted reports have a column more.
+std::size_t columns_in(const std::string& header) {
+  return static_cast<std::size_t>(std::ranges::count(header, ';')) + 1;
+}
+
 // A name may contain the separator, so cells are counted from the end.
-std::optional<OpenVinoLayer> layer_in(const std::string& line) {
+std::optional<OpenVinoLayer> layer_in(const std::string& line, std::size_t columns) {
   const std::vector<std::string> cells = split(line, ';');
-  if (cells.size() < kOpenVinoColumns) return {};
-  const std::size_t names = cells.size() - (kOpenVinoColumns - 1);
+  if (cells.size() < columns) return {};
+  const std::size_t names = cells.size() - (columns - 1);
   return OpenVinoLayer{join(std::span(cells).first(names), ";"), cells[names], cells[names + 1],
                        cells[names + 2], cells[names + 3]};
+}
+
+[[noreturn]] void refuse_without_counters(const std::string& file) {
+  fail_bad_input(
+      "{}: this report of OpenVINO's benchmark_app has no times of layers; run it with "
+      "-report_type "
+      "detailed_counters",
+      file);
 }
 
 std::vector<std::string> openvino_lines(std::string_view text) {
@@ -126,9 +159,11 @@ std::vector<std::string> openvino_lines(std::string_view text) {
 
 }  // namespace
 
+// A report of another type has the same beginning, but no counters.
 bool is_openvino(const report::Json& root) {
   return root.is_object() &&
-         (root.contains("avg_performance") || root.contains("detailed_performance"));
+         (root.contains("avg_performance") || root.contains("detailed_performance") ||
+          (root.contains("cmd_options") && root.contains("execution_results")));
 }
 
 RuntimeTrace read_openvino(const report::Json& root, const std::string& file) {
@@ -137,6 +172,7 @@ RuntimeTrace read_openvino(const report::Json& root, const std::string& file) {
     add_request(root.at("avg_performance"), 0, file, requests);
     return requests.finish(true);
   }
+  if (!root.contains("detailed_performance")) refuse_without_counters(file);
   const report::Json& list = root.at("detailed_performance");
   if (!list.is_array()) fail_bad_input("{}: 'detailed_performance' is not a list", file);
   Requests requests(list.size(), file);
@@ -145,23 +181,29 @@ RuntimeTrace read_openvino(const report::Json& root, const std::string& file) {
 }
 
 bool is_openvino_text(std::string_view text) {
-  return text.substr(0, 4096).find(kOpenVinoHeader) != std::string_view::npos;
+  return text.substr(0, 4096).find(kOpenVinoHeader) != std::string_view::npos ||
+         text.starts_with("Command line parameters");
 }
 
 RuntimeTrace read_openvino_text(std::string_view text, const std::string& file) {
   const std::vector<std::string> lines = openvino_lines(text);
   const auto is_header = [](const std::string& line) { return line.starts_with(kOpenVinoHeader); };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(lines, is_header));
+  if (count == 0) refuse_without_counters(file);
   Requests requests(count, file);
   std::size_t request = 0;
+  std::size_t columns = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (is_header(lines[i])) ++request;
-    if (request == 0 || lines[i].empty() || is_header(lines[i])) continue;
-    if (lines[i].starts_with("Total;")) continue;
-    const auto layer = layer_in(lines[i]);
+    if (is_header(lines[i])) {
+      ++request;
+      columns = columns_in(lines[i]);
+      continue;
+    }
+    if (request == 0 || lines[i].empty() || lines[i].starts_with("Total;")) continue;
+    const auto layer = layer_in(lines[i], columns);
     if (!layer) {
       fail_bad_input("{}, line {}: {} cells were expected between semicolons", file, i + 1,
-                     kOpenVinoColumns);
+                     columns);
     }
     requests.add(request - 1, *layer);
   }

@@ -1,6 +1,9 @@
 // trtexec --exportProfile: [{"count": runs}, {"name", "timeMs", "averageMs", "medianMs", …}, …].
-// A layer's name lists the nodes it was made of: "conv + relu", "PWN(add, relu)",
-// "{ForeignNode[first...last]}", "Reformatting CopyNode for Input Tensor 0 to conv + relu".
+// A layer's name lists the nodes it was made of: "conv + relu", "conv_a || conv_b" (side by side),
+// "PWN(PWN(sigmoid), mul)" (pointwise, nested), "{ForeignNode[first...last]}", "Reformatting
+// CopyNode for Input Tensor 0 to conv + relu". Layers that TensorRT added have no name of the
+// model:
+// "(Unnamed Layer* 12) [Shuffle]".
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -33,48 +36,101 @@ std::optional<std::string_view> inside(std::string_view name, std::string_view o
   return name.substr(begin + opening.size(), end - begin - opening.size());
 }
 
-void add_parts(std::string_view text, std::string_view separator, std::vector<std::string>& names) {
-  while (true) {
-    const auto end = text.find(separator);
-    std::string part = trimmed(text.substr(0, end));
-    // Parentheses group; names may contain them too, so only unmatched ones are taken away.
-    while (part.starts_with('(')) part.erase(0, 1);
-    while (part.ends_with(')') && part.find('(') == std::string::npos) part.pop_back();
-    if (!part.empty()) names.push_back(std::move(part));
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + separator.size());
+constexpr std::array<std::string_view, 3> kSeparators = {" + ", " || ", ", "};
+
+// The length of the separator that begins here; 0 if none does.
+std::size_t separator_at(std::string_view text, std::size_t at) {
+  const auto begins = [&](std::string_view one) { return text.substr(at).starts_with(one); };
+  const auto found = std::ranges::find_if(kSeparators, begins);
+  return found == kSeparators.end() ? 0 : found->size();
+}
+
+// What is between separators outside of parentheses.
+std::vector<std::string> outer_parts(std::string_view text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    const std::size_t length = depth > 0 ? 0 : separator_at(text, i);
+    if (length == 0) {
+      ++i;
+      continue;
+    }
+    parts.push_back(trimmed(text.substr(begin, i - begin)));
+    i += length;
+    begin = i;
+  }
+  parts.push_back(trimmed(text.substr(begin)));
+  return parts;
+}
+
+bool is_unnamed(std::string_view part) {
+  return part.empty() || part.starts_with("(Unnamed Layer*");
+}
+
+// What is inside "PWN(…)" or "(…)"; nothing for a name.
+std::optional<std::string_view> inside_parentheses(std::string_view part) {
+  constexpr std::string_view kPointwise = "PWN(";
+  if (!part.ends_with(')')) return {};
+  part.remove_suffix(1);
+  if (part.starts_with(kPointwise)) return part.substr(kPointwise.size());
+  if (part.starts_with('(')) return part.substr(1);
+  return {};
+}
+
+void add_nodes(std::string_view name, int depth, std::vector<std::string>& names) {
+  constexpr int kDeepest = 64;  // a file may nest as deeply as it likes
+  for (std::string& part : outer_parts(name)) {
+    if (is_unnamed(part)) continue;
+    const auto inner = depth < kDeepest ? inside_parentheses(part) : std::nullopt;
+    if (inner) {
+      add_nodes(*inner, depth + 1, names);
+    } else {
+      names.push_back(std::move(part));
+    }
   }
 }
 
 std::vector<std::string> nodes_of(std::string_view name) {
-  std::vector<std::string> parts;
-  add_parts(name, " + ", parts);
   std::vector<std::string> names;
-  for (const std::string& part : parts) {
-    if (const auto pointwise = inside(part, "PWN(", ')')) {
-      add_parts(*pointwise, ", ", names);
-    } else {
-      names.push_back(part);
-    }
-  }
+  add_nodes(name, 0, names);
   return names;
+}
+
+// "first...last"
+std::vector<std::string> ends_of(std::string_view region) {
+  constexpr std::string_view kBetween = "...";
+  const auto between = region.find(kBetween);
+  if (between == std::string_view::npos) return {trimmed(region)};
+  return {trimmed(region.substr(0, between)), trimmed(region.substr(between + kBetween.size()))};
 }
 
 constexpr std::array<std::string_view, 4> kReformats = {
     "Reformatting CopyNode for Input Tensor ", "Reformatting CopyNode for Output Tensor ",
     "Reformatting CopyNode for Network Input ", "Reformatting CopyNode for Network Output "};
 
+constexpr std::array<std::string_view, 2> kReformatters = {" input reformatter ",
+                                                           " output reformatter "};
+constexpr std::string_view kCopy = " copy";  // "tensor copy", as a concatenation has
+
 bool is_copy(std::string_view name) {
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  return std::ranges::any_of(kReformats, begins) ||
-         name.find("[HostToDeviceCopy") != std::string_view::npos ||
-         name.find("[DeviceToHostCopy") != std::string_view::npos;
+  const auto holds = [&](std::string_view text) { return name.find(text) != name.npos; };
+  return std::ranges::any_of(kReformats, begins) || std::ranges::any_of(kReformatters, holds) ||
+         name.ends_with(kCopy) || holds("[HostToDeviceCopy") || holds("[DeviceToHostCopy");
 }
 
-// "Reformatting CopyNode for Input Tensor 0 to conv1 + relu1": the layer that it serves.
+// "Reformatting CopyNode for Input Tensor 0 to conv1 + relu1", "conv1 + relu1 input reformatter 0",
+// "pool1_output copy": the layer or tensor that it serves.
 std::string_view served_by_copy(std::string_view name) {
+  for (const std::string_view reformatter : kReformatters) {
+    if (const auto at = name.find(reformatter); at != name.npos) return name.substr(0, at);
+  }
+  if (name.ends_with(kCopy)) return name.substr(0, name.size() - kCopy.size());
   const auto to = name.find(" to ");
-  return to == std::string_view::npos ? name.substr(0, name.find(" [")) : name.substr(to + 4);
+  return to == name.npos ? name.substr(0, name.find(" [")) : name.substr(to + 4);
 }
 
 RuntimeKernel layer_of(const JsonReader& reader) {
@@ -84,7 +140,7 @@ RuntimeKernel layer_of(const JsonReader& reader) {
   const std::string_view named =
       kernel.is_layout_change ? served_by_copy(kernel.name) : std::string_view(kernel.name);
   if (const auto region = inside(named, "{ForeignNode[", ']')) {
-    add_parts(*region, "...", kernel.fused_names);
+    kernel.fused_names = ends_of(*region);
     kernel.is_region = true;
   } else {
     kernel.fused_names = nodes_of(named);

@@ -82,6 +82,38 @@ TEST(Join, KernelsWithoutAKnownNameAreFoundByOrderAndKind) {
   EXPECT_EQ(joined[6].by, FoundBy::Nothing);
 }
 
+TEST(Join, ACopyBelongsToTheLayerThatItNames) {
+  RuntimeKernel copy = kernel("copy", "Reorder");
+  copy.is_layout_change = true;
+  copy.node_names = {"conv2"};
+  const auto joined =
+      join_kernels(small(), {copy, kernel("conv1", "Conv"), kernel("conv2", "Conv")});
+  EXPECT_THAT(joined[0].nodes, ElementsAre(3));
+  EXPECT_EQ(joined[0].by, FoundBy::Name);
+}
+
+// "{ForeignNode[conv1.weight...pool1]}"
+TEST(Join, ARegionMayBeginWithAStoredTensor) {
+  RuntimeKernel region = kernel("region", "");
+  region.is_region = true;
+  const Graph graph = small();
+  region.fused_names = {graph.value(graph.node(NodeId{0}).inputs[1]).name, "pool1"};
+  EXPECT_THAT(join_kernels(graph, {region})[0].nodes, testing::IsSupersetOf({0u, 1u, 2u}));
+}
+
+// What the body of a node computed is not the node's own.
+TEST(Join, ANodeWithABodyTakesNoNodesFromItsBody) {
+  std::vector<RuntimeKernel> kernels = {kernel("If_0", "If"), kernel("conv1", "Conv"),
+                                        kernel("pool1", "MaxPool"), kernel("inner", "If"),
+                                        kernel("conv2", "Conv")};
+  for (const std::size_t i : {1, 2, 3}) kernels[i].parent = 0;
+  kernels[4].parent = 3;
+  const auto joined = join_kernels(small(), kernels);
+  EXPECT_THAT(joined[0].nodes, ElementsAre(0)) << "as its body's first kernel";
+  EXPECT_THAT(joined[1].nodes, ElementsAre(0, 1)) << "with the activation";
+  EXPECT_THAT(joined[3].nodes, ElementsAre(3));
+}
+
 TEST(Import, PartsSumToTheRunAndNothingIsDropped) {
   RuntimeTrace trace{.runtime = "Some Runtime", .file = "f", .has_whole_runs = true};
   trace.kernels = {kernel("conv1", "Conv"), kernel("conv2", "Conv"), kernel("classifier", "Gemm"),

@@ -94,14 +94,103 @@ TEST(RuntimeTrace, TorchWithoutKinetoHasRoundedTimes) {
   EXPECT_DOUBLE_EQ(trace.runs_ms[1], 0.009 + 0.001);
 }
 
+std::vector<std::string> nodes_of_layer(const std::string& name) {
+  const std::string json = R"([{"name":")" + name + R"(","averageMs":1}])";
+  return parse_runtime_trace(json, "file").kernels.at(0).fused_names;
+}
+
 TEST(RuntimeTrace, NamesOfTensorRTListTheirNodes) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(nodes_of_layer("PWN(add, PWN(relu)) + (conv)"), (Names{"add", "relu", "conv"}));
+  EXPECT_EQ(nodes_of_layer("PWN(PWN(Softplus_1, PWN(Tanh_2)), Mul_3)"),
+            (Names{"Softplus_1", "Tanh_2", "Mul_3"}));
+  EXPECT_EQ(nodes_of_layer("/m/conv/Conv || /n/conv/Conv"),
+            (Names{"/m/conv/Conv", "/n/conv/Conv"}));
+  EXPECT_EQ(nodes_of_layer("PWN(/c_output_0 + (Unnamed Layer* 720) [Shuffle], /Pow)"),
+            (Names{"/c_output_0", "/Pow"}));
+  EXPECT_EQ(nodes_of_layer("relu(1 + relu)2"), (Names{"relu(1 + relu)2"})) << "one name";
+  EXPECT_EQ(nodes_of_layer("{ForeignNode[first.weight.../last/Add]}"),
+            (Names{"first.weight", "/last/Add"}));
+}
+
+TEST(RuntimeTrace, CopiesOfTensorRTServeALayer) {
   const RuntimeTrace trace = parse_runtime_trace(
-      R"json([{"name":"PWN(add, PWN(relu)) + (conv)","averageMs":1},
+      R"json([{"name":"Reformatting CopyNode for Input Tensor 0 to conv1 + relu1","averageMs":1},
+          {"name":"conv1 + relu1 input reformatter 0","averageMs":1},
+          {"name":"conv1_output copy","averageMs":1},
           {"name":"{ForeignNode[first...last]}","averageMs":1}])json",
       "file");
-  EXPECT_EQ(trace.kernels[0].fused_names.back(), "conv");
-  EXPECT_TRUE(trace.kernels[1].is_region);
-  EXPECT_EQ(trace.kernels[1].fused_names, (std::vector<std::string>{"first", "last"}));
+  EXPECT_TRUE(trace.kernels[0].is_layout_change);
+  EXPECT_TRUE(trace.kernels[1].is_layout_change);
+  EXPECT_EQ(trace.kernels[0].node_names, trace.kernels[1].node_names);
+  EXPECT_TRUE(trace.kernels[2].is_layout_change);
+  EXPECT_EQ(trace.kernels[2].node_names, std::vector<std::string>{"conv1_output"});
+  EXPECT_TRUE(trace.kernels[3].is_region);
+}
+
+TEST(RuntimeTrace, TablesOfLiteRtOfEveryVersion) {
+  const std::string rows[] = {
+      "node type, start, first, avg_ms, %, cdf%, mem KB, times called, name\n"
+      "CONV_2D, 0, 9, 1.5, 50%, 50%, 0, 1, [a, b;c]:0\n",
+      "node type, first, avg_ms, %, cdf%, mem KB, times called, name\n"
+      "CONV_2D, 9, 1.5, 50%, 50%, 0, 1, [a\tb;c]:0\n",
+      "\t [node type]\t [first]\t [avg ms]\t [%]\t [cdf%]\t [mem KB]\t[times called]\t[Name]\n"
+      "\t CONV_2D\t 9.000\t 1.500\t 50.000%\t 50.000%\t 0.000\t 1\t[a, b;c]:0\n",
+      "\t [node type]\t [start]\t [first]\t [avg ms]\t [%]\t [cdf%]\t [mem KB]\t[times called]\t"
+      "[Name]\n\t CONV_2D\t 0.000\t 9.000\t 1.500\t 50.000%\t 50.000%\t 0.000\t 1\t[a, b;c]:0\n"};
+  for (const std::string& text : rows) {
+    const RuntimeTrace trace = parse_runtime_trace("==== Run Order ====\n" + text, "file");
+    ASSERT_EQ(trace.kernels.size(), 1u) << text;
+    EXPECT_EQ(trace.kernels[0].op, "CONV_2D") << text;
+    EXPECT_DOUBLE_EQ(trace.kernels[0].run_ms.front(), 1.5) << text;
+    EXPECT_EQ(trace.kernels[0].fused_names, (std::vector<std::string>{"a", "b", "c"})) << text;
+  }
+}
+
+TEST(RuntimeTrace, OperatorsOfADelegateOfLiteRtReplaceItsRow) {
+  const RuntimeTrace trace = parse_runtime_trace(
+      "Operator-wise Profiling Info for Regular Benchmark Runs:\n"
+      "node type, first, avg_ms, %, cdf%, mem KB, times called, name\n"
+      "TfLiteXNNPackDelegate, 9, 4, 100%, 100%, 0, 1, [out]:7\n\n"
+      "Delegate internal: \n"
+      "node type, first, avg_ms, %, cdf%, mem KB, times called, name\n"
+      "Convolution (NHWC, F32) IGEMM, 9, 1.5, 50%, 50%, 0, 1, Delegate/Convolution (NHWC\t F32) "
+      "IGEMM:0\n"
+      "Fully Connected (NC, F32) GEMM, 9, 1, 50%, 50%, 0, 2, Delegate/Fully Connected (NC\t F32) "
+      "GEMM:1\n",
+      "file");
+  ASSERT_EQ(trace.kernels.size(), 3u);
+  EXPECT_EQ(trace.kernels[0].op, "Convolution");
+  EXPECT_EQ(trace.kernels[1].op, "Fully Connected");
+  EXPECT_DOUBLE_EQ(trace.kernels[0].run_ms.front(), 1.5);
+  EXPECT_DOUBLE_EQ(trace.kernels[1].run_ms.front(), 2 * 1.0);  // two calls in a run
+  EXPECT_DOUBLE_EQ(trace.kernels[2].run_ms.front(), 4 - 1.5 - 2);
+}
+
+TEST(RuntimeTrace, OpenVinoListsFusedLayersAfterTheirKernel) {
+  const std::string header = "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)";
+  const RuntimeTrace trace = parse_runtime_trace(
+      header +
+          "\nConvert_3;Status.EXECUTED;Subgraph;jit_I8;0.01;0.01\n"
+          "Multiply_7;Status.EXECUTED;Convolution;brgconv_bf16;0.5;0.5\n"
+          "add;Status.NOT_RUN;Add;undef;0.000;0.000\nrelu;Status.NOT_RUN;Relu;undef;0;0\n"
+          "flatten;Status.NOT_RUN;Reshape;unknown_bf16;0.000;0.000\nTotal;;;;0.51;0.51\n",
+      "file");
+  ASSERT_EQ(trace.kernels.size(), 2u);
+  EXPECT_TRUE(trace.kernels[0].is_layout_change);
+  EXPECT_EQ(trace.kernels[1].fused_names, (std::vector<std::string>{"Multiply_7", "add", "relu"}));
+  // Sorted by time, with a share of the time.
+  const RuntimeTrace sorted = parse_runtime_trace(
+      header + ";proportion(%)\na;b;Status.EXECUTED;Add;ref_f32;2;2;80.00%\n", "file");
+  EXPECT_EQ(sorted.kernels.at(0).name, "a;b");
+  EXPECT_DOUBLE_EQ(sorted.kernels.at(0).run_ms.front(), 2);
+}
+
+TEST(RuntimeTrace, ReportsOfOpenVinoWithoutCountersAreRefused) {
+  EXPECT_THAT(message_for("Command line parameters\n-m;model.onnx\n"),
+              testing::HasSubstr("detailed_counters"));
+  EXPECT_THAT(message_for(R"({"cmd_options":{},"execution_results":{}})"),
+              testing::HasSubstr("no times of layers"));
 }
 
 // Every damage is refused or read, never a crash.

@@ -19,10 +19,15 @@ class KernelJoin {
       : graph_(graph),
         kernels_(kernels),
         readers_(consumers(graph)),
+        names_(graph),
+        has_body_(kernels.size()),
         joined_(kernels.size()),
         owner_(graph.node_count(), kNobody) {
     for (const Node& node : graph.nodes()) node_kinds_.push_back(op_kind(node.op));
-    for (const RuntimeKernel& kernel : kernels) kernel_kinds_.push_back(op_kind(kernel.op));
+    for (const RuntimeKernel& kernel : kernels) {
+      kernel_kinds_.push_back(op_kind(kernel.op));
+      if (kernel.parent != RuntimeKernel::kNoParent) has_body_[kernel.parent] = true;
+    }
   }
 
   std::vector<JoinedKernel> run() {
@@ -53,40 +58,40 @@ class KernelJoin {
   // --- names
 
   void find_by_name() {
-    const NodeNames names(graph_);
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
-      if (!kernels_[i].is_layout_change) find_exactly(names, i);
+      if (!kernels_[i].is_layout_change) find_exactly(i);
     }
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
-      if (!is_found(i) && !kernels_[i].is_layout_change) find_extended(names, i);
+      if (!is_found(i) && !kernels_[i].is_layout_change) find_extended(i);
     }
   }
 
-  void find_exactly(const NodeNames& names, std::size_t at) {
+  void find_exactly(std::size_t at) {
     const RuntimeKernel& kernel = kernels_[at];
-    if (kernel.is_region) return find_region(names, at);
+    if (kernel.is_region) return find_region(at);
     for (const std::string& name : kernel.fused_names) {
-      if (const auto node = names.exactly(name)) give(at, *node, FoundBy::Name);
+      if (const auto node = names_.exactly(name)) give(at, *node, FoundBy::Name);
     }
     for (const std::string& name : kernel.node_names) {
       if (is_found(at)) return;
-      if (const auto node = names.exactly(name)) give(at, *node, FoundBy::Name);
+      if (const auto node = names_.exactly(name)) give(at, *node, FoundBy::Name);
     }
   }
 
-  void find_extended(const NodeNames& names, std::size_t at) {
+  void find_extended(std::size_t at) {
     for (const std::string& name : kernels_[at].node_names) {
-      const auto node = names.extended(name);
+      const auto node = names_.extended(name);
       if (!node) continue;
       return give(at, *node, FoundBy::Name);
     }
   }
 
-  // All nodes from the first to the last, as far as they depend on the first.
-  void find_region(const NodeNames& names, std::size_t at) {
+  // All nodes from the first to the last, as far as they depend on the first. A region may begin
+  // with a stored tensor instead of a node.
+  void find_region(std::size_t at) {
     const auto& ends = kernels_[at].fused_names;
-    const auto first = ends.empty() ? std::nullopt : found_either_way(names, ends.front());
-    const auto last = ends.empty() ? std::nullopt : found_either_way(names, ends.back());
+    const auto first = ends.empty() ? std::nullopt : found_either_way(ends.front());
+    const auto last = ends.empty() ? std::nullopt : found_either_way(ends.back());
     if (!first || !last) return;
     const auto [low, high] = std::minmax(*first, *last);
     give(at, low, FoundBy::Name);
@@ -102,10 +107,20 @@ class KernelJoin {
     }
   }
 
-  static std::optional<std::uint32_t> found_either_way(const NodeNames& names,
-                                                       const std::string& name) {
-    const auto node = names.exactly(name);
-    return node ? node : names.extended(name);
+  std::optional<std::uint32_t> found_either_way(const std::string& name) const {
+    if (const auto node = names_.exactly(name)) return node;
+    if (const auto reader = first_reader(name)) return reader;
+    return names_.extended(name);
+  }
+
+  // Of the stored tensor with this name.
+  std::optional<std::uint32_t> first_reader(const std::string& name) const {
+    for (std::uint32_t node = 0; node < graph_.node_count(); ++node) {
+      for (const ValueId input : graph_.node(NodeId{node}).inputs) {
+        if (input.is_valid() && graph_.value(input).name == name) return node;
+      }
+    }
+    return {};
   }
 
   // A kernel may bear the name of the last node that was fused into it: the convolution is before.
@@ -189,6 +204,7 @@ class KernelJoin {
   void fill_gaps() {
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       if (is_found(i) || !may_be_aligned(i) || is_often_folded(kernel_kinds_[i])) continue;
+      if (has_body_[i]) continue;  // its body's kernels have the nodes
       const auto before = last_node_before(i);
       const auto after = first_node_after(i);
       for (std::uint32_t node = before; node < after; ++node) {
@@ -251,17 +267,27 @@ class KernelJoin {
   // A change of layout serves the kernel after it, the last one the kernel before. A folded layer
   // belongs to the kernel before.
   void attach_layout_changes() {
-    std::vector<std::pair<std::size_t, std::size_t>> attached;
+    std::vector<std::pair<std::size_t, JoinedKernel>> attached;
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       if (is_found(i) || kernels_[i].parent != RuntimeKernel::kNoParent) continue;
       const bool is_folded = is_often_folded(kernel_kinds_[i]);
       if (!is_folded && !kernels_[i].is_layout_change && !only_moves(kernel_kinds_[i])) continue;
+      if (const auto node = named_by(i)) {
+        attached.push_back({i, {{*node}, FoundBy::Name}});
+        continue;
+      }
       const std::size_t served = is_folded ? computed_before(i) : served_by(i);
-      if (served != kNobody) attached.push_back({i, served});
+      if (served != kNobody) attached.push_back({i, {{main_node(served)}, FoundBy::Position}});
     }
-    for (const auto& [kernel, served] : attached) {
-      joined_[kernel] = {{main_node(served)}, FoundBy::Position};
+    for (auto& [kernel, joined] : attached) joined_[kernel] = std::move(joined);
+  }
+
+  // The node that a change of layout says it serves.
+  std::optional<std::uint32_t> named_by(std::size_t change) const {
+    for (const std::string& name : kernels_[change].node_names) {
+      if (const auto node = names_.exactly(name)) return node;
     }
+    return {};
   }
 
   bool computes(std::size_t kernel) const {
@@ -292,21 +318,25 @@ class KernelJoin {
   // Kernels in the body of a node belong to that node. A node that is not in the graph, since its
   // condition is known, belongs to what its body computed.
   void attach_bodies() {
+    std::vector<bool> has_nodes(kernels_.size());
+    for (std::size_t i = 0; i < kernels_.size(); ++i) has_nodes[i] = is_found(i);
+    for (std::size_t i = kernels_.size(); i-- > 0;) {  // the first kernel of a body counts
+      const std::size_t parent = kernels_[i].parent;
+      if (!is_found(i) || parent == RuntimeKernel::kNoParent || has_nodes[parent]) continue;
+      joined_[parent] = {{joined_[i].nodes.front()}, FoundBy::Position};
+    }
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       if (is_found(i) || kernels_[i].parent == RuntimeKernel::kNoParent) continue;
       const JoinedKernel& around = joined_[kernels_[i].parent];
       if (around.by != FoundBy::Nothing) joined_[i] = {{around.nodes.front()}, around.by};
-    }
-    for (std::size_t i = kernels_.size(); i-- > 0;) {
-      const std::size_t parent = kernels_[i].parent;
-      if (!is_found(i) || parent == RuntimeKernel::kNoParent || is_found(parent)) continue;
-      joined_[parent] = {{joined_[i].nodes.front()}, FoundBy::Position};
     }
   }
 
   const Graph& graph_;
   const std::vector<RuntimeKernel>& kernels_;
   std::vector<std::vector<NodeId>> readers_;
+  NodeNames names_;
+  std::vector<bool> has_body_;  // by kernel: others ran in its body
   std::vector<JoinedKernel> joined_;
   std::vector<std::size_t> owner_;  // by node: the kernel that its work counts in
   std::vector<std::string> node_kinds_;
