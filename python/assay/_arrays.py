@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from . import _core
+from ._arguments import checked
 
 
 class Tensor(_core.Tensor):
@@ -17,6 +18,7 @@ class Tensor(_core.Tensor):
     assay.Tensor(float32, 2x2)
     """
 
+    @checked
     def __init__(self, data: Any, dtype: Any = None) -> None:
         import numpy
 
@@ -24,16 +26,21 @@ class Tensor(_core.Tensor):
         array = tensor.numpy() if tensor is not None else _as_array(data)
         if dtype is None and array.dtype == numpy.float64:
             dtype = numpy.float32
-        super().__init__(numpy.ascontiguousarray(array, dtype=dtype))
-
-    @property
-    def data(self) -> Any:
-        """The numbers, as a NumPy array that shares this tensor's memory."""
-        return self.numpy()
+        try:
+            array = numpy.require(array, dtype=dtype, requirements="C")
+        except (TypeError, ValueError) as error:
+            raise _core.BadInputError(f"the array cannot be of type {dtype}: {error}") from error
+        super().__init__(array)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
+
+
+def first_line(error: Exception) -> str:
+    """What other libraries say, as one line."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 def is_torch_tensor(value: Any) -> bool:
@@ -47,23 +54,21 @@ def _as_array(value: Any) -> Any:
     try:
         return numpy.asarray(value)
     except Exception as error:
-        raise _core.BadInputError(f"a {type(value).__name__} is not an array of numbers: {error}") from error
+        raise _core.BadInputError(f"an object of type {type(value).__name__} is not an array of numbers: {first_line(error)}") from error
 
 
 def _of_torch(tensor: Any, what: str) -> _core.Tensor:
     import torch
 
-    shared = tensor.detach()
-    if shared.device.type != "cpu":
-        shared = shared.cpu()
-    if not shared.is_contiguous():
-        raise _core.BadInputError(f"{what}: the tensor is not contiguous; .contiguous() makes a copy that is")
-    if shared.dtype == torch.bfloat16:
-        return _core.Tensor(shared.view(torch.int16).numpy(), "bfloat16")
     try:
+        shared = tensor.detach().cpu()
+        if not shared.is_contiguous():
+            raise _core.BadInputError(f"{what}: the tensor is not contiguous; .contiguous() makes a copy that is")
+        if shared.dtype == torch.bfloat16:
+            return _core.Tensor(shared.view(torch.int16).numpy(), "bfloat16")
         return _core.Tensor(shared.numpy())
-    except TypeError as error:
-        raise _core.BadInputError(f"{what}: {error}") from error
+    except (TypeError, RuntimeError) as error:  # sparse, on no device, of a type that NumPy lacks
+        raise _core.BadInputError(f"{what}: {first_line(error)}") from error
 
 
 def tensor(value: Any, what: str = "input") -> _core.Tensor:
@@ -99,8 +104,8 @@ def _exported(value: Any, what: str) -> Any:
         try:
             return numpy.from_dlpack(value)
         except Exception as error:
-            raise _core.BadInputError(f"{what}: cannot be shared by DLPack: {error}") from error
+            raise _core.BadInputError(f"{what}: cannot be shared by DLPack: {first_line(error)}") from error
     if isinstance(value, (list, tuple, int, float)) or hasattr(value, "__array__"):
         array = _as_array(value)
         return array.astype("float32") if isinstance(value, (list, tuple, float)) and array.dtype == "float64" else array
-    raise _core.BadInputError(f"{what}: a {type(value).__name__} is not an array of numbers")
+    raise _core.BadInputError(f"{what}: an object of type {type(value).__name__} is not an array of numbers")

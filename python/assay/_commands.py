@@ -6,9 +6,13 @@ import os
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
 
 from . import _core
+from ._arguments import Count as Whole
+from ._arguments import Path, Paths, Positive, Shapes, checked, path_list
 from ._command import program
-from ._models import Model, Shapes, given_model, input_names, is_torch_module, named_shapes, on_disk
+from ._devices import chosen_devices
+from ._models import Model, given_model, input_names, is_torch_module, named_shapes, on_disk
 from ._options import given, profile_flags, run_options
+from ._programs import Program
 from ._progress import Choice, Showing
 from ._results import (
     Comparison,
@@ -24,15 +28,15 @@ from ._results import (
     TrainingProfile,
 )
 
-Path = Union[str, "os.PathLike[str]"]
 Target = Union[float, str, None]
 
 
+@checked
 def count(
     model: Any,
     inputs: Any = None,
     *,
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
     precision: str = "",
@@ -65,22 +69,23 @@ def _machine(ceilings: bool, progress: Any) -> Optional[_core.ChosenMachine]:
     return _core.machine(progress=progress) if ceilings else None
 
 
+@checked
 def profile(
     model: Any,
     inputs: Any = None,
     *,
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     engine: Optional[str] = None,
     optimize_for: Optional[str] = None,
     precision: Optional[str] = None,
-    tuning_file: Optional[str] = None,
-    seed: Optional[int] = None,
+    tuning_file: Optional[Path] = None,
+    seed: Optional[Whole] = None,
     pin_threads: Optional[bool] = None,
-    warmup: Optional[int] = None,
-    runs: Optional[int] = None,
+    warmup: Optional[Whole] = None,
+    runs: Optional[Whole] = None,
     min_time: Optional[float] = None,
     max_time: Optional[float] = None,
     target: Optional[float] = None,
@@ -88,12 +93,12 @@ def profile(
     power_watts: Optional[float] = None,
     energy: bool = False,
     counters: bool = False,
-    traced_runs: int = 0,
+    traced_runs: Whole = 0,
     train: bool = False,
     optimizer: str = "sgd",
     loss: str = "sum-of-squares",
-    accumulate: int = 1,
-    recompute: int = 1,
+    accumulate: Positive = 1,
+    recompute: Positive = 1,
     progress: Choice = None,
 ) -> Profile:
     """Runs the model and measures it: latency with its interval, the time of every layer, memory, advice.
@@ -120,7 +125,7 @@ def profile(
         engine=engine,
         optimize_for=optimize_for,
         precision=precision,
-        tuning_file=tuning_file,
+        tuning_file=os.fspath(tuning_file) if tuning_file is not None else None,
         seed=seed,
         pin_threads=pin_threads,
     )
@@ -137,20 +142,21 @@ def profile(
     return Profile(done.report)
 
 
+@checked
 def compile(
     model: Any,
     inputs: Any = None,
     *,
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     engine: Optional[str] = None,
     optimize_for: Optional[str] = None,
     precision: Optional[str] = None,
-    tuning_file: Optional[str] = None,
+    tuning_file: Optional[Path] = None,
     progress: Choice = None,
-) -> _core.Program:
+) -> Program:
     """A model made ready to run any number of times, for fixed shapes.
 
     The program takes one array for each input and returns the outputs as arrays of their own.
@@ -170,7 +176,7 @@ def compile(
         engine=engine,
         optimize_for=optimize_for,
         precision=precision,
-        tuning_file=tuning_file,
+        tuning_file=os.fspath(tuning_file) if tuning_file is not None else None,
         pin_threads=False,
     )
     with Showing(progress) as shown:
@@ -191,19 +197,20 @@ def _stored_comparison(a: Any, b: Any, setting: _core.CompareSetting) -> Compari
     return Comparison(_core.compare_stored(paths[0], paths[1], setting))
 
 
+@checked
 def compare(
     a: Any,
     b: Any,
     inputs: Any = None,
     *,
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     engine: Optional[str] = None,
     optimize_for: Optional[str] = None,
     precision: Optional[str] = None,
-    seed: Optional[int] = None,
+    seed: Optional[Whole] = None,
     max_time: float = 60.0,
     threshold: float = 1.0,
     data: Any = None,
@@ -250,18 +257,19 @@ def _compared_accuracy(a: Model, b: Model, data: Any, settings: Dict[str, Any], 
     return _core.compared_accuracy(a, b, samples, run_options(a, {}, **settings), progress)
 
 
+@checked
 def fit(
     model: Any,
     inputs: Any = None,
     *,
-    devices: "Union[str, Iterable[str]]" = (),
+    devices: Any = (),
     kind: str = "",
-    device_files: Iterable[Path] = (),
+    device_files: Paths = (),
     precision: str = "fp32",
     max_ms: Optional[float] = None,
     max_mb: Optional[float] = None,
     max_watts: Optional[float] = None,
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
     recalibrate: bool = False,
@@ -269,22 +277,24 @@ def fit(
 ) -> Fit:
     """Estimates latency, memory and energy on other devices, and whether the model fits the limits.
 
-    ``devices`` are ids of the catalogue (`assay.devices`). The first time, built-in networks are run for about two
+    ``devices`` are ids of the catalogue (`assay.devices`), and dicts or objects with the keys of device files, where a
+    figure may be a plain number; the result warns that these were given by hand. The first time, built-in networks are run for about two
     minutes to calibrate the estimates.
     """
     made, tensors = given_model(model, inputs, input_shapes)
     options = run_options(made, tensors, batch=batch, dims=dims, input_shapes=input_shapes)
-    ids = [devices] if isinstance(devices, str) else list(devices)
-    files = [os.fspath(file) for file in device_files]
+    chosen = chosen_devices(devices)
+    files = path_list(device_files)
     with Showing(progress) as shown:
         machine = _core.machine(progress=shown)
         return Fit(
             _core.fit(
-                made, options, machine, ids, kind, files, precision, max_ms, max_mb, max_watts, recalibrate, shown
+                made, options, machine, chosen.ids, chosen.described, kind, files, precision, max_ms, max_mb, max_watts, recalibrate, shown
             )
         )
 
 
+@checked
 def stream(
     model: Any = None,
     inputs: Any = None,
@@ -297,10 +307,10 @@ def stream(
     deadline_ms: Optional[float] = None,
     duration: Optional[float] = None,
     deployment: bool = False,
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     engine: Optional[str] = None,
     optimize_for: Optional[str] = None,
     precision: Optional[str] = None,
@@ -353,6 +363,7 @@ def stream(
         )
 
 
+@checked
 def train(
     model: Any,
     data: Any,
@@ -371,11 +382,11 @@ def train(
     val_subset: int = 0,
     checkpoint: Optional[Path] = None,
     resume: bool = False,
-    accumulate: int = 1,
-    recompute: int = 1,
+    accumulate: Positive = 1,
+    recompute: Positive = 1,
     confusion: bool = False,
-    seed: int = 0,
-    threads: Optional[int] = None,
+    seed: Whole = 0,
+    threads: Optional[Positive] = None,
     output: Optional[Path] = None,
     input_shapes: Shapes = None,
     progress: Choice = None,
@@ -439,6 +450,7 @@ def _is_unlabelled(data: Any) -> bool:
     return isinstance(data, list) and bool(data) and not isinstance(data[0], (tuple, list)) and hasattr(data[0], "shape")
 
 
+@checked
 def optimize(
     model: Any,
     output: Optional[Path] = None,
@@ -462,11 +474,11 @@ def optimize(
     device: str = "",
     max_time: float = 60.0,
     inputs: Any = None,
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
-    seed: int = 0,
+    threads: Optional[Positive] = None,
+    seed: Whole = 0,
     progress: Choice = None,
 ) -> Optimized:
     """A smaller or faster version of a model: made as told, or searched for until a target is met.
@@ -523,6 +535,16 @@ def optimize(
     return result
 
 
+# Numbers of NumPy and paths, as YAML has them.
+def _plain(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"an object of type {type(value).__name__}")
+
+
+@checked
 def sweep(
     config: "Union[Path, Mapping[str, Any]]",
     output_dir: Optional[Path] = None,
@@ -537,7 +559,10 @@ def sweep(
     if isinstance(config, Mapping):
         import json
 
-        yaml, described = json.dumps(dict(config)), "config"
+        try:
+            yaml, described = json.dumps(dict(config), default=_plain), "config"
+        except (TypeError, ValueError) as error:
+            raise _core.UsageError(f"`config` has a value that cannot be written as YAML: {error}") from None
     else:
         described = os.fspath(config)
         try:
@@ -551,6 +576,7 @@ def sweep(
     return Sweep(done.report, done.folder)
 
 
+@checked
 def machine(
     *, refresh: bool = False, quick: bool = False, max_time: Optional[float] = None, progress: Choice = None
 ) -> Machine:
@@ -559,15 +585,17 @@ def machine(
         return Machine(_core.machine(refresh, quick, max_time, shown).report())
 
 
-def devices(kind: str = "", *, device_files: Iterable[Path] = ()) -> Devices:
+@checked
+def devices(kind: str = "", *, device_files: Paths = ()) -> Devices:
     """The catalogue of devices: memory, bandwidth, peaks and power, each figure with its source.
 
     >>> any(device["id"] == "jetson-nano" for device in assay.devices().rows)
     True
     """
-    return Devices(_core.devices(kind, [os.fspath(file) for file in device_files]))
+    return Devices(_core.devices(kind, path_list(device_files)))
 
 
+@checked
 def simulate_deployment(
     model: Any,
     batch_size: int = 32,
@@ -576,7 +604,7 @@ def simulate_deployment(
     seconds: float = 2.0,
     inputs: Any = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
 ) -> Dict[str, Any]:
     """The same samples as one batch and one by one: latency and throughput of each.
@@ -584,12 +612,15 @@ def simulate_deployment(
     >>> sorted(assay.simulate_deployment("zoo:lenet5", 8, seconds=0.1))[:2]
     ['batch', 'batch_latency_ms']
     """
+    if not seconds > 0:
+        raise _core.UsageError(f"`seconds` {seconds}: expected more than 0")
     made, tensors = given_model(model, inputs, input_shapes)
     options = run_options(made, tensors, input_shapes=input_shapes, threads=threads)
     with Showing(progress) as shown:
         return _core.simulate_deployment(made, batch_size, latency_multiplier, seconds, options, shown)
 
 
+@checked
 def structured_channel_prune(model: Any, level: float, *, input_shapes: Shapes = None) -> Model:
     """The model without its least important channels (L1, the same share of every layer).
 

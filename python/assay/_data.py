@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import Any, List, Optional, Tuple
 
 from . import _core
+from ._arguments import Count, replace_method
 from ._arrays import is_torch_tensor
+from ._core import Dataset
 from ._models import loader_batch
 
+__all__ = ["Dataset"]
+
 _BATCH = 64
+
+
+def _init(self: Dataset, name: str, samples: Any, labels: Any, classes: Count = 0) -> None:
+    """Samples and their labels; ``classes`` of 0 means as many as the labels need."""
+    _init_natively(self, name, _numpy(samples, "samples"), _numpy(labels, "labels"), classes)
+
+
+_init_natively = Dataset.__init__
+replace_method(Dataset, "__init__", _init)
 
 
 def dataset(data: Any, model: _core.Model, *, seed: int = 0, samples: int = 0) -> "Tuple[_core.Dataset, int]":
@@ -37,7 +50,9 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_pair_of_arrays(data: Any) -> bool:
-    return isinstance(data, (tuple, list)) and len(data) == 2 and all(_is_array(part) for part in data)
+    if not isinstance(data, (tuple, list)) or len(data) != 2 or not _is_array(data[0]):
+        return False
+    return _is_array(data[1]) or (isinstance(data[1], (tuple, list)) and not any(_is_array(label) for label in data[1]))
 
 
 def _numpy(value: Any, what: str) -> Any:
@@ -71,7 +86,7 @@ def _from_batches(batches: Any) -> "Tuple[_core.Dataset, int]":
     try:
         iterator = iter(batches)
     except TypeError:
-        raise _core.BadInputError(f"a {name} is not data; give (samples, labels), a name, or batches of both") from None
+        raise _core.BadInputError(f"an object of type {name} is not data; give (samples, labels), a name, or batches of both") from None
     for batch in iterator:
         if not isinstance(batch, (tuple, list)) or len(batch) != 2:
             raise _core.BadInputError(f"{name}: a batch is not a pair of samples and labels")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import _core
+from ._arguments import Path, Shapes, checked, replace_method
 from ._arrays import tensor
 from ._core import Layer, Model
+from ._progress import Choice, Showing
 
-__all__ = ["Model", "load"]
-
-Shapes = Union[Sequence[int], Mapping[str, Sequence[int]], None]
+__all__ = ["Model", "engine_names", "load", "zoo"]
 
 
+@checked
 def load(model: Any, inputs: Any = None, *, input_shapes: Shapes = None) -> Model:
     """Reads a model once, for several calls.
 
@@ -25,6 +26,32 @@ def load(model: Any, inputs: Any = None, *, input_shapes: Shapes = None) -> Mode
     assay.Model(zoo:lenet5, 12 nodes)
     """
     return given_model(model, inputs, input_shapes)[0]
+
+
+def _save(self: Model, path: Path, progress: Choice = None) -> None:
+    """Writes the model as ONNX."""
+    with Showing(progress) as shown:
+        _save_natively(self, os.fspath(path), shown)
+
+
+_save_natively = Model.save
+replace_method(Model, "save", _save)
+
+
+@checked
+def zoo() -> "List[Dict[str, Any]]":
+    """The built-in networks, with their parameters.
+
+    >>> "resnet18" in [network["name"] for network in assay.zoo()]
+    True
+    """
+    return _core.zoo()
+
+
+@checked
+def engine_names() -> List[str]:
+    """The engines that run models, the default first."""
+    return _core.engine_names()
 
 
 def given_model(model: Any, inputs: Any = None, input_shapes: Shapes = None) -> "Tuple[Model, Dict[str, _core.Tensor]]":
@@ -49,7 +76,7 @@ def _read(model: Any) -> Model:
     if isinstance(model, Layer):
         return model.model()
     if isinstance(model, (str, os.PathLike)):
-        return _core.load_model(os.fspath(model))
+        return _core.load_model(_path(model))
     if isinstance(model, (bytes, bytearray, memoryview)):
         return _core.read_onnx(model, "bytes")
     if hasattr(model, "read"):
@@ -59,6 +86,13 @@ def _read(model: Any) -> Model:
     raise _core.BadInputError(
         f"an object of type {type(model).__name__} is not a model; give a path, zoo:NAME, bytes, an onnx.ModelProto or a torch.nn.Module"
     )
+
+
+def _path(model: Any) -> str:
+    path = os.fspath(model)
+    if not path or not isinstance(path, str) or "\0" in path:
+        raise _core.BadInputError(f"{path!r} is not a path; give a path, or zoo:NAME")
+    return path
 
 
 def _read_file(file: Any) -> Model:
@@ -84,6 +118,10 @@ def input_names(model: Model) -> List[str]:
     return [value["name"] for value in model.inputs]
 
 
+def _inputs(names: List[str]) -> str:
+    return "1 input" if len(names) == 1 else f"{len(names)} inputs"
+
+
 def as_sequence(inputs: Any) -> List[Any]:
     """One array, or several in a tuple or list; a list of numbers is one array."""
     if isinstance(inputs, tuple):
@@ -104,7 +142,7 @@ def named_inputs(model: Model, inputs: Any) -> Dict[str, _core.Tensor]:
         return {name: tensor(value, f"input '{name}'") for name, value in inputs.items()}
     given = as_sequence(inputs)
     if len(given) > len(names):
-        raise _core.BadInputError(f"{model.name}: the model has {len(names)} inputs, {len(given)} given")
+        raise _core.BadInputError(f"{model.name}: the model takes {_inputs(names)}, {len(given)} given")
     return {name: tensor(value, f"input '{name}'") for name, value in zip(names, given)}
 
 
@@ -114,7 +152,7 @@ def ordered_inputs(model: Model, inputs: Any) -> List[_core.Tensor]:
     names = input_names(model)
     missing = [name for name in names if name not in given]
     if missing:
-        raise _core.BadInputError(f"{model.name}: the model has {len(names)} inputs; '{missing[0]}' is missing")
+        raise _core.BadInputError(f"{model.name}: the model takes {_inputs(names)}; '{missing[0]}' is missing")
     return [given[name] for name in names]
 
 

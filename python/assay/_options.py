@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional
 
 from . import _core
-from ._models import Shapes, named_shapes
+from ._arguments import Shapes
+from ._models import named_shapes
 
 
 def run_options(

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any, Callable, Optional, Union
 
+from ._arguments import checked
+
 Listener = Callable[[float, str], None]
 Choice = Union[bool, Listener, None]
 
@@ -13,6 +15,7 @@ _SHOWN_AFTER = 1.0  # seconds: short work shows nothing
 _shows = True
 
 
+@checked
 def show_progress(on: bool = True) -> None:
     """Switches progress bars on or off for the whole process.
 

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
 
 from . import _core
+from ._arguments import Path, Positive, checked
 
 Row = Dict[str, Any]
 
@@ -27,7 +28,7 @@ class Stored:
         self._table = table
         self._forms = forms
 
-    def table(self, width: int = 80, markdown: bool = False) -> str:
+    def table(self, width: Positive = 80, markdown: bool = False) -> str:
         return self._table
 
     def forms(self) -> List[str]:
@@ -91,7 +92,8 @@ class Result(Mapping[str, Any]):
         """The rows of the result's main table."""
         return list(self[self._rows_key])
 
-    def to_json(self, path: "Union[str, os.PathLike[str], None]" = None) -> str:
+    @checked
+    def to_json(self, path: Optional[Path] = None) -> str:
         """The JSON of the command, also written to ``path`` where one is given."""
         text = self._report.render("json").decode()
         if path is not None:
@@ -106,11 +108,13 @@ class Result(Mapping[str, Any]):
         """The page that ``--html`` writes: one file, readable without a network."""
         return _core.page_html(self._report.document, self.to_json())
 
-    def save_html(self, path: "Union[str, os.PathLike[str]]") -> None:
+    @checked
+    def save_html(self, path: Path) -> None:
         """Writes the page with charts."""
         _write(path, self.to_html().encode())
 
-    def save(self, path: "Union[str, os.PathLike[str]]", form: Optional[str] = None) -> None:
+    @checked
+    def save(self, path: Path, form: Optional[str] = None) -> None:
         """Writes the result in the form that the path's ending names: .json, .csv, .html, .png, .svg."""
         name = os.fspath(path)
         form = form or name.rpartition(".")[2].lower()
@@ -119,7 +123,7 @@ class Result(Mapping[str, Any]):
         else:
             _write(path, self._report.render(form))
 
-    def table(self, width: int = 80, markdown: bool = False) -> str:
+    def table(self, width: Positive = 80, markdown: bool = False) -> str:
         """The text that the command prints."""
         return self._report.table(width, markdown)
 
@@ -143,7 +147,7 @@ class Result(Mapping[str, Any]):
         return (type(self), (stored,))
 
 
-def _write(path: "Union[str, os.PathLike[str]]", content: bytes) -> None:
+def _write(path: Path, content: bytes) -> None:
     try:
         with open(path, "wb") as file:
             file.write(content)
@@ -183,12 +187,13 @@ class Profile(Count):
         """Potential savings, largest first."""
         return list(self.get("advice", []))
 
-    def table(self, width: int = 80, markdown: bool = False) -> str:
+    def table(self, width: Positive = 80, markdown: bool = False) -> str:
         """The text that the command prints, without its hint at options of the command line."""
         lines = super().table(width, markdown).splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith("`explain` says"))
 
-    def save_trace(self, path: "Union[str, os.PathLike[str]]") -> None:
+    @checked
+    def save_trace(self, path: Path) -> None:
         """Writes the runs of ``traced_runs`` as a timeline for Perfetto."""
         _write(path, self._report.render("trace"))
 

@@ -6,18 +6,20 @@ import os
 from typing import Any, Dict, Mapping, Optional
 
 from . import _core
+from ._arguments import Path, Positive, checked
 from ._commands import stream
 from ._progress import Choice
 
 __all__ = ["build_hardware_profile_table", "write_hardware_profile_artifacts"]
 
 
+@checked
 def build_hardware_profile_table(
-    feature_count: int,
-    batch_size: int,
+    feature_count: Positive,
+    batch_size: Positive,
     stream_interval_ms: float,
     *,
-    width: Optional[int] = None,
+    width: Optional[Positive] = None,
     measured: bool = False,
     progress: Choice = None,
 ) -> Dict[str, Any]:
@@ -37,7 +39,8 @@ def build_hardware_profile_table(
     ).to_dict()
 
 
-def write_hardware_profile_artifacts(profile: Mapping[str, Any], output_dir: "str | os.PathLike[str]") -> Dict[str, str]:
+@checked
+def write_hardware_profile_artifacts(profile: Mapping[str, Any], output_dir: Path) -> Dict[str, str]:
     """Writes operator_profile.csv and hardware_totals.csv into the folder, which is made if it is not there."""
     operators, totals = profile.get("operator_profile"), profile.get("totals")
     if not operators or not totals:

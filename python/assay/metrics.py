@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from . import _core
+from ._arguments import Count, Positive, checked
 from ._data import dataset
 from ._models import Model, given_model, is_torch_module, ordered_inputs
 from ._options import run_options
@@ -60,6 +61,7 @@ def _model_and_data(model: Any, loader: Any) -> "Tuple[Model, _core.Dataset, int
     return given_model(model, data.samples[:count].astype("float32"))[0], data, batch
 
 
+@checked
 def collect_metrics(
     model: Any,
     loader: Any,
@@ -67,11 +69,11 @@ def collect_metrics(
     power_watts: float = 5.0,
     precision: str = "fp32",
     latency_multiplier: float = 1.0,
-    benchmark_repeats: int = 5,
+    benchmark_repeats: Positive = 5,
     *,
-    num_runs: int = 100,
-    warmup: int = 3,
-    threads: Optional[int] = None,
+    num_runs: Positive = 100,
+    warmup: Count = 3,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
 ) -> PerfMetrics:
     """Accuracy, latency, memory and energy of a model on data, in one row.
@@ -105,6 +107,7 @@ def collect_metrics(
         )
 
 
+@checked
 def evaluate_accuracy(
     model: Any, loader: Any, device: Any = "cpu", precision: str = "fp32", *, progress: Choice = None
 ) -> float:
@@ -119,15 +122,17 @@ def _fed(model: Any, input: Any) -> "Tuple[Model, List[_core.Tensor], _core.RunO
     return made, ordered_inputs(made, input), run_options(made, {}, pin_threads=False)
 
 
-def measure_latency(model: Any, input: Any, num_runs: int = 100, warmup: int = 3, *, progress: Choice = None) -> float:
+@checked
+def measure_latency(model: Any, input: Any, num_runs: Positive = 100, warmup: Count = 3, *, progress: Choice = None) -> float:
     """The mean of ``num_runs`` runs, ms."""
     made, tensors, options = _fed(model, input)
     with Showing(progress) as shown:
         return _core.measure_latency(made, tensors, num_runs, warmup, options, shown)
 
 
+@checked
 def latency_distribution(
-    model: Any, input: Any, repeats: int = 5, num_runs: int = 100, warmup: int = 3, *, progress: Choice = None
+    model: Any, input: Any, repeats: Positive = 5, num_runs: Positive = 100, warmup: Count = 3, *, progress: Choice = None
 ) -> Dict[str, Any]:
     """`measure_latency_distribution` with median, extremes, interval and every sample."""
     made, tensors, options = _fed(model, input)
@@ -135,14 +140,16 @@ def latency_distribution(
         return _core.measure_latency_distribution(made, tensors, repeats, num_runs, warmup, options, shown)
 
 
+@checked
 def measure_latency_distribution(
-    model: Any, input: Any, repeats: int = 5, num_runs: int = 100, warmup: int = 3, *, progress: Choice = None
+    model: Any, input: Any, repeats: Positive = 5, num_runs: Positive = 100, warmup: Count = 3, *, progress: Choice = None
 ) -> Tuple[float, float, float]:
     """Mean, standard deviation and 95th percentile over the repeats' means, ms."""
     all_of_it = latency_distribution(model, input, repeats, num_runs, warmup, progress=progress)
     return all_of_it["mean_ms"], all_of_it["std_ms"], all_of_it["p95_ms"]
 
 
+@checked
 def model_memory_mb(model: Any) -> float:
     """Stored tensors, each in its own type, in units of 1024² bytes.
 
@@ -155,6 +162,7 @@ def model_memory_mb(model: Any) -> float:
     return _core.model_memory_mb(given_model(model)[0])
 
 
+@checked
 def memory_violations(memory_mb: float, budgets: Iterable[float]) -> Dict[str, bool]:
     """Which budgets the memory exceeds.
 

@@ -6,6 +6,7 @@ import math
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import _core
+from ._arguments import Count, Positive, Shape, checked
 from ._arrays import is_torch_tensor
 from ._models import Model, _read, is_torch_module, ordered_inputs
 from ._options import run_options
@@ -78,8 +79,9 @@ class Profiler:
     8256
     """
 
+    @checked
     def __init__(
-        self, *, threads: Optional[int] = None, engine: Optional[str] = None, progress: Choice = None
+        self, *, threads: Optional[Positive] = None, engine: Optional[str] = None, progress: Choice = None
     ) -> None:
         self._engine: Dict[str, Any] = {"threads": threads, "engine": engine}
         self._progress = progress
@@ -87,6 +89,7 @@ class Profiler:
     def _options(self, model: Model) -> _core.RunOptions:
         return run_options(model, {}, pin_threads=False, **self._engine)
 
+    @checked
     def count_parameters(self, model: Any) -> int:
         """What training would change; 0 for a model without parameters.
 
@@ -99,15 +102,17 @@ class Profiler:
             return sum(_elements(parameter) for parameter in _stored_parameters(model))
         return _core.count_parameters(_read(model))
 
-    def count_flops(self, model: Any, input_shape: Sequence[int]) -> int:
+    @checked
+    def count_flops(self, model: Any, input_shape: Shape) -> int:
         """FLOPs of one sample: two for each multiply-add, one for each element of other ops.
 
         >>> assay.Profiler().count_flops(assay.Conv2d(3, 64, 7, stride=2, padding=3), (1, 3, 224, 224))
         236027904
         """
-        return _core.count_flops(_model(model, None, input_shape), _shape(input_shape))
+        return _core.count_flops(_model(model, None, input_shape), input_shape)
 
-    def measure_memory(self, model: Any, input_shape: Sequence[int]) -> Dict[str, Any]:
+    @checked
+    def measure_memory(self, model: Any, input_shape: Shape) -> Dict[str, Any]:
         """Memory of parameters and activations as planned, and what was really allocated, in MB of 1024² bytes.
 
         >>> round(assay.Profiler().measure_memory(assay.Linear(1024, 512), (32, 1024))["parameter_memory_mb"], 2)
@@ -115,17 +120,19 @@ class Profiler:
         """
         made = _model(model, None, input_shape)
         with Showing(self._progress) as shown:
-            return _core.measure_memory(made, _shape(input_shape), self._options(made), shown)
+            return _core.measure_memory(made, input_shape, self._options(made), shown)
 
+    @checked
     def measure_latency(
-        self, model: Any, input: Any = None, warmup: int = 10, iterations: int = 100, *, input_tensor: Any = None
+        self, model: Any, input: Any = None, warmup: Count = 10, iterations: Positive = 100, *, input_tensor: Any = None
     ) -> float:
         """The median of ``iterations`` runs, ms."""
         made, tensors = self._fed(model, input, input_tensor)
         with Showing(self._progress) as shown:
             options = self._options(made)
-            return _core.measure_median_latency(made, tensors, _count(warmup), _count(iterations), options, shown)
+            return _core.measure_median_latency(made, tensors, warmup, iterations, options, shown)
 
+    @checked
     def profile_forward_pass(self, model: Any, input: Any = None, *, input_tensor: Any = None) -> Dict[str, Any]:
         """Parameters, FLOPs, latency, memory, rates and the bottleneck of a forward pass, really run.
 
@@ -138,6 +145,7 @@ class Profiler:
         with Showing(self._progress) as shown:
             return _core.profile_forward_pass(made, tensors, self._options(made), shown)
 
+    @checked
     def profile_backward_pass(
         self, model: Any, input: Any = None, loss: Any = None, *, input_tensor: Any = None, loss_fn: Any = None
     ) -> Dict[str, Any]:
@@ -166,23 +174,13 @@ def _plain(value: Any) -> Any:
     return value.data.astype("float32") if is_wrapper and hasattr(value.data, "astype") else value
 
 
-def _shape(shape: Sequence[int]) -> List[int]:
-    from ._models import _dims
-
-    return _dims(shape)
-
-
-def _count(number: int) -> int:
-    if number < 0:
-        raise _core.UsageError(f"{number} runs: expected at least 0")
-    return number
-
-
+@checked
 def profile_forward_pass(model: Any, input: Any = None, *, input_tensor: Any = None) -> Dict[str, Any]:
     """`Profiler.profile_forward_pass` with the default engine."""
     return Profiler().profile_forward_pass(model, input, input_tensor=input_tensor)
 
 
+@checked
 def profile_backward_pass(
     model: Any, input: Any = None, loss: Any = None, *, input_tensor: Any = None, loss_fn: Any = None
 ) -> Dict[str, Any]:

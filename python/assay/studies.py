@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 from . import _core
-from ._models import Model, Shapes, given_model, load
+from ._arguments import Count, Positive, Shapes, checked
+from ._models import Model, given_model, load
 from ._options import run_options
 from ._progress import Choice, Showing
 from ._results import Study
@@ -30,15 +31,16 @@ class _Setting:
         )
 
 
+@checked
 def analyze_model_scaling(
     model: str = "zoo:dense",
     *,
     parameter: str = "width",
     values: Sequence[int] = (64, 128, 256, 512),
-    batch: Optional[int] = None,
-    threads: Optional[int] = None,
+    batch: Optional[Positive] = None,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
-    **measuring: int,
+    **measuring: Count,
 ) -> Study:
     """How parameters, FLOPs, latency and memory grow with a network's size.
 
@@ -55,6 +57,7 @@ def analyze_model_scaling(
         return Study(_core.study_scaling(setting, spec, parameter, list(values), batch or usual, shown))
 
 
+@checked
 def analyze_batch_size_effects(
     model: Any = "zoo:dense:width=256",
     inputs: Any = None,
@@ -63,9 +66,9 @@ def analyze_batch_size_effects(
     max_mb: Optional[float] = None,
     dims: Optional[Mapping[str, int]] = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
-    **measuring: int,
+    **measuring: Count,
 ) -> Study:
     """Latency, throughput and memory by batch size, and the sweet spot."""
     _check(measuring)
@@ -75,12 +78,13 @@ def analyze_batch_size_effects(
         return Study(_core.study_batch(setting, made, list(batches), max_mb, shown))
 
 
+@checked
 def benchmark_operation_efficiency(
     *,
     sizes: Sequence[int] = (64, 256, 1024),
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
-    **measuring: int,
+    **measuring: Count,
 ) -> Study:
     """Which operations use the machine well: element-wise, reduction, matmul, convolution, attention."""
     _check(measuring)
@@ -89,14 +93,15 @@ def benchmark_operation_efficiency(
         return Study(_core.study_operations(setting, list(sizes), shown))
 
 
+@checked
 def analyze_profiling_overhead(
     model: Any = "zoo:mlp",
     inputs: Any = None,
     *,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
-    **measuring: int,
+    **measuring: Count,
 ) -> Study:
     """What measuring itself costs, as a factor of the bare run."""
     _check(measuring)
@@ -106,15 +111,16 @@ def analyze_profiling_overhead(
         return Study(_core.study_overhead(setting, made, shown))
 
 
+@checked
 def _decoding(
     model: Any = "zoo:gpt2_small",
     *,
     cached: Any = None,
-    tokens: int = 64,
-    prompt: Union[int, Sequence[int]] = 16,
-    threads: Optional[int] = None,
+    tokens: Positive = 64,
+    prompt: Union[Count, Sequence[Count]] = 16,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
-    **measuring: int,
+    **measuring: Count,
 ) -> Study:
     _check(measuring)
     family = "zoo:gpt2_small"
@@ -130,16 +136,17 @@ def _decoding(
         return Study(_core.study_decode(setting, plain, load(cached), tokens, words, shown))
 
 
+@checked
 def _precisions(
     model: Any,
     inputs: Any = None,
     *,
     precisions: Sequence[str] = ("fp32", "bf16", "fp16", "int8"),
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     input_shapes: Shapes = None,
-    threads: Optional[int] = None,
+    threads: Optional[Positive] = None,
     progress: Choice = None,
-    **measuring: int,
+    **measuring: Count,
 ) -> Study:
     _check(measuring)
     made, _ = given_model(model, inputs, input_shapes)
@@ -148,15 +155,16 @@ def _precisions(
         return Study(_core.study_precision(setting, made, list(precisions), shown))
 
 
+@checked
 def _threads(
     model: Any,
     inputs: Any = None,
     *,
     threads: Sequence[int] = (),
-    batch: Optional[int] = None,
+    batch: Optional[Positive] = None,
     input_shapes: Shapes = None,
     progress: Choice = None,
-    **measuring: int,
+    **measuring: Count,
 ) -> Study:
     _check(measuring)
     made, _ = given_model(model, inputs, input_shapes)
@@ -176,6 +184,7 @@ _STUDIES: Dict[str, Callable[..., Study]] = {
 }
 
 
+@checked
 def study(what: str, *arguments: Any, **options: Any) -> Study:
     """One of the studies by name: scaling, batch, operations, overhead, decode, precision, threads.
 

@@ -5,7 +5,9 @@
 #include "assay/device_list.h"
 #include "assay/hardware_comparison.h"
 #include "assay/layer_estimate.h"
+#include "base/fail.h"
 #include "python/src/call.h"
+#include "python/src/machine.h"
 #include "python/src/model.h"
 
 namespace assay::python {
@@ -119,11 +121,30 @@ std::vector<std::string> save_artifacts(const std::string& folder,
   return paths;
 }
 
-py::list compare(const std::vector<LayerRow>& rows, double latency_ms) {
+// Often quoted devices and the catalogue, or only the devices named.
+std::vector<ComparedDevice> devices_to_compare(const std::vector<std::string>& ids,
+                                               const std::string& described) {
+  std::vector<Device> known = with_described_devices(built_in_devices(), described);
+  if (!ids.empty()) return compared_devices(devices_named(known, ids));
   std::vector<ComparedDevice> devices = reference_devices();
-  std::vector<Device> catalogue = built_in_devices();
-  sort_devices(catalogue);
-  for (ComparedDevice& device : compared_devices(catalogue)) devices.push_back(std::move(device));
+  sort_devices(known);
+  for (ComparedDevice& device : compared_devices(known)) devices.push_back(std::move(device));
+  return devices;
+}
+
+ComparedDevice compared(const Machine& machine) {
+  const std::vector<Device> device = {device_from_machine(machine, "this-machine")};
+  std::vector<ComparedDevice> measured = compared_devices(device);
+  if (measured.empty()) fail_bad_input("this machine: no bandwidth was measured");
+  measured.front().name = "this machine";
+  return measured.front();
+}
+
+py::list compare(const std::vector<LayerRow>& rows, double latency_ms,
+                 const std::vector<std::string>& ids, const std::string& described,
+                 const std::optional<ChosenMachine>& machine) {
+  std::vector<ComparedDevice> devices = devices_to_compare(ids, described);
+  if (machine) devices.push_back(compared(machine->machine));
   py::list table;
   for (const DeviceComparisonRow& row : compare_devices(layers_of(rows), latency_ms, devices)) {
     py::dict keys;
@@ -154,6 +175,18 @@ void bind_hardware(py::module_& module) {
   });
   module.def("save_hardware_artifacts", &save_artifacts, py::call_guard<py::gil_scoped_release>());
   module.def("compare_devices", &compare);
+  module.def("compare_summaries", [](const HardwareSummary& before, const HardwareSummary& after) {
+    py::list table;
+    for (const ImpactFigure& figure : compare_summaries(before, after)) {
+      py::dict keys;
+      keys["figure"] = figure.name;
+      keys["before"] = figure.before;
+      keys["after"] = figure.after;
+      keys["change_percent"] = figure.change_percent;
+      table.append(keys);
+    }
+    return table;
+  });
 }
 
 }  // namespace assay::python

@@ -70,6 +70,21 @@ Report device_report(const std::string& kind, const std::vector<std::string>& de
 
 }  // namespace
 
+std::vector<Device> with_described_devices(std::vector<Device> devices,
+                                           const std::string& described) {
+  if (!described.empty()) {
+    merge_devices(devices, parse_devices_json(described, "devices", devices), "devices");
+  }
+  return devices;
+}
+
+std::vector<Device> devices_named(std::span<const Device> devices,
+                                  const std::vector<std::string>& ids) {
+  std::vector<Device> named;
+  for (const std::string& id : ids) named.push_back(find_device(devices, id));
+  return named;
+}
+
 void bind_machine(py::module_& module) {
   py::class_<ChosenMachine>(module, "ChosenMachine")
       .def_readonly("warnings", &ChosenMachine::warnings)

@@ -31,6 +31,9 @@ Model model_named(const std::string& name, const py::object& progress) {
 
 Model model_in(const py::buffer& buffer, const std::string& name, const py::object& progress) {
   const py::buffer_info info = buffer.request();
+  if (PyBuffer_IsContiguous(info.view(), 'C') == 0) {
+    fail_bad_input("{}: are not contiguous; bytes() makes a copy that is", name);
+  }
   const std::span<const std::byte> bytes(static_cast<const std::byte*>(info.ptr),
                                          static_cast<std::size_t>(info.size * info.itemsize));
   return call(progress,

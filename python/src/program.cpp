@@ -3,11 +3,13 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "assay/bind.h"
 #include "assay/run.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "python/src/call.h"
 #include "python/src/model.h"
 #include "python/src/tensor.h"
@@ -37,8 +39,13 @@ class SharedProgram {
     omp_set_num_threads(program_->threads());
     program_->set_inputs(inputs);
     program_->run();
-    return program_->results();
+    std::vector<Tensor> outputs = program_->results();
+    if (is_kept_.empty()) find_kept(outputs);
+    return outputs;
   }
+
+  // Whether the program keeps the memory of an output, as that of a constant.
+  bool keeps(std::size_t output) const { return is_kept_[output]; }
 
   // Runs on the inputs set last; the mean of as many runs, in seconds.
   double time(std::int64_t runs) {
@@ -52,8 +59,16 @@ class SharedProgram {
   }
 
  private:
+  void find_kept(std::span<const Tensor> outputs) {
+    const std::vector<Tensor> again = program_->results();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      is_kept_.push_back(outputs[i].same_storage(again[i]));
+    }
+  }
+
   std::unique_ptr<Program> program_;
   std::string name_;
+  std::vector<bool> is_kept_;  // for each output, after the first run
   std::mutex mutex_;
 };
 
@@ -68,35 +83,66 @@ std::unique_ptr<SharedProgram> compiled(const Model& model, const RunOptions& op
   });
 }
 
-std::vector<Tensor> given_inputs(const SharedProgram& shared, const py::args& arrays) {
+[[noreturn]] void fail_count(const SharedProgram& shared, std::size_t given) {
+  const std::size_t wanted = shared.program().inputs().size();
+  fail_bad_input("{}: the model takes {} input{}, {} given", shared.name(), wanted,
+                 wanted == 1 ? "" : "s", given);
+}
+
+[[noreturn]] void fail_names(const SharedProgram& shared, const py::kwargs& named) {
+  std::vector<std::string> names;
+  for (const Value& value : shared.program().inputs()) names.push_back(value.name);
+  for (const auto& [name, array] : named) {
+    const auto text = name.cast<std::string>();
+    if (std::ranges::find(names, text) != names.end()) continue;
+    fail_bad_input("{}: there is no input '{}'; there are {}", shared.name(), text,
+                   join(names, ", "));
+  }
+  fail_bad_input("{}: an input is given twice", shared.name());
+}
+
+// Arrays of NumPy are viewed here; what else is an array the package knows (torch, DLPack, lists).
+Tensor given_tensor(const py::handle& array, const Value& wanted) {
+  if (py::isinstance<Tensor>(array)) return array.cast<Tensor>();
+  const std::string what = "input '" + wanted.name + "'";
+  if (PyObject_CheckBuffer(array.ptr()) != 0) {
+    return tensor_of(py::reinterpret_borrow<py::object>(array), what);
+  }
+  return py::module_::import("assay._arrays").attr("tensor")(array, what).cast<Tensor>();
+}
+
+// By position, then by name.
+std::vector<Tensor> given_inputs(const SharedProgram& shared, const py::args& arrays,
+                                 const py::kwargs& named) {
   const std::vector<Value>& wanted = shared.program().inputs();
-  if (arrays.size() != wanted.size()) {
-    fail_bad_input("{}: the model has {} inputs, {} given", shared.name(), wanted.size(),
-                   arrays.size());
+  if (arrays.size() + named.size() != wanted.size()) {
+    fail_count(shared, arrays.size() + named.size());
   }
   std::vector<Tensor> tensors;
   tensors.reserve(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const py::object array = py::reinterpret_borrow<py::object>(arrays[i]);
-    if (py::isinstance<Tensor>(array)) {
-      tensors.push_back(array.cast<Tensor>());
-    } else {
-      tensors.push_back(tensor_of(array, "input '" + wanted[i].name + "'"));
-    }
+    const char* const name = wanted[i].name.c_str();
+    if (i >= arrays.size() && !named.contains(name)) fail_names(shared, named);
+    tensors.push_back(i < arrays.size() ? given_tensor(arrays[i], wanted[i])
+                                        : given_tensor(named[name], wanted[i]));
   }
   return tensors;
 }
 
-py::object run(SharedProgram& shared, const py::args& arrays) {
-  const std::vector<Tensor> inputs = given_inputs(shared, arrays);
+py::object run(SharedProgram& shared, const py::args& arrays, const py::kwargs& named) {
+  const std::vector<Tensor> inputs = given_inputs(shared, arrays, named);
   std::vector<Tensor> outputs;
   {
     const py::gil_scoped_release released;
     outputs = shared.run(inputs);
   }
-  if (outputs.size() == 1) return array_of(outputs.front(), true);
+  const auto array = [&](std::size_t i) {
+    return shared.keeps(i) ? array_of(outputs[i], false).attr("copy")()
+                           : array_of(outputs[i], true);
+  };
+  if (outputs.size() == 1) return array(0);
   py::tuple all(outputs.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) all[i] = array_of(outputs[i], true);
+  for (std::size_t i = 0; i < outputs.size(); ++i) all[i] = array(i);
   return all;
 }
 
@@ -132,10 +178,17 @@ py::list values_of(const std::vector<Value>& values) {
 }  // namespace
 
 void bind_program(py::module_& module) {
-  py::class_<SharedProgram>(
-      module, "Program",
-      "A compiled model: call it with one array for each input, and it returns the outputs.")
+  py::class_<SharedProgram>(module, "Program",
+                            "A compiled model: call it with one array for each input, in order or "
+                            "by name, and it returns "
+                            "the outputs.")
       .def("__call__", &run)
+      .def("__repr__",
+           [](const SharedProgram& shared) {
+             const Program& program = shared.program();
+             return fmt::format("assay.Program({}, engine {}, threads {})", shared.name(),
+                                program.engine(), program.threads());
+           })
       .def("time", &SharedProgram::time,
            "Runs again on the inputs of the last call; the mean of as many runs, in seconds.",
            py::arg("runs") = 1, py::call_guard<py::gil_scoped_release>())

@@ -196,6 +196,9 @@ void bind_tensor(py::module_& module) {
                              [](const Tensor& tensor) { return std::string(name(tensor.type())); })
       .def_property_readonly("size", &Tensor::elements)
       .def_property_readonly("nbytes", &Tensor::byte_size)
+      .def_property_readonly(
+          "data", [](const Tensor& tensor) { return array_of(tensor, false); },
+          "The numbers, as a NumPy array that shares this tensor's memory.")
       .def("numpy", [](const Tensor& tensor) { return array_of(tensor, false); })
       .def("__repr__", [](const Tensor& tensor) {
         return fmt::format("assay.Tensor({}, {})", name(tensor.type()), tensor.shape().to_string());

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import assay
+from conftest import needs
 
 X = np.zeros((1, 1, 28, 28), np.float32)
 MODEL = "zoo:small_cnn_gap"
@@ -87,6 +88,49 @@ def test_bad_arguments():
         assert str(raised.value), number
 
 
+WRONG_CALLS = {
+    "a missing argument": (lambda: assay.count(), "count(): `model` is missing"),
+    "an unknown argument": (lambda: assay.profile(MODEL, thread=1), "profile() has no argument `thread`; did you mean `threads`?"),
+    "too many by position": (lambda: assay.machine(1), "machine() takes 0 arguments by position (none), 1 given: name the others"),
+    "an argument given twice": (lambda: assay.count(MODEL, model=MODEL), "count(): `model` is given twice, by position and by name"),
+    "a string for a number": (lambda: assay.count(MODEL, batch="x"), "`batch` 'x': expected a whole number"),
+    "a fraction for a count": (lambda: assay.profile(MODEL, runs=1.5), "`runs` 1.5: expected a whole number"),
+    "a negative count": (lambda: assay.profile(MODEL, warmup=-1), "`warmup` -1: expected at least 0"),
+    "a number of 100 bits": (lambda: assay.count(MODEL, batch=2**100), "64 bits"),
+    "NaN for a number": (lambda: assay.profile(MODEL, max_time=float("nan")), "`max_time` nan: expected a number"),
+    "a string for a switch": (lambda: assay.count(MODEL, strict="yes"), "`strict` 'yes': expected True or False"),
+    "a number for a string": (lambda: assay.train(MODEL, "synthetic", optimizer=3), "`optimizer` 3: expected a string"),
+    "a number for a path": (lambda: assay.optimize(MODEL, 3, prune=0.5), "`output` 3: expected a string or a path"),
+    "a number for a shape": (lambda: assay.Profiler().count_flops(MODEL, 3), "`input_shape` 3: expected a shape"),
+    "a number for a list": (lambda: assay.study("batch", batches=3), "`batches` 3: expected a list"),
+    "a list of strings": (lambda: assay.metrics.memory_violations(1, ["a"]), "expected a list, each a number"),
+    "sizes of a dict": (lambda: assay.count(MODEL, dims={"n": "x"}), "expected a dict with a whole number for each name"),
+    "a method's argument": (lambda: assay.load(MODEL).save(3), "`path` 3: expected a string or a path"),
+    "a method without it": (lambda: assay.load(MODEL).save(), "Model.save(): `path` is missing"),
+    "a constructor": (lambda: assay.Linear("a", 3), "`in_features` 'a': expected a whole number"),
+    "a data set": (lambda: assay.Dataset(3, X, X), "`name` 3: expected a string"),
+    "an empty path": (lambda: assay.count(""), "'' is not a path"),
+    "a path with a NUL": (lambda: assay.count("a\0b"), "is not a path"),
+    "parts of a memory": (lambda: assay.count(memoryview(b"abcdef")[::2]), "not contiguous"),
+    "a sweep of objects": (lambda: assay.sweep({"seed": object()}), "`config` has a value that cannot be written as YAML"),
+    "a summary without its keys": (lambda: assay.hardware.interpret_utilization({}, []), "the summary has no `estimated_total_bytes`"),
+    "a row that is none": (lambda: assay.hardware.precision_tradeoff_table([3]), "an object of type int is not a row"),
+    "a device without a name": (lambda: assay.fit(MODEL, devices=[{"memory_bandwidth_gbps": 4}]), "a device has no `name`"),
+    "a device's figure": (lambda: assay.fit(MODEL, devices=[{"name": "a", "memory_bandwidth_gbps": "fast"}]), "not a number"),
+    "an input by another name": (lambda: assay.compile(MODEL, threads=1)(x=X), "there is no input 'x'; there are input"),
+    "a time of no runs": (lambda: assay.compile(MODEL, threads=1).time(0), "`runs` 0: expected at least 1"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_CALLS)
+def test_wrong_calls_are_one_sentence(what):
+    call, sentence = WRONG_CALLS[what]
+    with pytest.raises(assay.Error) as raised:
+        call()
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value) and "_core" not in str(raised.value)
+
+
 def test_bad_data():
     labels = np.zeros(4, int)
     samples = np.zeros((4, 1, 28, 28), np.float32)
@@ -122,3 +166,25 @@ def test_a_file_that_cannot_be_written():
         assay.count(MODEL).save_html("/no/such/folder/page.html")
     with pytest.raises(assay.Error):
         assay.load(MODEL).save("/no/such/folder/model.onnx")
+
+
+@needs("torch")
+def test_tensors_without_numbers():
+    import torch
+
+    program = assay.compile(MODEL, threads=1)
+    for bad in (torch.zeros(1, 1, 28, 28, device="meta"), torch.zeros(28, 28).to_sparse(), torch.zeros(1, 1, 28, 56)[..., ::2],
+                torch.zeros(1, 1, 28, 28, dtype=torch.float64), torch.full((1, 1, 28, 28), float("nan"))):
+        with pytest.raises(assay.Error) as raised:
+            program(bad)
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", [name for name in assay.__all__ if callable(getattr(assay, name))])
+def test_no_function_takes_an_argument_of_no_name(name):
+    value = getattr(assay, name)
+    if isinstance(value, type) and (issubclass(value, Exception) or name in ("Model", "Layer", "Program", "Result", "Sequential")):
+        pytest.skip("is not made by users")
+    with pytest.raises((assay.Error, TypeError)) as raised:
+        value(no_such_argument=1)
+    assert "pybind" not in str(raised.value) and "incompatible" not in str(raised.value)

@@ -50,6 +50,39 @@ def test_outputs_stay_valid_after_the_program_is_gone():
     assert np.array_equal(first, copy)
 
 
+@needs("onnx")
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_outputs_are_nobody_else_s_memory(engine):
+    from onnx import TensorProto, helper
+
+    def value(name, shape):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    nodes = [helper.make_node("Identity", ["c"], ["constant"]), helper.make_node("Identity", ["x"], ["same"]),
+             helper.make_node("Relu", ["x"], ["relu"])]
+    outputs = [value("constant", [2]), value("same", [2, 3]), value("relu", [2, 3])]
+    constant = helper.make_tensor("c", TensorProto.FLOAT, [2], [1.0, 2.0])
+    graph = helper.make_graph(nodes, "g", [value("x", [2, 3])], outputs, [constant])
+    message = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    program = assay.compile(message, engine=engine)
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    first = program(x)
+    kept = [array.copy() for array in first]
+    x[:] = -1
+    program(np.full((2, 3), 9, np.float32))
+    assert all(np.array_equal(array, copy) for array, copy in zip(first, kept))
+    for array in first:
+        array[...] = 55
+    again = program(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert all(np.array_equal(array, copy) for array, copy in zip(again, kept))
+
+
+def test_inputs_are_given_by_position_or_by_name():
+    program = assay.compile("zoo:lenet5", threads=1)
+    x = program.random_inputs()[0]
+    assert np.array_equal(program(x), program(**{program.inputs[0]["name"]: x}))
+
+
 def test_a_program_computes_the_same_on_every_engine():
     x = assay.compile("zoo:lenet5").random_inputs()[0]
     fast = assay.compile("zoo:lenet5", engine="cpu")(x)
@@ -108,6 +141,15 @@ class TestTorch:
         network = self.network().eval()
         x = torch.randn(5, 3, 8, 8)
         assert np.allclose(assay.compile(network, x)(x.numpy()), network(x).detach().numpy(), atol=1e-5)
+
+    def test_programs_take_torch_tensors(self):
+        import torch
+
+        network = self.network().eval()
+        x = torch.randn(2, 3, 8, 8, requires_grad=True)
+        program = assay.compile(network, x)
+        assert np.allclose(program(x), network(x).detach().numpy(), atol=1e-5)
+        assert torch.from_numpy(program(x)).shape == (2, 10)
 
     def test_parameters_are_shared(self):
         import torch
