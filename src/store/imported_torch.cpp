@@ -2,6 +2,7 @@
 // which calls aten::mkldnn_convolution. The outermost of them is what a model's author wrote, so
 // its whole time counts. With a GPU, the kernels that an operator launched count instead.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/fail.h"
@@ -73,7 +74,23 @@ std::string plain_op(const std::string& name) {
 }
 
 // Who calls whom, by the names of an outermost operator and of one inside it.
-using Calls = std::set<std::pair<std::string, std::string>>;
+class Calls {
+ public:
+  void add_outer(const std::string& name) { ++outer_[name]; }
+  void add(const std::string& outer, const std::string& inner) { ++inside_[{outer, inner}]; }
+  // Rounded times nest a few operators that do not call each other.
+  bool contains(const std::string& outer, const std::string& inner) const {
+    constexpr std::size_t kOftenEnough = 10;  // one in ten
+    const auto seen = inside_.find({outer, inner});
+    const auto all = outer_.find(outer);
+    return seen != inside_.end() && all != outer_.end() &&
+           seen->second * kOftenEnough >= all->second;
+  }
+
+ private:
+  std::map<std::string, std::size_t> outer_;
+  std::map<std::pair<std::string, std::string>, std::size_t> inside_;
+};
 
 std::vector<Operator> outermost(std::vector<TimedEvent> operators,
                                 const std::map<std::string, double>& gpu, Calls& calls) {
@@ -87,8 +104,9 @@ std::vector<Operator> outermost(std::vector<TimedEvent> operators,
     if (is_outer) {
       found.push_back({event.name, event.start_us, event.end_us(),
                        gpu.empty() ? event.duration_us / 1000 : 0.0});
+      calls.add_outer(event.name);
     } else {
-      calls.emplace(found[place[i]].name, event.name);
+      calls.add(found[place[i]].name, event.name);
     }
     const auto launched = gpu.find(argument(event, "External id"));
     if (launched != gpu.end()) found[place[i]].milliseconds += launched->second;
@@ -104,8 +122,31 @@ std::vector<Operator> without_rounded_calls(const std::vector<Operator>& operato
   std::vector<Operator> found;
   for (const Operator& one : operators) {
     const bool is_call = !found.empty() && one.start_us <= found.back().end_us + kRounding_us &&
-                         calls.contains({found.back().name, one.name});
+                         calls.contains(found.back().name, one.name);
     if (is_call) {
+      found.back().milliseconds += one.milliseconds;
+    } else {
+      found.push_back(one);
+    }
+  }
+  return found;
+}
+
+// Operators that make another view of a tensor, or pass it on.
+bool computes_nothing(const Operator& one) {
+  static const std::set<std::string> kViews = {
+      "as_strided", "view",    "_unsafe_view", "_reshape_alias", "expand", "unsqueeze",
+      "squeeze",    "select",  "slice",        "transpose",      "t",      "permute",
+      "lift_fresh", "dropout", "detach",       "alias",          "item",   "_local_scalar_dense",
+      "is_nonzero", "narrow",  "unfold"};
+  return kViews.contains(plain_op(one.name));
+}
+
+// Their time belongs to the operator before: they are short, and rounding hides some of them.
+std::vector<Operator> without_views(const std::vector<Operator>& operators) {
+  std::vector<Operator> found;
+  for (const Operator& one : operators) {
+    if (computes_nothing(one) && !found.empty()) {
       found.back().milliseconds += one.milliseconds;
     } else {
       found.push_back(one);
@@ -158,6 +199,26 @@ double sum_ms(const std::vector<Operator>& run) {
   return sum;
 }
 
+using Runs = std::vector<std::vector<Operator>>;
+
+Runs runs_of(const std::vector<Operator>& operators, const std::vector<TimedEvent>& steps) {
+  Runs runs = by_run(operators, steps);
+  return runs.size() == 1 ? split_repetitions(runs.front()) : runs;
+}
+
+std::size_t like_the_last(const Runs& runs) {
+  const auto is_like = [&](const auto& run) { return are_same(run, runs.back()); };
+  return static_cast<std::size_t>(std::ranges::count_if(runs, is_like));
+}
+
+// Where rounding makes runs differ, their views are left aside.
+Runs runs_of_rounded(const std::vector<Operator>& operators, const std::vector<TimedEvent>& steps) {
+  Runs runs = runs_of(operators, steps);
+  if (runs.empty() || (runs.size() > 1 && like_the_last(runs) == runs.size())) return runs;
+  Runs plain = runs_of(without_views(operators), steps);
+  return like_the_last(plain) > like_the_last(runs) ? plain : runs;
+}
+
 void add_kernels(const std::vector<std::vector<Operator>>& runs, const std::string& device,
                  RuntimeTrace& trace) {
   for (const Operator& one : runs.front()) {
@@ -189,10 +250,10 @@ RuntimeTrace read_torch(const report::Json& root, const std::string& file) {
   const auto gpu = gpu_times(events);
   const std::vector<TimedEvent> steps = chosen(events, is_step);
   Calls calls;
-  std::vector<Operator> operators = outermost(chosen(events, is_operator), gpu, calls);
-  if (std::ranges::none_of(events, is_kineto)) operators = without_rounded_calls(operators, calls);
-  auto runs = by_run(operators, steps);
-  if (runs.size() == 1) runs = split_repetitions(runs.front());
+  const std::vector<Operator> operators = outermost(chosen(events, is_operator), gpu, calls);
+  const bool is_rounded = std::ranges::none_of(events, is_kineto);
+  Runs runs = is_rounded ? runs_of_rounded(without_rounded_calls(operators, calls), steps)
+                         : runs_of(operators, steps);
   RuntimeTrace trace{.runtime = "PyTorch", .file = file};
   const std::size_t before = runs.size();
   if (runs.empty()) fail_bad_input("{}: no operator ran in a step of the profiler", file);

@@ -99,6 +99,24 @@ std::vector<std::string> nodes_of_layer(const std::string& name) {
   return parse_runtime_trace(json, "file").kernels.at(0).fused_names;
 }
 
+// Rounding hides the view of the second run.
+TEST(RuntimeTrace, TorchWithoutKinetoMayHideViews) {
+  const RuntimeTrace trace = parse_runtime_trace(R"([
+    {"name":"ProfilerStep#1","ph":"X","ts":0,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::conv2d","ph":"X","ts":1,"dur":9,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::view","ph":"X","ts":12,"dur":2,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::relu","ph":"X","ts":20,"dur":3,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"ProfilerStep#2","ph":"X","ts":40,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::conv2d","ph":"X","ts":41,"dur":9,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::relu","ph":"X","ts":60,"dur":1,"tid":1,"pid":"CPU functions","args":{}}
+  ])",
+                                                 "trace.json");
+  ASSERT_EQ(trace.runs_ms.size(), 2u);
+  ASSERT_EQ(trace.kernels.size(), 2u);
+  EXPECT_DOUBLE_EQ(trace.kernels[0].run_ms[0], 0.009 + 0.002);
+  EXPECT_DOUBLE_EQ(trace.kernels[0].run_ms[1], 0.009);
+}
+
 TEST(RuntimeTrace, NamesOfTensorRTListTheirNodes) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(nodes_of_layer("PWN(add, PWN(relu)) + (conv)"), (Names{"add", "relu", "conv"}));
