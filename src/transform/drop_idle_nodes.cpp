@@ -1,5 +1,7 @@
 // Removes nodes that pass their input on unchanged: Identity, Dropout at inference, a Cast to the
-// type a value has, a Reshape to the shape it has.
+// type a value has, a Reshape to the shape it has, a Pad by nothing, a Concat of one input.
+#include <algorithm>
+
 #include "transform/simplify.h"
 
 namespace assay::transform {
@@ -27,6 +29,14 @@ bool keeps_shape(const GraphEdit& edit, const Node& node) {
   return from.has_known_shape() && to.has_known_shape() && *from.shape == *to.shape;
 }
 
+// PyTorch puts one before every average pool. Operator sets below 11 have the numbers as attribute.
+bool pads_nothing(const GraphEdit& edit, const Node& node) {
+  const auto is_zero = [](auto count) { return count == 0; };
+  if (!node.has_input(1)) return std::ranges::all_of(node.ints_or("pads", {1}), is_zero);
+  const Tensor* counts = edit.constant(node.inputs[1]);
+  return counts != nullptr && std::ranges::all_of(counts->to_double(), is_zero);
+}
+
 bool is_idle(const GraphEdit& edit, const Node& node) {
   if (!node.has_input(0) || !node.has_output(0)) return false;
   if (node.is("Identity")) return true;
@@ -35,6 +45,8 @@ bool is_idle(const GraphEdit& edit, const Node& node) {
   if (node.is("Reshape") || node.is("Expand") || node.is("Flatten") || node.is("Tile")) {
     return keeps_shape(edit, node);
   }
+  if (node.is("Pad")) return pads_nothing(edit, node);
+  if (node.is("Concat")) return node.inputs.size() == 1;
   return is_idle_dropout(edit, node);
 }
 

@@ -74,6 +74,23 @@ TEST(Simplify, DropsDropoutAndIdentityBetweenNodes) {
   EXPECT_EQ(ops_of(simplified(builder).model.graph), std::vector<std::string>{"Relu"});
 }
 
+TEST(Simplify, DropsAPadByNothingAndAConcatOfOneInput) {
+  GraphBuilder builder("net");
+  ValueId x = builder.input("x", DataType::Float32, Shape{1, 4});
+  x = builder.node("Pad", "pad", {x, builder.ints("pads", {0, 0, 0, 0})});
+  x = builder.node("Concat", "join", {x}, {{"axis", std::int64_t{1}}});
+  builder.output(Relu()(builder, x), "y");
+  EXPECT_EQ(ops_of(simplified(builder).model.graph), std::vector<std::string>{"Relu"});
+}
+
+TEST(Simplify, KeepsAPadThatMovesElementsWithinTheShape) {
+  GraphBuilder builder("net");
+  ValueId x = builder.input("x", DataType::Float32, Shape{1, 4});
+  x = builder.node("Pad", "pad", {x, builder.ints("pads", {0, 1, 0, -1})});
+  builder.output(Relu()(builder, x), "y");
+  EXPECT_EQ(ops_of(simplified(builder).model.graph), (std::vector<std::string>{"Pad", "Relu"}));
+}
+
 TEST(Simplify, DropsDropoutThatDropsNothingInTraining) {
   for (const float ratio : {0.0f, 0.5f}) {
     GraphBuilder builder("net");
