@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "execute/cpu/kernels/chain.h"
 #include "execute/cpu/lower/dropout_link.h"
+#include "execute/cpu/lower/growing_concat.h"
 #include "execute/cpu/steps.h"
 #include "execute/precision.h"
 #include "execute/threads.h"
@@ -238,6 +239,10 @@ struct Arrangement {
 std::optional<std::vector<std::int64_t>> blocked_strides(const Placement& placement,
                                                          const Placement& like,
                                                          const BlockShape& shape) {
+  if (const auto distance = pixel_distance(placement); distance && placement.dims == like.dims) {
+    if (shape.block != like.dims[1]) return {};
+    return std::vector<std::int64_t>{shape.pixels * *distance, 0, *distance, 1};
+  }
   if (placement.blocked) {
     if (with_type(*placement.blocked, like.type) != *like.blocked) return {};
     return std::vector<std::int64_t>{shape.channel_blocks * shape.pixels * shape.block,
@@ -285,16 +290,25 @@ bool keeps_padding(const Draft& draft) {
   return std::ranges::all_of(draft.links, keeps_zero);
 }
 
+// The layout in blocks that the result takes over from an operand; pixels lose their gaps.
+std::optional<Placement> layout_to_take_over(const Placement& operand) {
+  if (operand.blocked) return operand;
+  if (!pixel_distance(operand)) return {};
+  const Placement dense =
+      placement_for({}, image_desc(operand.dims, 0, operand.type), operand.dims);
+  return dense.blocked ? std::optional(dense) : std::nullopt;
+}
+
 std::optional<Arrangement> blocked_arrangement(Lowering& lowering, const Draft& draft) {
   if (!draft.dropouts.empty()) return {};  // they count elements row by row
   const auto whole = lowering.dims(draft.result);
   const auto is_whole_block = [&](ValueId value) {
     return value.is_valid() && lowering.constant(value) == nullptr &&
-           lowering.native(value).blocked && lowering.dims(value) == whole;
+           lowering.dims(value) == whole && layout_to_take_over(lowering.native(value));
   };
   const auto found = std::ranges::find_if(draft.operands, is_whole_block);
   if (found == draft.operands.end()) return {};
-  const Placement like = lowering.native(*found);
+  const Placement like = *layout_to_take_over(lowering.native(*found));
   const auto shape = block_shape(like);
   if (!shape || (shape->is_padded && !keeps_padding(draft))) return {};
   Arrangement arrangement;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "execute/cpu/lower/growing_concat.h"
 #include "execute/cpu/steps.h"
 #include "execute/threads.h"
 
@@ -10,17 +11,16 @@ namespace assay::cpu {
 
 namespace {
 
-// A value that a step's copies are gathered in: several copies, one step.
+// Several copies, one step.
 void add_copies(Lowering& lowering, NodeId id,
-                const std::vector<std::pair<Placement, Placement>>& copies, const Placement& result,
-                const Binder& before = {}) {
+                const std::vector<std::pair<Placement, Placement>>& copies) {
   std::vector<Binder> binders;
-  StepDraft draft{.nodes = {id}, .algorithm = "copy", .reads = {}, .writes = {result}};
+  StepDraft draft{.nodes = {id}, .algorithm = "copy"};
   for (const auto& [from, to] : copies) {
     draft.reads.push_back(from);
+    draft.writes.push_back(to);
     binders.push_back(copy_binder(lowering, from, to));
   }
-  if (before) binders.insert(binders.begin(), before);
   lowering.add_step(draft, [binders](const Addresses& at) -> Runner {
     std::vector<Runner> runners;
     for (const Binder& bind : binders) runners.push_back(bind(at));
@@ -60,7 +60,7 @@ bool lower_blocked_concat(Lowering& lowering, NodeId id) {
       copies.emplace_back(as_rows(from, from.dims[1]), to);
       first += from.dims[1];
     }
-    add_copies(lowering, id, copies, result);
+    add_copies(lowering, id, copies);
     lowering.set_placement(node.outputs[0], result);
     return true;
   }
@@ -87,26 +87,29 @@ bool lower_channels_last_concat(Lowering& lowering, NodeId id) {
   };
   if (std::ranges::none_of(node.inputs, fits) || !std::ranges::all_of(node.inputs, can_be_brought))
     return false;
-  std::vector<Placement> sources;
-  for (const ValueId input : node.inputs)
-    sources.push_back(lowering.in_layout(input, channels_last(input)));
-  const Placement result = lowering.new_placement(image_desc(whole, 0, type), whole);
-  const auto as_pixels = [&](const Placement& placement, std::int64_t channels) {
+  const JoinedPixels joined = place_joined_pixels(lowering, id);
+  const std::int64_t distance = pixel_distance(joined.result).value_or(whole[1]);
+  const auto as_pixels = [&](const Placement& placement, std::int64_t channels, std::int64_t step) {
     Placement rows =
         row_major_placement(placement.buffer, type, {placement.elements() / channels, channels});
+    rows.strides[0] = step;
     rows.offset = placement.offset;
     return rows;
   };
   std::vector<std::pair<Placement, Placement>> copies;
   std::int64_t first = 0;
-  for (const Placement& from : sources) {
-    const std::int64_t channels = from.dims[1];
-    copies.emplace_back(as_pixels(from, channels),
-                        sliced(as_pixels(result, whole[1]), 1, first, 1, channels));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const std::int64_t channels = lowering.dims(node.inputs[i])[1];
+    if (i >= joined.inputs_there) {
+      const Placement from = lowering.in_layout(node.inputs[i], channels_last(node.inputs[i]));
+      copies.emplace_back(
+          as_pixels(from, channels, channels),
+          sliced(as_pixels(joined.result, whole[1], distance), 1, first, 1, channels));
+    }
     first += channels;
   }
-  add_copies(lowering, id, copies, result);
-  lowering.set_placement(node.outputs[0], result);
+  add_copies(lowering, id, copies);
+  lowering.set_placement(node.outputs[0], joined.result);
   return true;
 }
 
@@ -128,7 +131,7 @@ bool lower_concat(Lowering& lowering, NodeId id) {
     if (source.elements() > 0) copies.emplace_back(source, sliced(result, *axis, first, 1, count));
     first += count;
   }
-  add_copies(lowering, id, copies, result);
+  add_copies(lowering, id, copies);
   lowering.set_placement(node.outputs[0], result);
   return true;
 }
@@ -166,7 +169,15 @@ bool lower_constant_pad(Lowering& lowering, NodeId id) {
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     inside = sliced(inside, axis, (*pads)[axis], 1, dims[axis]);
   }
-  add_copies(lowering, id, {{source, inside}}, result, fill_binder(result, number));
+  const Binder fill = fill_binder(result, number);
+  const Binder copy = copy_binder(lowering, source, inside);
+  lowering.add_step({.nodes = {id}, .algorithm = "copy", .reads = {source}, .writes = {result}},
+                    [=](const Addresses& at) -> Runner {
+                      return [fill = fill(at), copy = copy(at)] {
+                        fill();
+                        copy();
+                      };
+                    });
   lowering.set_placement(node.outputs[0], result);
   return true;
 }
