@@ -227,7 +227,10 @@ Comparison compare_stored(const std::vector<double>& a, const std::vector<double
   };
   comparison.ci95_low = comparison.ratio * std::exp(-widened(within.low));
   comparison.ci95_high = comparison.ratio * std::exp(widened(within.high));
-  comparison.verdict = judge(comparison, options.threshold);
+  // A few samples may all have met the same stall.
+  const bool can_judge =
+      static_cast<double>(std::min(a.size(), b.size())) >= stats::kFewestForInterval;
+  if (can_judge) comparison.verdict = judge(comparison, options.threshold);
   comparison.explanation = explain(comparison, options.threshold);
   return comparison;
 }
