@@ -60,6 +60,9 @@ Comparison compare_samples(std::span<const ProcessSamples> a_processes,
 // What is taken for the deviation of processes where it was not measured on the machine.
 inline constexpr double kAssumedStoredDeviation = 0.05;
 
+// Fewer samples may all have met the same stall: their comparison is UNDECIDED.
+inline constexpr std::size_t kFewestStoredSamples = 6;
+
 // One process of each, which measured at different times: the ratio of their medians. Nothing in
 // the samples tells how much processes differ, so `options.assumed_process_deviation` must: the
 // machine's ProcessSpread, or kAssumedStoredDeviation. Nor do they tell what slowed most runs of

@@ -187,6 +187,14 @@ ModelComparison compare_profiles(const StoredProfile& a, const StoredProfile& b,
       fmt::format("stored profiles were not run in turns: the interval allows for processes that "
                   "differ by {:.2g} % ({}); compare the models themselves to be sure",
                   100 * spread.deviation, spread.origin));
+  const std::size_t samples = std::min(a.samples_ms.size(), b.samples_ms.size());
+  if (samples < kFewestStoredSamples) {
+    comparison.warnings.push_back(
+        fmt::format("{} sample{} of a stored profile {} too few for a verdict, it takes {}: measure "
+                    "it for longer",
+                    samples, samples == 1 ? "" : "s", samples == 1 ? "is" : "are",
+                    kFewestStoredSamples));
+  }
   return comparison;
 }
 

@@ -227,9 +227,7 @@ Comparison compare_stored(const std::vector<double>& a, const std::vector<double
   };
   comparison.ci95_low = comparison.ratio * std::exp(-widened(within.low));
   comparison.ci95_high = comparison.ratio * std::exp(widened(within.high));
-  // A few samples may all have met the same stall.
-  const bool can_judge =
-      static_cast<double>(std::min(a.size(), b.size())) >= stats::kFewestForInterval;
+  const bool can_judge = std::min(a.size(), b.size()) >= kFewestStoredSamples;
   if (can_judge) comparison.verdict = judge(comparison, options.threshold);
   comparison.explanation = explain(comparison, options.threshold);
   return comparison;

@@ -11,6 +11,8 @@ import xml.etree.ElementTree as ElementTree
 import cli_test
 from cli_test import QUICK, Case, assay
 
+# A verdict over stored profiles wants 6 samples.
+STORED = ["--runs", "8", "--warmup", "1", "--no-ceilings"]
 SHORT = ["--threads", "1", "--max-time", "1"]
 FAST, SLOW = "zoo:mlp", "zoo:mobilenet_v2"
 SWEEP_COLUMNS = ["pruning_level", "precision", "accepted", "error", "active_budget_mb", "accuracy", "accuracy_ci95_low",
@@ -22,7 +24,7 @@ SWEEP_COLUMNS = ["pruning_level", "precision", "accepted", "error", "active_budg
 class CompareCase(Case):
     def stored(self, name, *words):
         path = self.folder / name
-        path.write_text(assay("profile", *words, "--json", *QUICK).stdout)
+        path.write_text(assay("profile", *STORED, *words, "--json").stdout)
         return path
 
     def compared(self, code, *words, **options):
@@ -56,6 +58,12 @@ class Comparing(CompareCase):
             self.assertEqual(set(document["impact"][figure]), {"before", "after", "change_percent"})
         self.assertLess(document["impact"]["estimated_total_macs"]["change_percent"], -90)
         self.assertFalse(document["interleaved"])
+
+    def test_stored_profiles_of_few_samples(self):
+        small, large = (self.stored(f"{model[4:]}.json", model, "--threads", "1", "--runs", "5") for model in (FAST, SLOW))
+        result = self.compared(0, small, large)
+        self.assertIn("UNDECIDED", result.stdout)
+        self.assertIn("5 samples of a stored profile are too few for a verdict, it takes 6", result.stderr)
 
     def test_two_models(self):
         document = self.document(0, FAST, SLOW, *SHORT)

@@ -220,6 +220,14 @@ TEST(Comparison, OfStoredSamplesAllowsForWhatSlowedMostRuns) {
   EXPECT_EQ(compare_stored(quiet, disturbed, options).verdict, ComparisonVerdict::Undecided);
 }
 
+TEST(Comparison, OfFewStoredSamplesIsUndecided) {
+  const auto verdict = [](std::size_t count) {
+    return compare_stored(std::vector<double>(count, 1.0), std::vector<double>(count, 2.0)).verdict;
+  };
+  EXPECT_EQ(verdict(5), ComparisonVerdict::Undecided);
+  EXPECT_EQ(verdict(6), ComparisonVerdict::Slower);
+}
+
 TEST(Comparison, IntervalOfTheMedianIncludesTheDifferenceBetweenProcesses) {
   // One process: 1.96 * 0.8 % either way. Six: the whole range of their medians.
   const auto one = compare_samples(processes({{10, 10}}), processes({{10, 10}}));
