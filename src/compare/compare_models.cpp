@@ -189,11 +189,10 @@ ModelComparison compare_profiles(const StoredProfile& a, const StoredProfile& b,
                   100 * spread.deviation, spread.origin));
   const std::size_t samples = std::min(a.samples_ms.size(), b.samples_ms.size());
   if (samples < kFewestStoredSamples) {
-    comparison.warnings.push_back(
-        fmt::format("{} sample{} of a stored profile {} too few for a verdict, it takes {}: measure "
-                    "it for longer",
-                    samples, samples == 1 ? "" : "s", samples == 1 ? "is" : "are",
-                    kFewestStoredSamples));
+    comparison.warnings.push_back(fmt::format(
+        "{} sample{} of a stored profile {} too few for a verdict, it takes {}: measure "
+        "it for longer",
+        samples, samples == 1 ? "" : "s", samples == 1 ? "is" : "are", kFewestStoredSamples));
   }
   return comparison;
 }

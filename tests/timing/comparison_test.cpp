@@ -222,7 +222,8 @@ TEST(Comparison, OfStoredSamplesAllowsForWhatSlowedMostRuns) {
 
 TEST(Comparison, OfFewStoredSamplesIsUndecided) {
   const auto verdict = [](std::size_t count) {
-    return compare_stored(std::vector<double>(count, 1.0), std::vector<double>(count, 2.0)).verdict;
+    return compare_stored(std::vector<double>(count, 1.0), std::vector<double>(count, 2.0), {})
+        .verdict;
   };
   EXPECT_EQ(verdict(5), ComparisonVerdict::Undecided);
   EXPECT_EQ(verdict(6), ComparisonVerdict::Slower);
