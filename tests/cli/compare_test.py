@@ -12,7 +12,7 @@ import cli_test
 from cli_test import QUICK, Case, assay
 
 # A verdict over stored profiles wants 6 samples.
-STORED = ["--runs", "8", "--warmup", "1", "--no-ceilings"]
+STORED_RUNS = 8
 SHORT = ["--threads", "1", "--max-time", "1"]
 FAST, SLOW = "zoo:mlp", "zoo:mobilenet_v2"
 SWEEP_COLUMNS = ["pruning_level", "precision", "accepted", "error", "active_budget_mb", "accuracy", "accuracy_ci95_low",
@@ -22,9 +22,10 @@ SWEEP_COLUMNS = ["pruning_level", "precision", "accepted", "error", "active_budg
 
 
 class CompareCase(Case):
-    def stored(self, name, *words):
+    def stored(self, name, *words, runs=STORED_RUNS):
         path = self.folder / name
-        path.write_text(assay("profile", *STORED, *words, "--json").stdout)
+        quick = ["--runs", str(runs), "--warmup", "1", "--no-ceilings"]
+        path.write_text(assay("profile", *words, *quick, "--json").stdout)
         return path
 
     def compared(self, code, *words, **options):
@@ -60,7 +61,7 @@ class Comparing(CompareCase):
         self.assertFalse(document["interleaved"])
 
     def test_stored_profiles_of_few_samples(self):
-        small, large = (self.stored(f"{model[4:]}.json", model, "--threads", "1", "--runs", "5") for model in (FAST, SLOW))
+        small, large = (self.stored(f"{model[4:]}.json", model, "--threads", "1", runs=5) for model in (FAST, SLOW))
         result = self.compared(0, small, large)
         self.assertIn("UNDECIDED", result.stdout)
         self.assertIn("5 samples of a stored profile are too few for a verdict, it takes 6", result.stderr)
@@ -91,7 +92,7 @@ class Comparing(CompareCase):
         self.assertEqual([document[side]["batch"] for side in "ab"], [2, 2])
         kept = self.document(0, profile, "zoo:small_cnn_gap", "--max-time", "1", "--stored")
         self.assertFalse(kept["interleaved"])
-        self.assertEqual(len(kept["a"]["processes_ms"][0]), 3)
+        self.assertEqual(len(kept["a"]["processes_ms"][0]), STORED_RUNS)
         self.expect(3, "give the options", "compare", profile, "zoo:small_cnn_gap", "--batch", "4", *SHORT)
         # Two profiles of one file differ in how it ran.
         again = self.stored("again.json", model, "--threads", "1", "--batch", "2")
@@ -205,7 +206,7 @@ class Formats(CompareCase):
             names.append(benchmark["name"])
             self.assertEqual(benchmark["run_type"], "iteration")
             self.assertEqual(benchmark["time_unit"], "ns")
-            self.assertEqual(benchmark["iterations"], 3)
+            self.assertEqual(benchmark["iterations"], STORED_RUNS)
             self.assertGreater(benchmark["real_time"], 0)
             self.assertGreater(benchmark["cpu_time"], 0)
         self.assertEqual(names, ["A/latency", "B/latency"])
