@@ -45,6 +45,13 @@ class ProgramBase : public Program {
   void show(const OutputView& view) { output_listener_(view); }
 
   bool has_run() const { return has_run_; }
+  bool observes() const { return observes_; }
+  // Somebody looks on between the steps.
+  bool has_listener() const { return listener_ || output_listener_; }
+  // For engines whose steps are timed by a clock of their own.
+  void add_step_time(std::size_t step, std::int64_t nanoseconds) {
+    step_nanoseconds_[step] += nanoseconds;
+  }
   // To be called when `steps()` has become another list, none of which has run.
   void replace_steps(std::size_t count);
 

@@ -96,11 +96,13 @@ std::string compiled_or_cached(const Device& device, const std::string& source) 
   return code;
 }
 
-Code::Code(const Device& device, const std::string& source) : device_(&device) {
-  const std::string code = compiled_or_cached(device, source);
+Code::Code(const Device& device, const std::string& source)
+    : Code(loaded(device, compiled_or_cached(device, source))) {}
+
+Code Code::loaded(const Device& device, const std::string& machine_code) {
   Handle module = nullptr;
-  device.check(device.driver().load_module(&module, code.data()), "loading kernels");
-  module_ = {module, device.driver().unload_module};
+  device.check(device.driver().load_module(&module, machine_code.data()), "loading kernels");
+  return {device, {module, device.driver().unload_module}};
 }
 
 Handle Code::function(const std::string& name) const {

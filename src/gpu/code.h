@@ -16,9 +16,13 @@ class Code {
   // Compiles the text, or takes what an earlier run compiled. The text is code of ours: an Error
   // shows the compiler's messages.
   Code(const Device& device, const std::string& source);
+  // Loads what `compiled` or `compiled_or_cached` gave.
+  static Code loaded(const Device& device, const std::string& machine_code);
   Handle function(const std::string& name) const;
 
  private:
+  Code(const Device& device, Owned module) : device_(&device), module_(std::move(module)) {}
+
   const Device* device_ = nullptr;
   Owned module_;
 };

@@ -88,7 +88,7 @@ std::vector<float> numbers_on_device(const gpu::Stream& stream, const gpu::Memor
 
 TEST(GpuCode, RunsOnceForEachThread) {
   const gpu::Code code(fake_device(), R"(
-__global__ void twice(float* x, long long count) {
+extern "C" __global__ void twice(float* x, long long count) {
   const long long i = blockIdx.x * 64ll + threadIdx.x;
   if (i < count) x[i] *= 2;
 })");
@@ -107,7 +107,7 @@ TEST(GpuCode, ThreadsOfABlockWorkTogether) {
 extern "C" int sum_cooperates;
 int sum_cooperates = 1;
 #endif
-__global__ void sum(float* x, float* out) {
+extern "C" __global__ void sum(float* x, float* out) {
   __shared__ float parts[4];
   float value = x[threadIdx.x];
   for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(0xffffffffu, value, mask);

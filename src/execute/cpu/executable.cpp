@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/free_memory.h"
 #include "base/instruction_set.h"
+#include "execute/arena_plan.h"
 #include "execute/cpu/arena_guard.h"
 #include "execute/cpu/onednn/instruction_sets.h"
 #include "execute/cpu/onednn/library_memory.h"
@@ -16,16 +17,11 @@
 #include "execute/cpu/simd/fp16/fp16_product.h"
 #include "execute/cpu/tensor_floats.h"
 #include "execute/inputs.h"
-#include "memory/arena.h"
 #include "transform/cast_precision.h"
 #include "transform/simplify.h"
 
 namespace assay::cpu {
 
-using memory::Block;
-using memory::bytes_by_step;
-using memory::pack;
-using memory::Packing;
 using transform::PrecisionPlan;
 using transform::simplify;
 using transform::with_precision;
@@ -33,63 +29,6 @@ using transform::with_precision;
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-
-// At least one.
-std::int64_t whole_lines(std::int64_t bytes) {
-  return std::max<std::int64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
-}
-
-// Which steps each buffer of the arena is needed for.
-struct BufferUse {
-  std::vector<Block> blocks;            // of the arena's buffers
-  std::vector<std::uint32_t> block_of;  // by buffer; kNone: a weight, or never touched
-};
-
-class UseFinder {
- public:
-  UseFinder(const std::vector<BufferInfo>& buffers, std::size_t steps)
-      : buffers_(buffers), last_step_(steps == 0 ? 0 : steps - 1) {
-    use_.block_of.assign(buffers.size(), BufferId::kNone);
-  }
-
-  void touch(BufferId id, std::size_t step) {
-    if (!id.is_valid() || buffers_[id.number].fixed != nullptr) return;
-    std::uint32_t& block = use_.block_of[id.number];
-    if (block == BufferId::kNone) {
-      block = static_cast<std::uint32_t>(use_.blocks.size());
-      const std::int64_t bytes = buffers_[id.number].bytes;
-      use_.blocks.push_back({whole_lines(bytes) + kArenaGap, step, step});
-    }
-    Block& found = use_.blocks[block];
-    found.first = std::min(found.first, step);
-    found.last = std::max(found.last, step);
-  }
-  // Inputs stay for the next run, outputs until they are read.
-  void keep(BufferId id) {
-    touch(id, 0);
-    touch(id, last_step_);
-  }
-  BufferUse take() { return std::move(use_); }
-
- private:
-  const std::vector<BufferInfo>& buffers_;
-  std::size_t last_step_ = 0;
-  BufferUse use_;
-};
-
-// The bytes of workspace at the step that uses most.
-std::int64_t most_workspace(const std::vector<ProgramBuffer>& buffers, std::size_t steps) {
-  std::vector<memory::Block> blocks;
-  for (const ProgramBuffer& buffer : buffers) {
-    if (!buffer.value.is_valid())
-      blocks.push_back({buffer.bytes, buffer.first_step, buffer.last_step});
-  }
-  return blocks.empty() ? 0 : std::ranges::max(bytes_by_step(blocks, steps));
-}
-
-}  // namespace
-
-namespace {
 
 bool converts_float16() {
   return may_use(InstructionSet::Avx2);
@@ -171,39 +110,29 @@ void Executable::find_inputs_and_outputs(Lowering& lowering) {
 }
 
 std::vector<std::byte*> Executable::plan_arena(Lowering& lowering) {
-  const std::vector<BufferInfo>& buffers = lowering.buffers().all();
   const auto& steps = lowering.steps();
-  UseFinder finder(buffers, steps.size());
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    for (const BufferId id : steps[i].touched) finder.touch(id, i);
-  }
+  execute::ArenaPlanner planner(lowering.buffers(), steps.size(), kAlignment, kArenaGap);
+  for (std::size_t i = 0; i < steps.size(); ++i) planner.touch_all(steps[i].touched, i);
   for (const Input& input : inputs_) {
-    if (input.placement) finder.keep(input.placement->buffer);
+    if (input.placement) planner.keep(input.placement->buffer);
   }
   for (const Output& output : outputs_) {
     if (!output.placement) continue;
-    if (keeps_outputs_) finder.keep(output.placement->buffer);
-    finder.touch(output.placement->buffer, std::max<std::size_t>(output.complete_after, 1) - 1);
+    if (keeps_outputs_) planner.keep(output.placement->buffer);
+    planner.touch(output.placement->buffer, std::max<std::size_t>(output.complete_after, 1) - 1);
   }
-  for (const State& state : state_) finder.keep(state.placement.buffer);
-  const BufferUse use = finder.take();
-  const auto by_step = bytes_by_step(use.blocks, std::max<std::size_t>(steps.size(), 1));
-  const Packing packing = pack(use.blocks, by_step);
-  arena_ = MemoryBlock(static_cast<std::size_t>(packing.bytes), "activations");
-  memory_.arena_bytes = packing.bytes;
-  std::vector<std::byte*> addresses(buffers.size(), nullptr);
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const std::uint32_t block = use.block_of[i];
-    addresses[i] = buffers[i].fixed;
-    if (block == BufferId::kNone) continue;
-    addresses[i] = arena_.data() + packing.offsets[block];
-    buffers_.push_back({.value = buffers[i].values.empty() ? ValueId{} : buffers[i].values.front(),
-                        .bytes = use.blocks[block].bytes,
-                        .offset = packing.offsets[block],
-                        .first_step = use.blocks[block].first,
-                        .last_step = use.blocks[block].last});
+  for (const State& state : state_) planner.keep(state.placement.buffer);
+  execute::ArenaPlan plan = planner.plan();
+  arena_ = MemoryBlock(static_cast<std::size_t>(plan.bytes), "activations");
+  memory_.arena_bytes = plan.bytes;
+  memory_.workspace_bytes = plan.workspace_bytes;
+  buffers_ = std::move(plan.buffers);
+  std::vector<std::byte*> addresses;
+  for (std::size_t i = 0; i < plan.offsets.size(); ++i) {
+    const bool is_there = plan.offsets[i] != execute::ArenaPlan::kNowhere;
+    addresses.push_back(is_there ? arena_.data() + plan.offsets[i]
+                                 : lowering.buffers().all()[i].fixed);
   }
-  memory_.workspace_bytes = most_workspace(buffers_, steps.size());
   return addresses;
 }
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "assay/program.h"
-#include "execute/cpu/buffers.h"
+#include "execute/buffers.h"
 #include "execute/cpu/saved_for_backward.h"
 #include "execute/cpu/step.h"
-#include "execute/cpu/value_facts.h"
 #include "execute/cpu/weights.h"
 #include "execute/reference/runtime_value.h"
+#include "execute/value_facts.h"
 #include "transform/cast_precision.h"
 #include "transform/edit.h"
 
@@ -118,7 +118,7 @@ class Lowering {
   std::vector<PlannedStep>& steps() { return steps_; }
   // All but constants and dynamic values.
   const std::vector<CompleteOutput>& complete_outputs() const { return complete_outputs_; }
-  const Buffers& buffers() const { return buffers_; }
+  const execute::Buffers& buffers() const { return buffers_; }
 
  private:
   // Where a value lives: as it was left and, copied, in other layouts.
@@ -147,8 +147,8 @@ class Lowering {
   const transform::Rewritten& source_;
   LoweringOptions options_;
   Tuner& tuner_;
-  ValueFacts values_;
-  Buffers buffers_;
+  execute::ValueFacts values_;
+  execute::Buffers buffers_;
   Weights weights_;
   std::vector<ValuePlacements> placements_;  // by value
   std::vector<bool> covered_;                // by node

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "assay/graph.h"
+#include "execute/buffers.h"
 #include "execute/cpu/onednn/adapter.h"
 
 namespace assay::cpu {
 
-using BufferId = Index<struct BufferTag>;
+using execute::BufferId;
 
 struct Placement {
   BufferId buffer;

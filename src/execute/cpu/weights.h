@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "assay/program.h"
-#include "execute/cpu/buffers.h"
+#include "execute/buffers.h"
 #include "execute/cpu/weight_pool.h"
 
 namespace assay::cpu {
@@ -21,7 +21,7 @@ constexpr std::size_t kLargeWeight = std::size_t{64} << 20;
 
 class Weights {
  public:
-  Weights(WeightPool& pool, Buffers& buffers, OptimizeFor what)
+  Weights(WeightPool& pool, execute::Buffers& buffers, OptimizeFor what)
       : pool_(pool), buffers_(buffers), what_(what) {}
 
   // The tensor in another floating type, which stays as long as the program does; itself, if it is
@@ -61,7 +61,7 @@ class Weights {
   bool is_used_as_stored(const Tensor& tensor) const;
 
   WeightPool& pool_;
-  Buffers& buffers_;
+  execute::Buffers& buffers_;
   OptimizeFor what_;
   std::map<Key, Placement> by_layout_;
   std::vector<Tensor>

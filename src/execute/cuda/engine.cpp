@@ -1,5 +1,8 @@
-// The CUDA engine in the registry.
+// The engine for NVIDIA's GPUs: kernels of our own, compiled for the device that is here.
 #include "execute/engine.h"
+
+#include "execute/cuda/cuda_program.h"
+#include "execute/cuda/names.h"
 #include "gpu/libraries.h"
 
 namespace assay::cuda {
@@ -7,14 +10,15 @@ namespace assay::cuda {
 namespace {
 
 std::string what_is_missing() {
-  const std::string& missing = gpu::libraries().why_not;
-  return missing.empty() ? "it does not run models yet" : missing;
+  return gpu::libraries().why_not;
 }
 
 }  // namespace
 
 execute::Engine engine() {
-  return {.info = {.name = "cuda", .device = "cuda"}, .what_is_missing = what_is_missing};
+  return {.info = {.name = kEngine, .device = kDevice},
+          .what_is_missing = what_is_missing,
+          .compile = compile_cuda};
 }
 
 }  // namespace assay::cuda

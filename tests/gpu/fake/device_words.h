@@ -13,7 +13,7 @@ Index threadIdx, blockIdx, blockDim, gridDim;
 void (*fake_wait_for_block)();
 void (*fake_wait_for_warp)();
 }
-#define __global__ extern "C"
+#define __global__
 #define __device__ static inline
 #define __forceinline__ inline
 #define __shared__ static

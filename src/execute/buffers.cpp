@@ -1,6 +1,6 @@
-#include "execute/cpu/buffers.h"
+#include "execute/buffers.h"
 
-namespace assay::cpu {
+namespace assay::execute {
 
 BufferId Buffers::add(std::int64_t bytes) {
   return add_fixed(bytes, nullptr);
@@ -11,4 +11,4 @@ BufferId Buffers::add_fixed(std::int64_t bytes, std::byte* address) {
   return BufferId{static_cast<std::uint32_t>(all_.size() - 1)};
 }
 
-}  // namespace assay::cpu
+}  // namespace assay::execute

@@ -6,7 +6,7 @@
 
 #include "assay/infer.h"
 
-namespace assay::cpu {
+namespace assay::execute {
 
 class ValueFacts {
  public:
@@ -37,4 +37,4 @@ class ValueFacts {
   std::vector<bool> is_state_;
 };
 
-}  // namespace assay::cpu
+}  // namespace assay::execute

@@ -1,8 +1,8 @@
-#include "execute/cpu/value_facts.h"
+#include "execute/value_facts.h"
 
 #include "transform/cast_precision.h"
 
-namespace assay::cpu {
+namespace assay::execute {
 
 ValueFacts::ValueFacts(const Inferred& model)
     : model_(model),
@@ -59,4 +59,4 @@ NodeId ValueFacts::only_reader(ValueId id) const {
   return readers(id).size() == 1 && !is_visible(id) ? readers(id).front() : NodeId{};
 }
 
-}  // namespace assay::cpu
+}  // namespace assay::execute

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
-#include "execute/cpu/placement.h"
+#include "assay/graph.h"
 
-namespace assay::cpu {
+namespace assay::execute {
+
+using BufferId = Index<struct BufferTag>;
 
 struct BufferInfo {
   std::int64_t bytes = 0;
@@ -32,4 +35,4 @@ class Buffers {
   std::vector<BufferInfo> all_;
 };
 
-}  // namespace assay::cpu
+}  // namespace assay::execute

@@ -1,0 +1,48 @@
+#include "execute/cuda/epilogue.h"
+
+#include <fmt/core.h>
+
+#include "execute/cuda/kernel_text.h"
+#include "execute/cuda/walk.h"
+
+namespace assay::cuda {
+
+std::vector<NodeId> Epilogue::nodes(NodeId main) const {
+  std::vector<NodeId> all = {main};
+  all.insert(all.end(), chain.nodes.begin(), chain.nodes.end());
+  return all;
+}
+
+std::string Epilogue::parameters() const {
+  std::string list;
+  for (std::size_t i = 0; i < text.operands.size(); ++i)
+    list += fmt::format("const {}* __restrict__ e{}, ", stored_type(text.operands[i].type), i);
+  return list + stored_type(result.type) + "* __restrict__ out";
+}
+
+std::string Epilogue::statements(const std::string& sum,
+                                 std::span<const std::string> coordinates) const {
+  std::string body = fmt::format("  const auto x = {};\n", sum);
+  for (std::size_t i = 0; i < text.operands.size(); ++i) {
+    const Placement& operand = text.operands[i];
+    body += fmt::format(
+        "  const {} a{} = {};\n", computed_type(operand.type), i,
+        loaded(operand.type, fmt::format("e{}[{}]", i, offset_text(operand, coordinates))));
+  }
+  return body + text.statements +
+         fmt::format("  out[{}] = {};\n", offset_text(result, coordinates),
+                     stored(result.type, text.result));
+}
+
+Epilogue epilogue_of(Lowering& lowering, NodeId main, Placement (*placed)(DataType, Dims)) {
+  Epilogue epilogue;
+  epilogue.chain = chain_after(lowering, lowering.node(main).outputs[0]);
+  epilogue.text = text_of(lowering, epilogue.chain);
+  const ValueId result = epilogue.chain.result;
+  epilogue.result = lowering.in_new_buffer(placed(lowering.type(result), lowering.dims(result)));
+  lowering.set_placement(result, epilogue.result);
+  for (const NodeId node : epilogue.chain.nodes) lowering.cover(node);
+  return epilogue;
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,30 @@
+// What a kernel does to a number before it stores it: element-wise ops that follow its own.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "execute/cuda/chain.h"
+
+namespace assay::cuda {
+
+struct Epilogue {
+  Chain chain;
+  ChainText text;
+  Placement result;
+
+  std::vector<NodeId> nodes(NodeId main) const;  // the main one first
+  // "const float* __restrict__ e0, half_t* __restrict__ out"
+  std::string parameters() const;
+  // Stores the element at these coordinates of the result, one expression an axis, of which `sum`
+  // is the main node's number.
+  std::string statements(const std::string& sum, std::span<const std::string> coordinates) const;
+};
+
+// Covers the nodes that follow `main` and can be computed with it, and places the result in the
+// layout that `placed` makes of its type and dimensions.
+Epilogue epilogue_of(Lowering& lowering, NodeId main,
+                     Placement (*placed)(DataType, Dims) = row_major_placement);
+
+}  // namespace assay::cuda

@@ -1,0 +1,138 @@
+// Turns a graph into steps for the GPU: walks the nodes in order, lets each op's lowering function
+// choose layouts and neighbours to fuse, and records where each value lives.
+//
+// Texts of kernels are collected and compiled together afterwards; a step names the buffers it
+// touches, and gets their addresses once the arena is planned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/program.h"
+#include "execute/buffers.h"
+#include "execute/cuda/kernels.h"
+#include "execute/cuda/placement.h"
+#include "execute/cuda/step.h"
+#include "execute/cuda/weights.h"
+#include "execute/reference/runtime_value.h"
+#include "execute/value_facts.h"
+#include "transform/edit.h"
+
+namespace assay::cuda {
+
+class Lowering {
+ public:
+  Lowering(const transform::Rewritten& source, const ProgramOptions& options,
+           const gpu::Device& device);
+  Lowering(const Lowering&) = delete;
+  Lowering& operator=(const Lowering&) = delete;
+
+  void run(Progress* progress);
+
+  const gpu::Device& device() const { return device_; }
+  const ProgramOptions& options() const { return options_; }
+  const Graph& graph() const { return source_.model.graph; }
+  const Node& node(NodeId id) const { return graph().node(id); }
+  Kernels& kernels() { return kernels_; }
+
+  // What is known of values beforehand: value_facts.h.
+  const Tensor* constant(ValueId id) const { return facts_.constant(id); }
+  std::optional<double> number(ValueId id) const { return facts_.number(id); }
+  DataType type(ValueId id) const { return facts_.type(id); }
+  Dims dims(ValueId id) const { return facts_.dims(id); }
+  bool is_dynamic(ValueId id) const { return facts_.is_dynamic(id); }
+  const std::vector<NodeId>& readers(ValueId id) const { return facts_.readers(id); }
+  NodeId only_reader(ValueId id) const { return facts_.only_reader(id); }
+  bool is_read(ValueId id) const { return facts_.is_read(id); }
+  bool is_visible(ValueId id) const { return facts_.is_visible(id); }
+  // A tensor of known shape whose elements kernels can read.
+  bool is_on_device(ValueId id) const;
+  // The integers of an attribute or, since some opset, of a constant input; nothing if they are
+  // known only at run time.
+  std::optional<Dims> integers(const Node& node, const char* attribute, std::size_t input) const;
+
+  // How far lowering has come.
+  bool is_available(ValueId id) const;  // a constant, or computed by a step so far
+  bool is_covered(NodeId id) const { return covered_[id.number]; }
+  void cover(NodeId id) { covered_[id.number] = true; }
+
+  // Where values live. A change of layout is a step of its own, added once.
+  Placement native(ValueId id);  // as it was left, any strides
+  Placement dense(ValueId id);   // without gaps, in some order
+  Placement row_major(ValueId id);
+  Placement channels_last(ValueId id);
+  bool has_placement(ValueId id) const { return placements_[id.number].native.has_value(); }
+  // A weight in a form that only the engine knows, made once.
+  Placement weight(const Tensor& tensor);
+
+  BufferId new_buffer(std::int64_t bytes) { return buffers_.add(bytes); }
+  Placement in_new_buffer(Placement placement);
+  Placement new_row_major(ValueId id);  // a fresh buffer for a value of known shape
+  Placement new_channels_last(ValueId id);
+  void set_placement(ValueId id, Placement placement);
+
+  void add_step(const StepDraft& draft, Binder bind);
+  // One kernel: its arguments are what the draft reads, then what it writes, then workspaces.
+  void add_kernel_step(StepDraft draft, KernelId kernel, const gpu::Launch& shape);
+  void add_copy(ValueId value, const Placement& from, const Placement& to);
+
+  // Values that live on the host, by id; shared with the steps.
+  const std::shared_ptr<std::vector<reference::RuntimeValue>>& host_values() const {
+    return host_values_;
+  }
+
+  bool is_on_host(ValueId id) const { return is_on_host_[id.number]; }
+  void set_on_host(ValueId id) { is_on_host_[id.number] = true; }
+
+  std::vector<PlannedStep>& steps() { return steps_; }
+  const execute::Buffers& buffers() const { return buffers_; }
+  Weights& weights() { return weights_; }
+
+ private:
+  struct ValuePlacements {
+    std::optional<Placement> native;
+    std::vector<Placement> others;
+  };
+
+  void place_inputs();
+  void hand_state_on();
+  void lower(NodeId id);
+  Placement copied_to(ValueId id, Placement to);
+  const Placement* find_placement(ValueId id, bool (Placement::*fits)() const);
+  std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
+  std::int64_t weight_bytes(const std::vector<Placement>& reads) const;
+
+  const transform::Rewritten& source_;
+  ProgramOptions options_;
+  const gpu::Device& device_;
+  execute::ValueFacts facts_;
+  execute::Buffers buffers_;
+  Weights weights_;
+  Kernels kernels_;
+  std::vector<ValuePlacements> placements_;  // by value
+  std::vector<bool> covered_;                // by node
+  std::vector<bool> is_on_host_;             // by value: a step left it there
+  std::vector<PlannedStep> steps_;
+  std::shared_ptr<std::vector<reference::RuntimeValue>> host_values_;
+};
+
+// Lowers one node, perhaps together with others; false: not in this form, run it on the host.
+using LowerFunction = bool (*)(Lowering&, NodeId);
+using LowerTable = std::map<std::string, LowerFunction>;
+void add_elementwise_lowering(LowerTable& table);
+void add_view_lowering(LowerTable& table);
+void add_movement_lowering(LowerTable& table);
+void add_product_lowering(LowerTable& table);
+void add_convolution_lowering(LowerTable& table);
+void add_pooling_lowering(LowerTable& table);
+void add_row_lowering(LowerTable& table);
+
+// The plain kernel on the host as a step, and steps that copy what it reads there.
+void lower_on_host(Lowering& lowering, NodeId id);
+// A step that copies a value from the host.
+void add_copy_to_device(Lowering& lowering, ValueId id, const Placement& to);
+
+}  // namespace assay::cuda

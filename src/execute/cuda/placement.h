@@ -1,0 +1,44 @@
+// Where a value lives on the GPU: a buffer, and the layout of its elements in it. Any strides are
+// fine: a Transpose, Slice or Split leaves a view behind and moves nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/graph.h"
+#include "execute/buffers.h"
+
+namespace assay::cuda {
+
+using execute::BufferId;
+using Dims = std::vector<std::int64_t>;
+
+struct Placement {
+  BufferId buffer;
+  DataType type = DataType::Float32;
+  Dims dims;
+  Dims strides;             // elements
+  std::int64_t offset = 0;  // elements
+
+  std::int64_t elements() const;
+  std::int64_t bytes() const;  // of the elements
+  // Of the elements that differ: those that an axis of stride 0 repeats count once.
+  std::int64_t distinct_bytes() const;
+  bool is_row_major() const;
+  bool is_channels_last() const;  // axis 1 lies last
+  bool is_dense() const;          // in some order of the axes, without gaps
+  // Axes from the one with the largest stride to the one with the smallest.
+  std::vector<std::size_t> order() const;
+};
+
+Placement row_major_placement(DataType type, Dims dims);
+Placement channels_last_placement(DataType type, Dims dims);
+// In the order of the axes of `like`, without gaps.
+Placement placement_like(const Placement& like, DataType type);
+
+// Seen as of these dimensions, which `placement` is broadcast to.
+Placement broadcast(const Placement& placement, const Dims& dims);
+// A vector along one axis of these dimensions, the same for all others.
+Placement along_axis(const Placement& vector, const Dims& dims, std::size_t axis);
+
+}  // namespace assay::cuda

@@ -1,0 +1,26 @@
+#include "execute/cuda/step.h"
+
+namespace assay::cuda {
+
+Binder binder_of(const KernelCall& call) {
+  return [call](const Addresses& at) -> Runner {
+    std::vector<std::uint64_t> arguments;
+    for (const Placement& argument : call.arguments) arguments.push_back(at.of(argument));
+    const gpu::Handle function = at.kernels().function(call.kernel);
+    return [function, shape = call.shape, arguments](const gpu::Stream& stream) {
+      gpu::launch(stream, function, shape, arguments);
+    };
+  };
+}
+
+Binder binder_of(const std::vector<KernelCall>& calls) {
+  return [calls](const Addresses& at) -> Runner {
+    std::vector<Runner> runners;
+    for (const KernelCall& call : calls) runners.push_back(binder_of(call)(at));
+    return [runners](const gpu::Stream& stream) {
+      for (const Runner& runner : runners) runner(stream);
+    };
+  };
+}
+
+}  // namespace assay::cuda
