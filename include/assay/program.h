@@ -34,10 +34,18 @@ struct CpuOptions {
   bool pin_threads = false;
 };
 
+// Of engines that run on a GPU.
+struct CudaOptions {
+  // Products and convolutions of float32 round the numbers they multiply to tf32, which has the
+  // exponent of float32 and 11 significant bits. False: real float32.
+  bool tf32 = false;
+};
+
 struct ProgramOptions {
   std::string engine = default_engine();  // a name or an alias: find_engine
   OptimizeFor optimize_for = OptimizeFor::Latency;
   CpuOptions cpu = {};
+  CudaOptions cuda = {};
   // Algorithms that were chosen by measurement are kept in this file and taken from it next time;
   // empty: they are measured once a process.
   std::string tuning_file = "";
