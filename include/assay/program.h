@@ -64,6 +64,12 @@ struct ProgramOptions {
   bool keep_outputs = true;
 };
 
+// By its name, once the engine is chosen: fp32, fp16, bf16, int8; with an engine that runs on a GPU
+// also tf32, float32 whose products are computed in fewer bits.
+void set_precision(ProgramOptions& options, std::string_view name);
+// What was asked for: "tf32", or the name of the type that numbers are stored in; empty: nothing.
+std::string asked_precision(const ProgramOptions& options);
+
 // An output of a running program where it lies, good until the listener returns.
 struct OutputView {
   std::size_t output = 0;  // its position among the program's outputs

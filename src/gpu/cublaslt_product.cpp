@@ -132,9 +132,8 @@ class Descriptors {
  private:
   template <typename Value>
   void set(int attribute, Value value, const char* name) {
-    handle_.check(
-        handle_.functions().set_product(product_.get(), attribute, &value, sizeof(value)),
-        fmt::format("cublasLtMatmulDescSetAttribute {}", name));
+    handle_.check(handle_.functions().set_product(product_.get(), attribute, &value, sizeof(value)),
+                  fmt::format("cublasLtMatmulDescSetAttribute {}", name));
   }
 
   Owned layout(const Matrix& matrix, int type, std::int64_t batches) const {
@@ -142,18 +141,17 @@ class Descriptors {
     const std::int64_t rows = matrix.by_columns ? matrix.rows : matrix.columns;
     const std::int64_t columns = matrix.by_columns ? matrix.columns : matrix.rows;
     Handle made = nullptr;
-    handle_.check(
-        library.create_layout(&made, type, static_cast<std::uint64_t>(rows),
-                              static_cast<std::uint64_t>(columns), matrix.leading),
-        "cublasLtMatrixLayoutCreate");
+    handle_.check(library.create_layout(&made, type, static_cast<std::uint64_t>(rows),
+                                        static_cast<std::uint64_t>(columns), matrix.leading),
+                  "cublasLtMatrixLayoutCreate");
     Owned owned(made, library.destroy_layout);
     if (batches == 1) return owned;
     const auto count = static_cast<std::int32_t>(batches);
     handle_.check(library.set_layout(made, kBatchCount, &count, sizeof(count)),
                   "cublasLtMatrixLayoutSetAttribute BATCH_COUNT");
-    handle_.check(library.set_layout(made, kBatchStride, &matrix.batch_stride,
-                                     sizeof(matrix.batch_stride)),
-                  "cublasLtMatrixLayoutSetAttribute STRIDED_BATCH_OFFSET");
+    handle_.check(
+        library.set_layout(made, kBatchStride, &matrix.batch_stride, sizeof(matrix.batch_stride)),
+        "cublasLtMatrixLayoutSetAttribute STRIDED_BATCH_OFFSET");
     return owned;
   }
 
@@ -174,10 +172,10 @@ Owned preference_of(const CublasLtHandle& handle, const Product& product) {
   handle.check(
       library.set_preference(made, kMostWorkspace, &kWorkspaceBytes, sizeof(kWorkspaceBytes)),
       "cublasLtMatmulPreferenceSetAttribute MAX_WORKSPACE_BYTES");
-  const std::uint32_t alignments[] = {product.b.alignment, product.a.alignment,
-                                      product.added ? product.added->alignment
-                                                    : product.result.alignment,
-                                      product.result.alignment};
+  const std::uint32_t alignments[] = {
+      product.b.alignment, product.a.alignment,
+      product.added ? product.added->alignment : product.result.alignment,
+      product.result.alignment};
   for (int i = 0; i < 4; ++i) {
     handle.check(
         library.set_preference(made, kAlignment + i, &alignments[i], sizeof(alignments[i])),
@@ -286,11 +284,11 @@ std::vector<ProductChoice> CublasLtProduct::choices(int most) const {
   const Owned preference = preference_of(*handle_, product_);
   std::vector<Proposal> proposals(static_cast<std::size_t>(most));
   int count = 0;
-  handle_->check(handle_->functions().choices(
-                     handle_->get(), descriptors.product(), descriptors.first(),
-                     descriptors.second(), descriptors.added(), descriptors.result(),
-                     preference.get(), most, proposals.data(), &count),
-                 "cublasLtMatmulAlgoGetHeuristic");
+  handle_->check(
+      handle_->functions().choices(handle_->get(), descriptors.product(), descriptors.first(),
+                                   descriptors.second(), descriptors.added(), descriptors.result(),
+                                   preference.get(), most, proposals.data(), &count),
+      "cublasLtMatmulAlgoGetHeuristic");
   proposals.resize(static_cast<std::size_t>(std::clamp(count, 0, most)));
   std::vector<ProductChoice> choices;
   for (const Proposal& proposal : proposals)

@@ -53,7 +53,7 @@ struct Product {
   Matrix result;                // row by row
   std::optional<Matrix> added;  // C, row by row
   double alpha = 1;
-  double beta = 1;  // of C
+  double beta = 1;        // of C
   bool has_bias = false;  // a number for each column of the result
   std::uint32_t bias_alignment = 256;
   ProductActivation activation = ProductActivation::None;

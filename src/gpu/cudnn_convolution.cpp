@@ -201,19 +201,17 @@ class GraphBuilder {
   }
 
   CudnnTensor bias_tensor() const {
-    CudnnTensor bias{.dims = convolution_.result.dims,
-                     .strides = std::vector(convolution_.result.dims.size(),
-                                            convolution_.result.dims[1]),
-                     .alignment = convolution_.bias_alignment};
+    CudnnTensor bias{
+        .dims = convolution_.result.dims,
+        .strides = std::vector(convolution_.result.dims.size(), convolution_.result.dims[1]),
+        .alignment = convolution_.bias_alignment};
     std::ranges::fill(bias.dims, 1);
     bias.dims[1] = convolution_.result.dims[1];
     bias.strides[1] = 1;
     return bias;
   }
 
-  int computed_type() const {
-    return convolution_.type == NumberType::Float64 ? kDouble : kFloat;
-  }
+  int computed_type() const { return convolution_.type == NumberType::Float64 ? kDouble : kFloat; }
 
   void set_factor(CudnnDescriptor& operation, const CudnnName& attribute, double factor) const {
     if (computed_type() == kDouble) {
@@ -313,9 +311,9 @@ bool is_faithful(const CudnnConvolution& convolution, std::span<const int> notes
 
 std::vector<int> notes_of(const CudnnDescriptor& engine) {
   std::vector<int> notes(kNoteKinds);
-  const std::int64_t count = engine.get_values(kEngineNotes, CudnnType::NumericalNote,
-                                               static_cast<std::int64_t>(notes.size()),
-                                               notes.data());
+  const std::int64_t count =
+      engine.get_values(kEngineNotes, CudnnType::NumericalNote,
+                        static_cast<std::int64_t>(notes.size()), notes.data());
   notes.resize(std::min(notes.size(), static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
   return notes;
 }
@@ -362,16 +360,18 @@ CudnnGraph::CudnnGraph(std::shared_ptr<const CudnnHandle> handle,
     : handle_(std::move(handle)), convolution_(convolution) {
   GraphBuilder builder(*handle_, convolution_);
   CudnnDescriptor graph = builder.build();
-  graph_ = std::make_shared<const Graph>(
-      Graph{handle_, builder.take_parts(), std::move(graph)});
-  add_engines(kModeA, kMostEngines);
-  try {
-    add_engines(kModeB, kMostEngines);
-  } catch (const Error&) {
-    // Its answers only complete those of mode A.
+  graph_ = std::make_shared<const Graph>(Graph{handle_, builder.take_parts(), std::move(graph)});
+  // Each mode takes longer or knows less than the one before.
+  std::string failure = "no engine of cuDNN computes this as exactly as asked for";
+  for (const int mode : {kModeA, kModeB, kModeFallback}) {
+    if (engines_.size() >= kFewEngines) return;
+    try {
+      add_engines(mode, kMostEngines);
+    } catch (const Error& error) {
+      failure = error.what();
+    }
   }
-  if (engines_.size() < kFewEngines) add_engines(kModeFallback, kMostEngines);
-  if (engines_.empty()) fail_running("no engine of cuDNN computes this as exactly as asked for");
+  if (engines_.empty()) fail_running("{}", failure);
 }
 
 void CudnnGraph::add_engines(int heuristic, std::size_t most) {
@@ -444,9 +444,8 @@ std::function<void(const Stream&)> CudnnPlan::bind(const CudnnOperands& operands
   return [parts = parts_, pack](const Stream& stream) {
     const CudnnHandle& library = *parts->handle;
     library.check(library.functions().set_stream(library.get(), stream.get()), "cudnnSetStream");
-    library.check(
-        library.functions().execute(library.get(), parts->plan.get(), pack->get()),
-        "cudnnBackendExecute");
+    library.check(library.functions().execute(library.get(), parts->plan.get(), pack->get()),
+                  "cudnnBackendExecute");
   };
 }
 

@@ -47,7 +47,8 @@ CudnnDescriptor::CudnnDescriptor(const CudnnHandle& handle, const CudnnName& kin
 }
 
 void CudnnDescriptor::check(Status status, const char* call, const char* what) const {
-  if (status != 0) handle_->check(status, fmt::format("{} {} {}", call, kind_, what));
+  if (status == 0) return;
+  handle_->check(status, fmt::format("{} {}{}{}", call, kind_, *what == '\0' ? "" : " ", what));
 }
 
 void CudnnDescriptor::set_values(const CudnnName& attribute, CudnnType type, std::int64_t count,

@@ -16,8 +16,8 @@ struct Prepared {
 };
 
 struct Candidate {
-  std::string name = "";  // as StepInfo::algorithm: "cudnn engine 38"
-  std::string key = "";   // with all its settings, as the tuning file keeps it
+  std::string name = "";       // as StepInfo::algorithm: "cudnn engine 38"
+  std::string key = "";        // with all its settings, as the tuning file keeps it
   std::string precision = "";  // it computes in, if that is not the step's
   bool is_library = false;
   // Adds the kernels of our own that it needs, before they are compiled; empty: none.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "assay/error.h"
+#include "assay/timing.h"
 #include "assay/version.h"
 #include "execute/cuda/log.h"
 #include "execute/cuda/lowering.h"
@@ -17,10 +18,13 @@ namespace {
 
 constexpr int kFewestRounds = 3;
 constexpr int kMostRounds = 15;
-constexpr double kEnoughMs = 4;       // of a step's rounds
-constexpr double kHopeless = 1.3;     // after a round, compared with the best
+constexpr double kEnoughMs = 4;        // of a step's rounds
+constexpr double kHopeless = 1.3;      // after a round, compared with the best
 constexpr double kHopelessAtOnce = 4;  // at first sight, which the processor's launches blur
 constexpr double kBlurMs = 0.05;
+// Libraries compile some of their algorithms: no more are prepared once this has taken so long.
+constexpr std::int64_t kLongPreparing = 1'000'000'000;  // nanoseconds
+constexpr std::size_t kEnoughCandidates = 3;
 
 // The device, and every library that may compute something.
 std::string machine_of(const gpu::Device& device) {
@@ -41,7 +45,7 @@ std::string hash_of(const std::vector<Candidate>& candidates) {
 // made in another order, and of numbers rounded to the type.
 double tolerance(DataType type, const std::string& precision) {
   if (type == DataType::BFloat16) return 0.1;
-  if (type == DataType::Float16) return 0.02;
+  if (type == DataType::Float16 || !is_floating(type)) return 0.02;
   return precision == "tf32" ? 0.02 : 1e-3;
 }
 
@@ -59,7 +63,10 @@ class Race {
       : lowering_(lowering), stream_(stream), reads_(reads), writes_(writes) {}
 
   void prepare(const std::vector<Candidate>& candidates) {
+    const std::int64_t begin = steady_clock().nanoseconds();
     for (const Candidate& candidate : candidates) {
+      const bool is_long = steady_clock().nanoseconds() - begin > kLongPreparing;
+      if (is_long && contenders_.size() >= kEnoughCandidates) return;
       try {
         contenders_.push_back({.candidate = &candidate, .prepared = candidate.prepare()});
       } catch (const Error& error) {
@@ -74,6 +81,7 @@ class Race {
       return timed();
     } catch (const Error& error) {
       log_line(fmt::format("  no trials: {}", error.what()));
+      failure_ = error.what();
       return nullptr;
     }
   }
@@ -120,9 +128,9 @@ class Race {
     if (expected.empty()) expected = result;
     const double difference = relative_difference(result, expected);
     if (difference > tolerance(writes_.front().type, one.candidate->precision)) {
-      return leave_out(*one.candidate,
-                       fmt::format("its result differs by {:.2g} of the largest number",
-                                   difference));
+      return leave_out(
+          *one.candidate,
+          fmt::format("its result differs by {:.2g} of the largest number", difference));
     }
     library_ran_ = library_ran_ || one.candidate->is_library;
     const double ms = trial.first_look();

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int64_t kMostAlignment = 16;  // that engines ask for
 // Engines that compile take a while: so many of a form are tried.
-constexpr std::size_t kMostFused = 8;
-constexpr std::size_t kMostAlone = 4;
+constexpr std::size_t kMostFused = 6;
+constexpr std::size_t kMostAlone = 3;
 
 gpu::CudnnActivation cudnn_activation(TailActivation activation) {
   switch (activation) {
@@ -107,12 +107,12 @@ class ConvolutionForms {
         wanted_(wanted),
         epilogue_(epilogue),
         handle_(lowering.libraries().cudnn()) {
-    const TailRules rules{.bias_axis = 1,
-                          .takes_bias = !wanted.bias,
-                          .activations = {TailActivation::Relu, TailActivation::ClippedRelu,
-                                          TailActivation::Sigmoid, TailActivation::Tanh,
-                                          TailActivation::Swish, TailActivation::Gelu,
-                                          TailActivation::GeluTanh}};
+    const TailRules rules{
+        .bias_axis = 1,
+        .takes_bias = !wanted.bias,
+        .activations = {TailActivation::Relu, TailActivation::ClippedRelu, TailActivation::Sigmoid,
+                        TailActivation::Tanh, TailActivation::Swish, TailActivation::Gelu,
+                        TailActivation::GeluTanh}};
     tail_ = tail_of(lowering, epilogue.chain, rules, wanted.result_like);
     if (wanted.bias) tail_.bias = wanted.bias;
   }
@@ -153,16 +153,16 @@ class ConvolutionForms {
     convolution.lower = tail.lower;
     convolution.upper = tail.upper;
     const bool bias_is_left = wanted_.bias && !tail.bias;
-    ConvolutionForm form{.graph = {},
-              .image = wanted_.image,
-              .weight = wanted_.weight,
-              .added = tail.added,
-              .bias = tail.bias,
-              .adds_result = old_form,
-              .remainder = std::make_shared<Remainder>(
-                  lowering_, epilogue_, tail, wanted_.result_like,
-                  bias_is_left ? wanted_.bias : std::nullopt),
-              .suffix = old_form ? " (+ 0)" : ""};
+    ConvolutionForm form{
+        .graph = {},
+        .image = wanted_.image,
+        .weight = wanted_.weight,
+        .added = tail.added,
+        .bias = tail.bias,
+        .adds_result = old_form,
+        .remainder = std::make_shared<Remainder>(lowering_, epilogue_, tail, wanted_.result_like,
+                                                 bias_is_left ? wanted_.bias : std::nullopt),
+        .suffix = old_form ? " (+ 0)" : ""};
     if (!form.remainder->is_empty()) form.suffix += " + element-wise";
     try {
       form.graph = std::make_shared<const gpu::CudnnGraph>(handle_, convolution);
@@ -178,15 +178,13 @@ class ConvolutionForms {
 
   void add(const ConvolutionForm& form, std::size_t engine) {
     const gpu::CudnnGraph::Engine& found = form.graph->engines()[engine];
-    candidates_.push_back(
-        {.name = found.name + form.suffix,
-         .key = found.key + form.suffix,
-         .precision = library_precision(lowering_, form.image.type),
-         .is_library = true,
-         .add_kernels = [remainder = form.remainder] { remainder->add_kernel(); },
-         .prepare = [&lowering = lowering_, form, engine] {
-           return prepared(lowering, form, engine);
-         }});
+    candidates_.push_back({.name = found.name + form.suffix,
+                           .key = found.key + form.suffix,
+                           .precision = library_precision(lowering_, form.image.type),
+                           .is_library = true,
+                           .add_kernels = [remainder = form.remainder] { remainder->add_kernel(); },
+                           .prepare = [&lowering = lowering_, form,
+                                       engine] { return prepared(lowering, form, engine); }});
   }
 
   static Prepared prepared(Lowering& lowering, const ConvolutionForm& form, std::size_t engine) {
@@ -227,10 +225,10 @@ std::vector<Candidate> cudnn_candidates(Lowering& lowering, const LibraryConvolu
 }
 
 std::string question_of(const LibraryConvolution& wanted) {
-  std::string text = fmt::format(
-      "{}convolution {} {} by {} to {}", wanted.is_transposed ? "transposed " : "",
-      name(wanted.image.type), fmt::join(wanted.image.dims, "x"),
-      fmt::join(wanted.weight.dims, "x"), fmt::join(wanted.result_like.dims, "x"));
+  std::string text =
+      fmt::format("{}convolution {} {} by {} to {}", wanted.is_transposed ? "transposed " : "",
+                  name(wanted.image.type), fmt::join(wanted.image.dims, "x"),
+                  fmt::join(wanted.weight.dims, "x"), fmt::join(wanted.result_like.dims, "x"));
   for (const kernels::WindowAxis& axis : wanted.grid.axes)
     text += fmt::format(" {}/{}/{}/{}", axis.stride, axis.dilation, axis.pad_begin, axis.pad_end);
   return text + (wanted.bias ? " + bias" : "");

@@ -1,4 +1,5 @@
-// The states of NVIDIA's libraries that a program's steps share, created when they are first needed.
+// The states of NVIDIA's libraries that a program's steps share, created when they are first
+// needed.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "assay/error.h"
-#include "execute/cuda/lowering.h"
 #include "execute/cuda/log.h"
+#include "execute/cuda/lowering.h"
 
 namespace assay::cuda {
 
@@ -42,7 +42,7 @@ gpu::Matrix aligned(const MatrixView& view) {
 }
 
 ProductForm form_of(Lowering& lowering, const LibraryProduct& wanted, const Epilogue& epilogue,
-             const Tail& tail) {
+                    const Tail& tail) {
   ProductForm form{.product = {},
                    .a = wanted.a.at,
                    .b = wanted.b.at,
@@ -66,8 +66,8 @@ ProductForm form_of(Lowering& lowering, const LibraryProduct& wanted, const Epil
     form.product.added = wanted.result;
     form.product.added->alignment = static_cast<std::uint32_t>(alignment_of(*form.added, 256));
   }
-  form.remainder = std::make_shared<Remainder>(lowering, epilogue, tail, wanted.result_like,
-                                               wanted.other_added);
+  form.remainder =
+      std::make_shared<Remainder>(lowering, epilogue, tail, wanted.result_like, wanted.other_added);
   return form;
 }
 

@@ -25,9 +25,9 @@ struct LibraryProduct {
   Placement result_like = {};  // of the node's own result, without a buffer
   double alpha = 1;
   // Added beside what the tail adds: by the library, or by the kernel of the remainder.
-  std::optional<Placement> bias = {};        // a number for each column
+  std::optional<Placement> bias = {};         // a number for each column
   std::optional<Placement> other_added = {};  // broadcast to the result's dimensions
-  std::size_t column_axis = 0;               // of the result's dimensions
+  std::size_t column_axis = 0;                // of the result's dimensions
 };
 
 // The candidates, none if cuBLASLt is not there or does not support the product. The epilogue's

@@ -27,8 +27,8 @@ class TailReader {
   bool take_next() {
     const std::vector<NodeId> readers = readers_in_chain();
     if (readers.size() == 1) return take(readers[0]);
-    return readers.size() == 2 && (take_swish(readers[0], readers[1]) ||
-                                   take_swish(readers[1], readers[0]));
+    return readers.size() == 2 &&
+           (take_swish(readers[0], readers[1]) || take_swish(readers[1], readers[0]));
   }
 
   std::vector<NodeId> readers_in_chain() const {

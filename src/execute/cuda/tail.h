@@ -38,8 +38,8 @@ Tail tail_of(Lowering& lowering, const Chain& chain, const TailRules& rules, con
 // "relu", for questions.
 const char* name(TailActivation activation);
 
-// What is left of a chain once a library has computed the tail: nothing, or a kernel of our own that
-// reads the library's result from a workspace.
+// What is left of a chain once a library has computed the tail: nothing, or a kernel of our own
+// that reads the library's result from a workspace.
 class Remainder {
  public:
   // `first_added`: what the kernel adds before anything else, because the library did not.

@@ -53,9 +53,8 @@ std::vector<float> floats_of(DataType type, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Scratch::Scratch(const gpu::Stream& stream, const execute::Buffers& buffers,
-                 const Kernels& kernels, const std::vector<Placement>& reads,
-                 const std::vector<Placement>& writes,
+Scratch::Scratch(const gpu::Stream& stream, const execute::Buffers& buffers, const Kernels& kernels,
+                 const std::vector<Placement>& reads, const std::vector<Placement>& writes,
                  const std::vector<std::vector<BufferId>>& workspaces)
     : stream_(stream), result_(writes.front()) {
   std::vector<std::int64_t> offsets(buffers.all().size(), -1);

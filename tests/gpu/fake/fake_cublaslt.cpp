@@ -10,6 +10,8 @@
 
 #include "fake_work.h"
 
+namespace fake::cublaslt {
+
 namespace {
 
 using fake::Stored;
@@ -150,6 +152,10 @@ void multiply(const Product& product, const Layout& a, const Layout& b, const La
 }
 
 }  // namespace
+
+}  // namespace fake::cublaslt
+
+using namespace fake::cublaslt;
 
 extern "C" {
 

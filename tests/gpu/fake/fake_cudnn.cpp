@@ -14,6 +14,8 @@
 
 #include "fake_work.h"
 
+namespace fake::cudnn {
+
 namespace {
 
 using fake::Stored;
@@ -479,6 +481,10 @@ void* workspace_of(const Descriptor& pack) {
 }
 
 }  // namespace
+
+}  // namespace fake::cudnn
+
+using namespace fake::cudnn;
 
 extern "C" {
 

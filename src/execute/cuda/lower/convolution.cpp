@@ -1,5 +1,5 @@
-// Convolutions: by cuDNN, by cuBLASLt where there is one tap, or by kernels of our own: in tiles, as
-// a product of patches and weights, or directly where a group has few channels.
+// Convolutions: by cuDNN, by cuBLASLt where there is one tap, or by kernels of our own: in tiles,
+// as a product of patches and weights, or directly where a group has few channels.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -205,10 +205,8 @@ std::optional<LibraryProduct> product_of(const ConvolutionView& view,
                          .column_axis = 1};
   const std::int64_t rows = view.batch * view.pixels();
   product.a.matrix = {.rows = rows, .columns = view.inputs, .leading = view.inputs};
-  product.b.matrix = {.rows = view.inputs,
-                      .columns = view.outputs,
-                      .leading = view.inputs,
-                      .by_columns = true};
+  product.b.matrix = {
+      .rows = view.inputs, .columns = view.outputs, .leading = view.inputs, .by_columns = true};
   product.result = {.rows = rows, .columns = view.outputs, .leading = view.outputs};
   return product;
 }

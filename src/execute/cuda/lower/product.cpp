@@ -109,18 +109,15 @@ Scaled scaled_sum(Lowering& lowering, const Node& node, const std::string& type,
 
 // The stride from one element of the batch to the next, if it is the same everywhere.
 std::optional<std::int64_t> batch_stride_of(const Placement& matrix) {
-  std::int64_t stride = 0;
+  std::optional<std::int64_t> stride;
   std::int64_t next = 0;  // what the next axis outward has to step
   for (std::size_t axis = matrix.dims.size() - 2; axis-- > 0;) {
     if (matrix.dims[axis] == 1) continue;
-    if (next == 0 && stride == 0) {
-      stride = matrix.strides[axis];
-    } else if (matrix.strides[axis] != next) {
-      return {};
-    }
-    next = matrix.strides[axis] * matrix.dims[axis];
+    if (!stride) stride = next = matrix.strides[axis];
+    if (matrix.strides[axis] != next) return {};
+    next *= matrix.dims[axis];
   }
-  return stride;
+  return stride.value_or(0);
 }
 
 std::optional<MatrixView> matrix_of(const Placement& placement) {
@@ -175,18 +172,17 @@ std::vector<Candidate> library_candidates(Lowering& lowering, NodeId id, const P
   const auto b = matrix_of(view.b);
   if (!a || !b || !view.has_columns) return {};
   const Dims dims = lowering.dims(node.outputs[0]);
-  LibraryProduct product{
-      .main = id,
-      .batches = checked_product(view.batch).value_or(1),
-      .a = *a,
-      .b = *b,
-      .result = {.rows = view.rows,
-                 .columns = view.columns,
-                 .leading = view.columns,
-                 .batch_stride = view.rows * view.columns},
-      .result_like = row_major_placement(lowering.type(node.outputs[0]), dims),
-      .alpha = node.float_or("alpha", 1),
-      .column_axis = dims.size() - 1};
+  LibraryProduct product{.main = id,
+                         .batches = checked_product(view.batch).value_or(1),
+                         .a = *a,
+                         .b = *b,
+                         .result = {.rows = view.rows,
+                                    .columns = view.columns,
+                                    .leading = view.columns,
+                                    .batch_stride = view.rows * view.columns},
+                         .result_like = row_major_placement(lowering.type(node.outputs[0]), dims),
+                         .alpha = node.float_or("alpha", 1),
+                         .column_axis = dims.size() - 1};
   if (!take_added(node, scaled, product) || !can_multiply(product)) return {};
   join_batch(product);
   return cublaslt_candidates(lowering, product, epilogue);
