@@ -19,6 +19,8 @@ class Weights {
 
   // Row by row.
   Placement stored(const Tensor& tensor);
+  // Filters by their taps, channels next to each other.
+  Placement stored_channels_last(const Tensor& tensor);
   std::int64_t bytes() const { return bytes_; }
   // What programs keep when lowering has ended.
   std::vector<gpu::Memory> take() { return std::move(memories_); }
@@ -28,8 +30,11 @@ class Weights {
     const std::byte* bytes = nullptr;
     DataType type = DataType::Undefined;
     Dims dims = {};
+    bool channels_last = false;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+
+  Placement stored(const Tensor& tensor, bool channels_last);
 
   const gpu::Device& device_;
   execute::Buffers& buffers_;

@@ -1,0 +1,31 @@
+// Convolutions by cuDNN, as candidates beside our own kernels: with as much of what follows in one
+// graph as some engine supports, the rest in a kernel of our own.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "execute/cuda/candidate.h"
+#include "execute/cuda/tail.h"
+#include "kernels/window_grid.h"
+
+namespace assay::cuda {
+
+struct LibraryConvolution {
+  NodeId main = {};
+  kernels::WindowGrid grid = {};
+  bool is_transposed = false;
+  Placement image = {};   // channels last
+  Placement weight = {};  // channels last
+  std::optional<Placement> bias = {};
+  Placement result_like = {};  // of the node's own result, channels last, without a buffer
+};
+
+// None if cuDNN is not there or no engine of it supports the convolution.
+std::vector<Candidate> cudnn_candidates(Lowering& lowering, const LibraryConvolution& convolution,
+                                        const Epilogue& epilogue);
+
+// What the tuning file calls it, but for what follows.
+std::string question_of(const LibraryConvolution& convolution);
+
+}  // namespace assay::cuda
