@@ -79,12 +79,6 @@ std::string ChainWriter::read(ValueId id, std::optional<std::size_t> axis) {
   return found->second;
 }
 
-// A Cast to 16 bits rounds, even if the number is used at once.
-std::string cast_text(DataType to, const std::string& x) {
-  const bool is_half = to == DataType::Float16 || to == DataType::BFloat16;
-  return is_half ? loaded(to, stored(to, fmt::format("(float)({})", x))) : x;
-}
-
 std::string range_text(DataType type, const std::string& x) {
   const bool is_signed = type == DataType::Int8 || type == DataType::Int16;
   const int width = bits(type);
@@ -149,7 +143,9 @@ void ChainWriter::write(const Node& node) {
       inputs.push_back(node.has_input(i) ? input(node, i) : "");
     const std::string type = computed_type(lowering_.type(node.inputs[deciding_input(node)]));
     const auto operation = operation_of(node, inputs, type);
-    expression = node.is("Cast") ? cast_text(to, operation->expression) : operation->expression;
+    expression = node.is("Cast")
+                     ? cast_text(lowering_.type(node.inputs[0]), to, operation->expression)
+                     : operation->expression;
     flops = operation->flops;
   }
   const std::string name = fmt::format("v{}", names_.size());
@@ -273,14 +269,17 @@ KernelText copy_kernel(const Placement& from, const Placement& to) {
   const std::vector<Placement> both = {to, from};
   const Walk walk = walk_over(both);
   const std::int64_t width = walk.vector_width(both);
-  const std::string value =
-      fmt::format("({})({})", computed_type(to.type), loaded(from.type, "source.at[j]"));
+  // A number that repeats along the vectors is read once.
+  const bool repeats = !walk.lengths.empty() && walk.strides[1].back() == 0;
+  const std::int64_t read = repeats ? 1 : width;
+  const std::string value = fmt::format("({})({})", computed_type(to.type),
+                                        loaded(from.type, repeats ? "source.at[0]" : "source.at[j]"));
   const std::string text = fmt::format(
       R"(
 extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restrict__ out) {{
   const {index} i = ({index})(blockIdx.x * {threads}ll + threadIdx.x) * {width};
   if (i >= {count}) return;
-{coordinates}  const Group<{from}, {width}> source = *(const Group<{from}, {width}>*)(in + {in_at});
+{coordinates}  const Group<{from}, {read}> source = *(const Group<{from}, {read}>*)(in + {in_at});
   Group<{to}, {width}> result;
   for (int j = 0; j < {width}; ++j) result.at[j] = {value};
   *(Group<{to}, {width}>*)(out + {out_at}) = result;
@@ -288,8 +287,9 @@ extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restric
 )",
       fmt::arg("from", stored_type(from.type)), fmt::arg("to", stored_type(to.type)),
       fmt::arg("index", walk.is_short() ? "int" : "long long"), fmt::arg("width", width),
-      fmt::arg("threads", kBlockThreads), fmt::arg("count", walk.elements),
-      fmt::arg("coordinates", coordinates_text(walk, "i")), fmt::arg("in_at", offset_text(walk, 1)),
+      fmt::arg("read", read), fmt::arg("threads", kBlockThreads),
+      fmt::arg("count", walk.elements), fmt::arg("coordinates", coordinates_text(walk, "i")),
+      fmt::arg("in_at", offset_text(walk, 1)),
       fmt::arg("out_at", offset_text(walk, 0)), fmt::arg("value", stored(to.type, value)));
   return {text, launch_for(walk.elements / width)};
 }

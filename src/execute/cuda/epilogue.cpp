@@ -45,4 +45,20 @@ Epilogue epilogue_of(Lowering& lowering, NodeId main, Placement (*placed)(DataTy
   return epilogue;
 }
 
+StepDraft draft_with(const Epilogue& epilogue, NodeId main, std::vector<Placement> reads,
+                     std::int64_t flops) {
+  StepDraft draft{.nodes = epilogue.nodes(main),
+                  .executed_flops = flops + epilogue.text.flops,
+                  .reads = std::move(reads),
+                  .writes = {epilogue.result}};
+  draft.reads.insert(draft.reads.end(), epilogue.text.operands.begin(),
+                     epilogue.text.operands.end());
+  return draft;
+}
+
+Placement (*layout_of(const Placement& operand))(DataType, Dims) {
+  return operand.is_channels_last() && !operand.is_row_major() ? channels_last_placement
+                                                               : row_major_placement;
+}
+
 }  // namespace assay::cuda

@@ -27,4 +27,11 @@ struct Epilogue {
 Epilogue epilogue_of(Lowering& lowering, NodeId main,
                      Placement (*placed)(DataType, Dims) = row_major_placement);
 
+// A step that computes `main` from `reads`, then what follows in the epilogue.
+StepDraft draft_with(const Epilogue& epilogue, NodeId main, std::vector<Placement> reads,
+                     std::int64_t flops);
+
+// A result that lies like this operand, so that both are read and written alike.
+Placement (*layout_of(const Placement& operand))(DataType, Dims);
+
 }  // namespace assay::cuda

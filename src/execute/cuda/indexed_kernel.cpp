@@ -54,13 +54,8 @@ void add_indexed_step(Lowering& lowering, NodeId id, const Epilogue& epilogue,
                       std::int64_t flops) {
   if (epilogue.result.elements() == 0) return;
   const KernelText kernel = indexed_kernel(epilogue, parameters, body, sum);
-  StepDraft draft{.nodes = epilogue.nodes(id),
-                  .algorithm = algorithm,
-                  .executed_flops = flops + epilogue.text.flops,
-                  .reads = std::move(reads),
-                  .writes = {epilogue.result}};
-  draft.reads.insert(draft.reads.end(), epilogue.text.operands.begin(),
-                     epilogue.text.operands.end());
+  StepDraft draft = draft_with(epilogue, id, std::move(reads), flops);
+  draft.algorithm = algorithm;
   lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text), kernel.shape);
 }
 

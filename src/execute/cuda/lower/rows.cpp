@@ -24,32 +24,6 @@ std::vector<std::size_t> axes_from(std::size_t first, std::size_t rank) {
   return axes;
 }
 
-bool is_reasonable(const Rows& rows) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  return rows.count > 0 && rows.width > 0 && rows.count < kMost && rows.width < kMost;
-}
-
-// Results lie like the operand, so that both are read and written alike.
-Placement (*layout_of(const Placement& operand))(DataType, Dims) {
-  return operand.is_channels_last() && !operand.is_row_major() ? channels_last_placement
-                                                               : row_major_placement;
-}
-
-void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, const Epilogue& epilogue,
-                  std::vector<Placement> reads, const std::string& parameters,
-                  const std::string& body, std::int64_t flops_per_element) {
-  const KernelText kernel = row_kernel(rows, parameters + epilogue.parameters(), body);
-  StepDraft draft{
-      .nodes = epilogue.nodes(id),
-      .algorithm = "own rows",
-      .executed_flops = rows.count * rows.width * flops_per_element + epilogue.text.flops,
-      .reads = std::move(reads),
-      .writes = {epilogue.result}};
-  draft.reads.insert(draft.reads.end(), epilogue.text.operands.begin(),
-                     epilogue.text.operands.end());
-  lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text, true), kernel.shape);
-}
-
 bool lower_softmax(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement x = lowering.native(node.inputs[0]);
