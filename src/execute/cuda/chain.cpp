@@ -9,6 +9,7 @@
 #include "execute/cuda/expressions.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/walk.h"
+#include "graph/node_kinds.h"
 
 namespace assay::cuda {
 
@@ -125,9 +126,13 @@ std::size_t deciding_input(const Node& node) {
   return node.is("Where") ? 1 : 0;
 }
 
+bool is_cast(const Node& node) {
+  return node.is("Cast") || node.is("CastLike");
+}
+
 // Inputs that change what is computed and not only its numbers are no operands.
 std::size_t operand_count(const Node& node) {
-  return node.is("Dropout") || node.is("Cast") ? 1 : node.inputs.size();
+  return node.is("Dropout") || is_cast(node) ? 1 : node.inputs.size();
 }
 
 void ChainWriter::write(const Node& node) {
@@ -143,7 +148,7 @@ void ChainWriter::write(const Node& node) {
       inputs.push_back(node.has_input(i) ? input(node, i) : "");
     const std::string type = computed_type(lowering_.type(node.inputs[deciding_input(node)]));
     const auto operation = operation_of(node, inputs, type);
-    expression = node.is("Cast")
+    expression = is_cast(node)
                      ? cast_text(lowering_.type(node.inputs[0]), to, operation->expression)
                      : operation->expression;
     flops = operation->flops;
@@ -219,6 +224,26 @@ class Growth {
 
 }  // namespace
 
+namespace {
+
+// One number for each channel, of stored statistics.
+bool is_plain_batch_norm(const Lowering& lowering, const Node& node) {
+  const std::int64_t opset = lowering.graph().opset();
+  constexpr std::int64_t kFirstOpsetOfChannels = 9;
+  const bool is_per_element = opset < kFirstOpsetOfChannels && node.int_or("spatial", 1) == 0;
+  return lowering.dims(node.inputs[0]).size() > 1 && !is_per_element &&
+         !graph::is_training_batch_norm(node, opset);
+}
+
+// Old versions let the second operand begin at any axis of the first.
+bool broadcasts_from_an_axis(const Lowering& lowering, const Node& node) {
+  constexpr std::int64_t kFirstOpsetOfBroadcasting = 7;
+  return lowering.graph().opset() < kFirstOpsetOfBroadcasting && node.inputs.size() > 1 &&
+         node.find("axis") != nullptr;
+}
+
+}  // namespace
+
 bool is_elementwise(const Lowering& lowering, const Node& node) {
   const auto fits = [&](ValueId id) { return !id.is_valid() || lowering.is_on_device(id); };
   if (!node.is_standard() || node.inputs.empty() || !node.inputs[0].is_valid()) return false;
@@ -226,11 +251,12 @@ bool is_elementwise(const Lowering& lowering, const Node& node) {
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (node.has_output(i) && lowering.is_read(node.outputs[i])) return false;
   if (specials().contains(node.op)) {
-    if (node.int_or("training_mode", 0) != 0 || node.int_or("block_size", 0) != 0) return false;
+    if (node.is("BatchNormalization") && !is_plain_batch_norm(lowering, node)) return false;
+    if (node.int_or("block_size", 0) != 0) return false;
     return node.is("QuantizeLinear") ? bits(lowering.type(node.outputs[0])) <= 16
                                      : computed_type(lowering.type(node.outputs[0])) == "float";
   }
-  if (!has_expression(node)) return false;
+  if (!has_expression(node) || broadcasts_from_an_axis(lowering, node)) return false;
   if (node.is("Dropout") && node.has_input(2)) return false;
   const std::vector<std::string> dummies(operand_count(node), "x");
   const std::string type = computed_type(lowering.type(node.inputs[deciding_input(node)]));

@@ -41,6 +41,9 @@ struct ChainText {
 };
 ChainText text_of(Lowering& lowering, const Chain& chain);
 
+// The chain from an element-wise node as a step; false: it is none.
+bool lower_elementwise(Lowering& lowering, NodeId id);
+
 // Threads of a block in kernels of one thread for each element.
 constexpr unsigned kBlockThreads = 256;
 gpu::Launch launch_for(std::int64_t threads);

@@ -17,7 +17,10 @@ std::string Epilogue::parameters() const {
   std::string list;
   for (std::size_t i = 0; i < text.operands.size(); ++i)
     list += fmt::format("const {}* __restrict__ e{}, ", stored_type(text.operands[i].type), i);
-  return list + stored_type(result.type) + "* __restrict__ out";
+  list += stored_type(result.type) + "* __restrict__ out";
+  for (std::size_t i = 0; i < more.size(); ++i)
+    list += fmt::format(", {}* __restrict__ more{}", stored_type(more[i].type), i);
+  return list;
 }
 
 std::string Epilogue::statements(const std::string& sum,
@@ -32,6 +35,12 @@ std::string Epilogue::statements(const std::string& sum,
   return body + text.statements +
          fmt::format("  out[{}] = {};\n", offset_text(result, coordinates),
                      stored(result.type, text.result));
+}
+
+std::string Epilogue::add_more(Lowering& lowering, ValueId value) {
+  more.push_back(lowering.new_row_major(value));
+  lowering.set_placement(value, more.back());
+  return fmt::format("more{}", more.size() - 1);
 }
 
 Epilogue epilogue_of(Lowering& lowering, NodeId main, Placement (*placed)(DataType, Dims)) {
@@ -53,6 +62,7 @@ StepDraft draft_with(const Epilogue& epilogue, NodeId main, std::vector<Placemen
                   .writes = {epilogue.result}};
   draft.reads.insert(draft.reads.end(), epilogue.text.operands.begin(),
                      epilogue.text.operands.end());
+  draft.writes.insert(draft.writes.end(), epilogue.more.begin(), epilogue.more.end());
   return draft;
 }
 

@@ -13,6 +13,11 @@ struct Epilogue {
   Chain chain;
   ChainText text;
   Placement result;
+  // Written beside the result, through "more0", "more1", …: what else the main node computes.
+  std::vector<Placement> more = {};
+
+  // Another value that the main node computes, row by row; gives its name in the kernel.
+  std::string add_more(Lowering& lowering, ValueId value);
 
   std::vector<NodeId> nodes(NodeId main) const;  // the main one first
   // "const float* __restrict__ e0, half_t* __restrict__ out"

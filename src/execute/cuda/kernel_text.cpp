@@ -107,13 +107,20 @@ __device__ float floor_modulus(float a, float b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+// An index counts from the end where it is negative. It is kept inside, so that wrong data reads
+// wrong numbers and not memory of others.
+__device__ long long inside(long long i, long long length) {
+  if (i < 0) i += length;
+  return i < 0 ? 0 : i < length ? i : length - 1;
+}
+
 // What a block of threads has together: every thread gets the result.
 struct Plus { template <typename T> MEMBER T of(T a, T b) { return a + b; } };
 struct Times { template <typename T> MEMBER T of(T a, T b) { return a * b; } };
 struct Larger { template <typename T> MEMBER T of(T a, T b) { return larger(a, b); } };
 struct Smaller { template <typename T> MEMBER T of(T a, T b) { return smaller(a, b); } };
 template <typename Op, int kThreads, typename T> __device__ T together(T x) {
-  for (int mask = 16; mask > 0; mask /= 2) x = Op::of(x, __shfl_xor_sync(0xffffffffu, x, mask));
+  for (int mask = 16; mask > 0; mask /= 2) x = Op::of(x, (T)__shfl_xor_sync(0xffffffffu, x, mask));
   if (kThreads == 32) return x;
   __shared__ T parts[32];
   __syncthreads();

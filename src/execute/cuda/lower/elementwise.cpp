@@ -79,6 +79,8 @@ extern "C" __global__ void KERNEL({parameters}{to}* __restrict__ out) {{
   return {kernel, launch_for(walk.elements / width)};
 }
 
+}  // namespace
+
 bool lower_elementwise(Lowering& lowering, NodeId id) {
   if (!is_elementwise(lowering, lowering.node(id))) return false;
   const Chain chain = chain_from(lowering, id);
@@ -97,11 +99,10 @@ bool lower_elementwise(Lowering& lowering, NodeId id) {
   return true;
 }
 
-}  // namespace
-
 void add_elementwise_lowering(LowerTable& table) {
   for (const char* op : {"Identity",
                          "Cast",
+                         "CastLike",
                          "Dropout",
                          "Add",
                          "Sub",
@@ -156,6 +157,7 @@ void add_elementwise_lowering(LowerTable& table) {
                          "Gelu",
                          "Clip",
                          "IsNaN",
+                         "IsInf",
                          "Reciprocal",
                          "LeakyRelu",
                          "PRelu",
@@ -168,7 +170,6 @@ void add_elementwise_lowering(LowerTable& table) {
                          "Softsign",
                          "Mish",
                          "Shrink",
-                         "BatchNormalization",
                          "DequantizeLinear",
                          "QuantizeLinear"})
     table[op] = lower_elementwise;

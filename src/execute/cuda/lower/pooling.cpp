@@ -96,33 +96,16 @@ bool lower_max_pool(Lowering& lowering, NodeId id) {
   Operands operands(lowering);
   const std::string body = greatest_text(*view, computed_type(image.type), least_text(image.type),
                                          operands.element(image, view->image_at()));
-  if (!has_places) {
-    const Epilogue epilogue = epilogue_of(lowering, id, layout_of(image));
-    add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, "best",
-                     "own", epilogue.result.elements() * view->grid.taps());
-    return true;
+  Epilogue epilogue = epilogue_of(lowering, id, layout_of(image));
+  std::string store;
+  if (has_places) {
+    const std::string places = epilogue.add_more(lowering, node.outputs[1]);
+    store = fmt::format("  {}[{}] = place < 0 ? -1 : {};\n", places,
+                        offset_text(epilogue.more[0], view->result_at()),
+                        view->place_text(node.int_or("storage_order", 0) != 0));
   }
-  // The places are written beside the numbers.
-  Epilogue epilogue;
-  epilogue.chain.result = node.outputs[0];
-  epilogue.result = lowering.new_row_major(node.outputs[0]);
-  const Placement places = lowering.new_row_major(node.outputs[1]);
-  lowering.set_placement(node.outputs[0], epilogue.result);
-  lowering.set_placement(node.outputs[1], places);
-  const std::string place = view->place_text(node.int_or("storage_order", 0) != 0);
-  const std::string store = fmt::format("  places[{}] = place < 0 ? -1 : {};\n",
-                                        offset_text(places, view->result_at()), place);
-  const KernelText kernel =
-      indexed_kernel(epilogue, operands.parameters() + "long long* __restrict__ places, ",
-                     body + store, "best");
-  KernelCall call{lowering.kernels().add(kernel.text), kernel.shape, operands.reads()};
-  call.arguments.insert(call.arguments.end(), {places, epilogue.result});
-  lowering.add_step({.nodes = {id},
-                     .algorithm = "own",
-                     .executed_flops = epilogue.result.elements() * view->grid.taps(),
-                     .reads = operands.reads(),
-                     .writes = {epilogue.result, places}},
-                    binder_of(call));
+  add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body + store,
+                   "best", "own", epilogue.result.elements() * view->grid.taps());
   return true;
 }
 
