@@ -231,7 +231,7 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   if (!view) return false;
   const Epilogue epilogue = epilogue_of(lowering, id, channels_last_placement);
   const StepDraft draft = draft_of(*view, epilogue, id);
-  const LibraryConvolution convolution{
+  LibraryConvolution convolution{
       .main = id,
       .grid = view->grid,
       .is_transposed = view->is_transposed,
@@ -239,6 +239,10 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
       .weight = view->weight,
       .bias = view->bias,
       .result_like = channels_last_placement(lowering.type(node.outputs[0]), view->result)};
+  const Tensor* weight = lowering.constant(node.inputs[1]);
+  const auto channels = padded_channels(lowering, view->image, view->groups);
+  if (weight != nullptr && channels && !view->is_transposed && lowering.libraries().cudnn())
+    convolution.padded_weight = lowering.padded_weight(*weight, *channels);
   lowering.add_contest(draft, question_of(convolution) + following(lowering, epilogue),
                        candidates_of(lowering, *view, convolution, epilogue, draft));
   return true;
