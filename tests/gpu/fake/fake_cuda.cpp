@@ -1,7 +1,8 @@
 // A GPU that there is not: the driver and NVRTC, so that tests run wherever a compiler is. Kernels
 // are compiled for the processor. What is launched runs at once; a captured graph runs when it is
 // launched. FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION and FAKE_CUDA_MEMORY say what machine it is,
-// FAKE_CUDA_KERNEL_MS how long a kernel takes by the GPU's clock, beside the time it really takes.
+// FAKE_CUDA_KERNEL_MS how long a kernel takes by the GPU's clock, beside the time it really takes;
+// FAKE_CUDA_SOURCES names a folder in which the texts of kernels are left, for the real NVRTC.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -120,6 +121,9 @@ int compile(Program& program) {
   const std::string name = folder + "/" + std::to_string(std::hash<std::string>{}(source));
   const std::string library = name + ".so";
   program.code = library;
+  if (const char* sources = std::getenv("FAKE_CUDA_SOURCES"))
+    std::ofstream(std::string(sources) + "/" + std::to_string(std::hash<std::string>{}(source)) + ".cu")
+        << program.source;
   if (access(library.c_str(), R_OK) == 0) return 0;
   const std::string own = name + "." + std::to_string(getpid());
   (void)std::system(("mkdir -p " + folder).c_str());
