@@ -213,9 +213,10 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
   ProgramOptions options;
   options.precision = DataType::Float16;
   (void)compiled(graph, options);
-  set_answers("cudnn engine 0 2=1 + padding of 0 and bias");
+  set_answers("cudnn engine 2 winograd 2=1 + element-wise + padding of 0 and bias");
   const auto program = compiled(graph, options);
-  EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm, "cudnn engine 0 + padding");
+  EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm,
+            "cudnn engine 2 winograd + element-wise + padding");
   EXPECT_LT(difference(graph, *program), 0.02);
 }
 

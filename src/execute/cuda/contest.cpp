@@ -133,7 +133,7 @@ class Race {
   // Runs it for the first time, compares what it computes and looks whether it may win.
   void enter(Contender& one, const Scratch& scratch, std::vector<float>& expected, double& best) {
     scratch.spoil_result();
-    Trial trial(stream_, one.prepared.bind(scratch.addresses()));
+    Trial trial(stream_, one.prepared.bind(scratch.addresses(one.prepared.workspace)));
     const std::vector<float> result = scratch.result();
     if (expected.empty()) expected = result;
     const double difference = relative_difference(result, expected);
