@@ -25,6 +25,8 @@ constexpr double kBlurMs = 0.05;
 // Libraries compile some of their algorithms: no more are prepared once this has taken so long.
 constexpr std::int64_t kLongPreparing = 1'000'000'000;  // nanoseconds
 constexpr std::size_t kEnoughCandidates = 3;
+// More than any algorithm is worth, and than trials of the others should wait for.
+constexpr std::int64_t kMostWorkspace = std::int64_t{2} << 30;
 
 // The device, and every library that may compute something.
 std::string machine_of(const gpu::Device& device) {
@@ -68,7 +70,7 @@ class Race {
       const bool is_long = steady_clock().nanoseconds() - begin > kLongPreparing;
       if (is_long && contenders_.size() >= kEnoughCandidates) return;
       try {
-        contenders_.push_back({.candidate = &candidate, .prepared = candidate.prepare()});
+        add(candidate, candidate.prepare());
       } catch (const Error& error) {
         leave_out(candidate, error.what());
       }
@@ -90,6 +92,14 @@ class Race {
   std::string failure() const { return library_ran_ ? "" : failure_; }
 
  private:
+  void add(const Candidate& candidate, Prepared prepared) {
+    std::int64_t bytes = 0;
+    for (const BufferId id : prepared.workspace) bytes += lowering_.buffers()[id].bytes;
+    if (bytes > kMostWorkspace)
+      return leave_out(candidate, fmt::format("it takes {} bytes of workspace", bytes));
+    contenders_.push_back({.candidate = &candidate, .prepared = std::move(prepared)});
+  }
+
   void leave_out(const Candidate& candidate, const std::string& why) {
     log_line(fmt::format("  {}: {}", candidate.key, why));
     if (candidate.is_library && failure_.empty()) failure_ = why;
@@ -123,7 +133,7 @@ class Race {
   // Runs it for the first time, compares what it computes and looks whether it may win.
   void enter(Contender& one, const Scratch& scratch, std::vector<float>& expected, double& best) {
     scratch.spoil_result();
-    Trial trial(stream_, one.prepared.bind(scratch.addresses()));
+    Trial trial(stream_, one.prepared.bind(scratch.addresses(one.prepared.workspace)));
     const std::vector<float> result = scratch.result();
     if (expected.empty()) expected = result;
     const double difference = relative_difference(result, expected);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "assay/error.h"
+#include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/log.h"
 #include "execute/cuda/lowering.h"
@@ -88,6 +89,30 @@ bool has_usual_padding(const LibraryConvolution& wanted) {
   return true;
 }
 
+// Copies an image, channels last, and adds channels of zeros.
+KernelText padding_kernel(const Placement& image, const Placement& padded) {
+  const std::int64_t channels = image.dims[1];
+  const std::int64_t pixels = image.elements() / channels;
+  const std::string text = fmt::format(
+      R"(
+extern "C" __global__ void KERNEL(const {type}* __restrict__ in, {type}* __restrict__ out) {{
+  const long long i = blockIdx.x * {threads}ll + threadIdx.x;
+  if (i >= {pixels}) return;
+  Group<{type}, {padded}> result;
+#pragma unroll
+  for (int c = 0; c < {padded}; ++c) {{
+    result.at[c] = {zero};
+    if (c < {channels}) result.at[c] = in[i * {channels} + c];
+  }}
+  *(Group<{type}, {padded}>*)(out + i * {padded}) = result;
+}}
+)",
+      fmt::arg("type", stored_type(image.type)), fmt::arg("threads", kBlockThreads),
+      fmt::arg("pixels", pixels), fmt::arg("padded", padded.dims[1]),
+      fmt::arg("channels", channels), fmt::arg("zero", stored(image.type, "0.0f")));
+  return {text, launch_for(pixels)};
+}
+
 // A graph of operations, and where its operands are.
 struct ConvolutionForm {
   std::shared_ptr<const gpu::CudnnGraph> graph;
@@ -97,7 +122,10 @@ struct ConvolutionForm {
   std::optional<Placement> bias;
   bool adds_result = false;  // times 0
   std::shared_ptr<Remainder> remainder;
-  std::string suffix = "";  // of names
+  std::string suffix = "";                   // of names
+  std::string fused = "";                    // what tells it from other forms
+  std::shared_ptr<KernelCall> padding = {};  // runs before the graph
+  std::string padding_text = "";
 };
 
 class ConvolutionForms {
@@ -125,6 +153,10 @@ class ConvolutionForms {
       if (!fits) offer_smaller_fusion();
     }
     offer({.value = epilogue_.chain.start}, false, is_fused ? kMostAlone : kMostFused);
+    if (wanted_.padded_weight) {
+      pads_ = true;
+      offer(tail_, false, kMostFused);
+    }
     return std::move(candidates_);
   }
 
@@ -143,7 +175,9 @@ class ConvolutionForms {
   }
 
   bool offer(const Tail& tail, bool old_form, std::size_t most) {
-    gpu::CudnnConvolution convolution = convolution_of(lowering_, wanted_);
+    LibraryConvolution wanted = wanted_;
+    if (pads_) pad(wanted);
+    gpu::CudnnConvolution convolution = convolution_of(lowering_, wanted);
     if (tail.added) convolution.added = tensor_of(plain_channels_last(*tail.added));
     if (old_form) convolution.added = convolution.result;
     convolution.multiplies_added_by_0 = old_form;
@@ -155,8 +189,8 @@ class ConvolutionForms {
     const bool bias_is_left = wanted_.bias && !tail.bias;
     ConvolutionForm form{
         .graph = {},
-        .image = wanted_.image,
-        .weight = wanted_.weight,
+        .image = wanted.image,
+        .weight = wanted.weight,
         .added = tail.added,
         .bias = tail.bias,
         .adds_result = old_form,
@@ -164,6 +198,8 @@ class ConvolutionForms {
                                                  bias_is_left ? wanted_.bias : std::nullopt),
         .suffix = old_form ? " (+ 0)" : ""};
     if (!form.remainder->is_empty()) form.suffix += " + element-wise";
+    form.fused = fmt::format(" of {}{}", tail.nodes.size(), tail.bias ? " and bias" : "");
+    if (pads_) add_padding(form);
     try {
       form.graph = std::make_shared<const gpu::CudnnGraph>(handle_, convolution);
     } catch (const Error& error) {
@@ -176,15 +212,36 @@ class ConvolutionForms {
     return true;
   }
 
+  void pad(LibraryConvolution& wanted) const {
+    Dims dims = wanted.image.dims;
+    dims[1] = wanted.padded_weight->dims[1];
+    wanted.image = lowering_.in_new_buffer(channels_last_placement(wanted.image.type, dims));
+    wanted.weight = *wanted.padded_weight;
+  }
+
+  void add_padding(ConvolutionForm& form) const {
+    const KernelText kernel = padding_kernel(wanted_.image, form.image);
+    form.padding = std::make_shared<KernelCall>(
+        KernelCall{.kernel = 0, .shape = kernel.shape, .arguments = {wanted_.image, form.image}});
+    form.padding_text = kernel.text;
+    form.suffix += " + padding";
+  }
+
+  static void add_kernels(Lowering& lowering, const ConvolutionForm& form) {
+    form.remainder->add_kernel();
+    if (form.padding) form.padding->kernel = lowering.kernels().add(form.padding_text);
+  }
+
   void add(const ConvolutionForm& form, std::size_t engine) {
     const gpu::CudnnGraph::Engine& found = form.graph->engines()[engine];
-    candidates_.push_back({.name = found.name + form.suffix,
-                           .key = found.key + form.suffix,
-                           .precision = library_precision(lowering_, form.image.type),
-                           .is_library = true,
-                           .add_kernels = [remainder = form.remainder] { remainder->add_kernel(); },
-                           .prepare = [&lowering = lowering_, form,
-                                       engine] { return prepared(lowering, form, engine); }});
+    candidates_.push_back(
+        {.name = found.name + form.suffix,
+         .key = found.key + form.suffix + form.fused,
+         .precision = library_precision(lowering_, form.image.type),
+         .is_library = true,
+         .add_kernels = [&lowering = lowering_, form] { add_kernels(lowering, form); },
+         .prepare = [&lowering = lowering_, form,
+                     engine] { return prepared(lowering, form, engine); }});
   }
 
   static Prepared prepared(Lowering& lowering, const ConvolutionForm& form, std::size_t engine) {
@@ -194,14 +251,21 @@ class ConvolutionForms {
       const auto address = [&](const std::optional<Placement>& placement) {
         return placement ? at.of(*placement) : 0;
       };
-      return plan.bind({.image = at.of(form.image),
-                        .weight = at.of(form.weight),
-                        .added = form.adds_result ? result : address(form.added),
-                        .bias = address(form.bias),
-                        .result = result,
-                        .workspace = at.start(workspace)});
+      Runner graph = plan.bind({.image = at.of(form.image),
+                                .weight = at.of(form.weight),
+                                .added = form.adds_result ? result : address(form.added),
+                                .bias = address(form.bias),
+                                .result = result,
+                                .workspace = at.start(workspace)});
+      if (!form.padding) return graph;
+      return [graph, padding = binder_of(*form.padding)(at)](const gpu::Stream& stream) {
+        padding(stream);
+        graph(stream);
+      };
     };
-    return prepared_with(form.remainder, plan.workspace_bytes(), lowering, bind);
+    Prepared prepared = prepared_with(form.remainder, plan.workspace_bytes(), lowering, bind);
+    if (form.padding) prepared.workspace.push_back(form.image.buffer);
+    return prepared;
   }
 
   Lowering& lowering_;
@@ -209,10 +273,20 @@ class ConvolutionForms {
   const Epilogue& epilogue_;
   std::shared_ptr<const gpu::CudnnHandle> handle_;
   Tail tail_;
+  bool pads_ = false;  // the form that is offered now
   std::vector<Candidate> candidates_;
 };
 
 }  // namespace
+
+std::optional<std::int64_t> padded_channels(const Lowering& lowering, const Placement& image,
+                                            std::int64_t groups) {
+  const bool is_half = image.type == DataType::Float16 || image.type == DataType::BFloat16;
+  const bool is_tf32 = image.type == DataType::Float32 && lowering.options().cuda.tf32;
+  const std::int64_t wanted = is_half ? 8 : 4;  // 16 bytes
+  if ((!is_half && !is_tf32) || groups != 1 || image.dims[1] >= wanted) return {};
+  return wanted;
+}
 
 std::vector<Candidate> cudnn_candidates(Lowering& lowering, const LibraryConvolution& wanted,
                                         const Epilogue& epilogue) {

@@ -71,6 +71,10 @@ class Lowering {
   Placement weight(const Tensor& tensor);
   // Channels last; a stored tensor is laid out so once, when it is copied to the GPU.
   Placement weight_channels_last(ValueId id);
+  // A stored one with so many channels, the last of which are zeros.
+  Placement padded_weight(const Tensor& tensor, std::int64_t channels) {
+    return weights_.stored_channels_last(tensor, channels);
+  }
 
   BufferId new_buffer(std::int64_t bytes) { return buffers_.add(bytes); }
   Placement in_new_buffer(Placement placement);

@@ -56,41 +56,52 @@ std::vector<float> floats_of(DataType type, std::span<const std::byte> bytes) {
 Scratch::Scratch(const gpu::Stream& stream, const execute::Buffers& buffers, const Kernels& kernels,
                  const std::vector<Placement>& reads, const std::vector<Placement>& writes,
                  const std::vector<std::vector<BufferId>>& workspaces)
-    : stream_(stream), result_(writes.front()) {
-  std::vector<std::int64_t> offsets(buffers.all().size(), -1);
-  std::int64_t bytes = 0;
-  const auto place = [&](BufferId id) {
-    if (!id.is_valid() || buffers.is_fixed(id) || offsets[id.number] >= 0) return;
-    offsets[id.number] = bytes;
-    bytes += aligned(buffers[id].bytes);
+    : stream_(stream), buffers_(buffers), kernels_(kernels), result_(writes.front()) {
+  std::vector<std::pair<BufferId, std::int64_t>> offsets;
+  const auto is_placed = [&](BufferId id) {
+    return std::ranges::find(offsets, id, &std::pair<BufferId, std::int64_t>::first) !=
+           offsets.end();
   };
-  for (const auto* placements : {&reads, &writes})
-    for (const Placement& placement : *placements) place(placement.buffer);
+  std::int64_t bytes = 0;
+  for (const auto* placements : {&reads, &writes}) {
+    for (const Placement& placement : *placements) {
+      const BufferId id = placement.buffer;
+      if (!id.is_valid() || buffers.is_fixed(id) || is_placed(id)) continue;
+      offsets.emplace_back(id, bytes);
+      bytes += aligned(buffers[id].bytes);
+    }
+  }
   // Candidates run one after another: their workspaces lie over each other.
-  const std::int64_t start = bytes;
-  std::int64_t end = bytes;
+  std::int64_t most = 0;
   for (const auto& own : workspaces) {
-    bytes = start;
-    for (const BufferId id : own) place(id);
-    end = std::max(end, bytes);
+    std::int64_t sum = 0;
+    for (const BufferId id : own) sum += aligned(buffers[id].bytes);
+    most = std::max(most, sum);
   }
-  memory_ = gpu::Memory(stream.device(), end, "trials of algorithms");
-  std::vector<gpu::DevicePointer> starts;
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const auto* fixed = buffers.all()[i].fixed;
-    starts.push_back(offsets[i] < 0
-                         ? reinterpret_cast<gpu::DevicePointer>(fixed)
-                         : memory_.address() + static_cast<gpu::DevicePointer>(offsets[i]));
-  }
-  addresses_.emplace(std::move(starts), kernels);
+  memory_ = gpu::Memory(stream.device(), bytes + most, "trials of algorithms");
+  workspace_ = memory_.address() + static_cast<gpu::DevicePointer>(bytes);
+  for (const auto& buffer : buffers.all())
+    starts_.push_back(reinterpret_cast<gpu::DevicePointer>(buffer.fixed));
+  for (const auto& [id, offset] : offsets)
+    starts_[id.number] = memory_.address() + static_cast<gpu::DevicePointer>(offset);
   for (const Placement& read : reads)
     if (read.buffer.is_valid() && !buffers.is_fixed(read.buffer))
       fill(read.buffer, read.type, buffers[read.buffer].bytes);
 }
 
+Addresses Scratch::addresses(const std::vector<BufferId>& workspace) const {
+  std::vector<gpu::DevicePointer> starts = starts_;
+  gpu::DevicePointer next = workspace_;
+  for (const BufferId id : workspace) {
+    starts[id.number] = next;
+    next += static_cast<gpu::DevicePointer>(aligned(buffers_[id].bytes));
+  }
+  return {std::move(starts), kernels_};
+}
+
 void Scratch::fill(BufferId buffer, DataType type, std::int64_t buffer_bytes) const {
   const std::vector<std::byte> numbers = pattern(type);
-  const gpu::DevicePointer start = addresses_->start(buffer);
+  const gpu::DevicePointer start = starts_[buffer.number];
   const auto bytes = static_cast<std::size_t>(buffer_bytes);
   std::size_t done = std::min(bytes, numbers.size());
   stream_.copy_in(start, std::span(numbers).first(done));
@@ -103,7 +114,7 @@ void Scratch::fill(BufferId buffer, DataType type, std::int64_t buffer_bytes) co
 }
 
 void Scratch::spoil_result() const {
-  stream_.fill(addresses_->start(result_.buffer), 0xff, result_.bytes());
+  stream_.fill(starts_[result_.buffer.number], 0xff, result_.bytes());
 }
 
 std::vector<float> Scratch::result() const {
@@ -111,7 +122,7 @@ std::vector<float> Scratch::result() const {
   const std::int64_t element = bits(result_.type) / 8;
   const std::int64_t part = std::min(bytes, kComparedBytes / element * element);
   std::vector<std::byte> ends(static_cast<std::size_t>(2 * part));
-  const gpu::DevicePointer start = addresses_->of(result_);
+  const gpu::DevicePointer start = addresses({}).of(result_);
   stream_.copy_out(std::span(ends).first(static_cast<std::size_t>(part)), start);
   stream_.copy_out(std::span(ends).last(static_cast<std::size_t>(part)),
                    start + static_cast<gpu::DevicePointer>(bytes - part));

@@ -1,7 +1,6 @@
 // Candidates of one step on memory of their own, run in turns and timed by the GPU's clock.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,8 @@ class Scratch {
           const std::vector<Placement>& reads, const std::vector<Placement>& writes,
           const std::vector<std::vector<BufferId>>& workspaces);
 
-  const Addresses& addresses() const { return *addresses_; }
+  // For a candidate with these workspaces.
+  Addresses addresses(const std::vector<BufferId>& workspace) const;
   // The result's first elements and its last, as numbers.
   std::vector<float> result() const;
   // Numbers that no candidate would leave there.
@@ -28,9 +28,12 @@ class Scratch {
   void fill(BufferId buffer, DataType type, std::int64_t bytes) const;
 
   const gpu::Stream& stream_;
+  const execute::Buffers& buffers_;
+  const Kernels& kernels_;
   Placement result_;
   gpu::Memory memory_;
-  std::optional<Addresses> addresses_;
+  std::vector<gpu::DevicePointer> starts_;  // by buffer
+  gpu::DevicePointer workspace_ = 0;
 };
 
 class Trial {

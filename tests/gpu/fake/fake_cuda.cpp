@@ -122,7 +122,8 @@ int compile(Program& program) {
   const std::string library = name + ".so";
   program.code = library;
   if (const char* sources = std::getenv("FAKE_CUDA_SOURCES"))
-    std::ofstream(std::string(sources) + "/" + std::to_string(std::hash<std::string>{}(source)) + ".cu")
+    std::ofstream(std::string(sources) + "/" + std::to_string(std::hash<std::string>{}(source)) +
+                  ".cu")
         << program.source;
   if (access(library.c_str(), R_OK) == 0) return 0;
   const std::string own = name + "." + std::to_string(getpid());

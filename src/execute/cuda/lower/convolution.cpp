@@ -86,7 +86,7 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   if (node.has_input(2)) bias = along_axis(lowering.native(node.inputs[2]), view->result, 1);
   const Epilogue epilogue = epilogue_of(lowering, id, channels_last_placement);
   const OwnConvolution own = own_convolution(lowering, id, *view, bias, epilogue);
-  const LibraryConvolution convolution{
+  LibraryConvolution convolution{
       .main = id,
       .grid = view->grid,
       .is_transposed = view->is_transposed,
@@ -94,6 +94,10 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
       .weight = view->weight,
       .bias = bias,
       .result_like = channels_last_placement(lowering.type(node.outputs[0]), view->result)};
+  const Tensor* weight = lowering.constant(node.inputs[1]);
+  const auto channels = padded_channels(lowering, view->image, view->groups);
+  if (weight != nullptr && channels && !view->is_transposed && lowering.libraries().cudnn())
+    convolution.padded_weight = lowering.padded_weight(*weight, *channels);
   lowering.add_contest(own.draft, question_of(convolution) + following(lowering, epilogue),
                        candidates_of(lowering, *view, convolution, epilogue, own));
   return true;
