@@ -223,7 +223,7 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
 // The swish is not cuDNN's, so that its result lies in a workspace, too.
 TEST_F(LibraryChoice, WorkspacesOfACandidateDoNotOverlap) {
   const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
-  const FakeSetting engine("FAKE_CUDA_ENGINE", "2");
+  const FakeSetting slow_engines("FAKE_CUDA_ENGINE_MS", "50");
   GraphBuilder build("swish");
   const ValueId x = build.input("x", DataType::Float32, Shape{2, 16, 6, 6});
   const ValueId conv =
