@@ -9,8 +9,8 @@ namespace assay {
 
 namespace {
 
-// Before anything asks which engines there are.
-const int kFakeIsUsed = setenv("ASSAY_CUDA_LIBRARIES", FAKE_CUDA_FOLDER, 1);
+// Before anything asks which engines there are. Whoever has a real GPU may say so.
+const int kFakeIsUsed = setenv("ASSAY_CUDA_LIBRARIES", FAKE_CUDA_FOLDER, 0);
 
 }  // namespace
 

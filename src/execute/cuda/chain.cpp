@@ -9,6 +9,7 @@
 #include "execute/cuda/expressions.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/walk.h"
+#include "graph/node_kinds.h"
 
 namespace assay::cuda {
 
@@ -79,12 +80,6 @@ std::string ChainWriter::read(ValueId id, std::optional<std::size_t> axis) {
   return found->second;
 }
 
-// A Cast to 16 bits rounds, even if the number is used at once.
-std::string cast_text(DataType to, const std::string& x) {
-  const bool is_half = to == DataType::Float16 || to == DataType::BFloat16;
-  return is_half ? loaded(to, stored(to, fmt::format("(float)({})", x))) : x;
-}
-
 std::string range_text(DataType type, const std::string& x) {
   const bool is_signed = type == DataType::Int8 || type == DataType::Int16;
   const int width = bits(type);
@@ -131,9 +126,13 @@ std::size_t deciding_input(const Node& node) {
   return node.is("Where") ? 1 : 0;
 }
 
+bool is_cast(const Node& node) {
+  return node.is("Cast") || node.is("CastLike");
+}
+
 // Inputs that change what is computed and not only its numbers are no operands.
 std::size_t operand_count(const Node& node) {
-  return node.is("Dropout") || node.is("Cast") ? 1 : node.inputs.size();
+  return node.is("Dropout") || is_cast(node) ? 1 : node.inputs.size();
 }
 
 void ChainWriter::write(const Node& node) {
@@ -149,7 +148,9 @@ void ChainWriter::write(const Node& node) {
       inputs.push_back(node.has_input(i) ? input(node, i) : "");
     const std::string type = computed_type(lowering_.type(node.inputs[deciding_input(node)]));
     const auto operation = operation_of(node, inputs, type);
-    expression = node.is("Cast") ? cast_text(to, operation->expression) : operation->expression;
+    expression = is_cast(node)
+                     ? cast_text(lowering_.type(node.inputs[0]), to, operation->expression)
+                     : operation->expression;
     flops = operation->flops;
   }
   const std::string name = fmt::format("v{}", names_.size());
@@ -223,6 +224,26 @@ class Growth {
 
 }  // namespace
 
+namespace {
+
+// One number for each channel, of stored statistics.
+bool is_plain_batch_norm(const Lowering& lowering, const Node& node) {
+  const std::int64_t opset = lowering.graph().opset();
+  constexpr std::int64_t kFirstOpsetOfChannels = 9;
+  const bool is_per_element = opset < kFirstOpsetOfChannels && node.int_or("spatial", 1) == 0;
+  return lowering.dims(node.inputs[0]).size() > 1 && !is_per_element &&
+         !graph::is_training_batch_norm(node, opset);
+}
+
+// Old versions let the second operand begin at any axis of the first.
+bool broadcasts_from_an_axis(const Lowering& lowering, const Node& node) {
+  constexpr std::int64_t kFirstOpsetOfBroadcasting = 7;
+  return lowering.graph().opset() < kFirstOpsetOfBroadcasting && node.inputs.size() > 1 &&
+         node.find("axis") != nullptr;
+}
+
+}  // namespace
+
 bool is_elementwise(const Lowering& lowering, const Node& node) {
   const auto fits = [&](ValueId id) { return !id.is_valid() || lowering.is_on_device(id); };
   if (!node.is_standard() || node.inputs.empty() || !node.inputs[0].is_valid()) return false;
@@ -230,11 +251,12 @@ bool is_elementwise(const Lowering& lowering, const Node& node) {
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (node.has_output(i) && lowering.is_read(node.outputs[i])) return false;
   if (specials().contains(node.op)) {
-    if (node.int_or("training_mode", 0) != 0 || node.int_or("block_size", 0) != 0) return false;
+    if (node.is("BatchNormalization") && !is_plain_batch_norm(lowering, node)) return false;
+    if (node.int_or("block_size", 0) != 0) return false;
     return node.is("QuantizeLinear") ? bits(lowering.type(node.outputs[0])) <= 16
                                      : computed_type(lowering.type(node.outputs[0])) == "float";
   }
-  if (!has_expression(node)) return false;
+  if (!has_expression(node) || broadcasts_from_an_axis(lowering, node)) return false;
   if (node.is("Dropout") && node.has_input(2)) return false;
   const std::vector<std::string> dummies(operand_count(node), "x");
   const std::string type = computed_type(lowering.type(node.inputs[deciding_input(node)]));
@@ -273,14 +295,17 @@ KernelText copy_kernel(const Placement& from, const Placement& to) {
   const std::vector<Placement> both = {to, from};
   const Walk walk = walk_over(both);
   const std::int64_t width = walk.vector_width(both);
-  const std::string value =
-      fmt::format("({})({})", computed_type(to.type), loaded(from.type, "source.at[j]"));
+  // A number that repeats along the vectors is read once.
+  const bool repeats = !walk.lengths.empty() && walk.strides[1].back() == 0;
+  const std::int64_t read = repeats ? 1 : width;
+  const std::string value = fmt::format("({})({})", computed_type(to.type),
+                                        loaded(from.type, repeats ? "source.at[0]" : "source.at[j]"));
   const std::string text = fmt::format(
       R"(
 extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restrict__ out) {{
   const {index} i = ({index})(blockIdx.x * {threads}ll + threadIdx.x) * {width};
   if (i >= {count}) return;
-{coordinates}  const Group<{from}, {width}> source = *(const Group<{from}, {width}>*)(in + {in_at});
+{coordinates}  const Group<{from}, {read}> source = *(const Group<{from}, {read}>*)(in + {in_at});
   Group<{to}, {width}> result;
   for (int j = 0; j < {width}; ++j) result.at[j] = {value};
   *(Group<{to}, {width}>*)(out + {out_at}) = result;
@@ -288,8 +313,9 @@ extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restric
 )",
       fmt::arg("from", stored_type(from.type)), fmt::arg("to", stored_type(to.type)),
       fmt::arg("index", walk.is_short() ? "int" : "long long"), fmt::arg("width", width),
-      fmt::arg("threads", kBlockThreads), fmt::arg("count", walk.elements),
-      fmt::arg("coordinates", coordinates_text(walk, "i")), fmt::arg("in_at", offset_text(walk, 1)),
+      fmt::arg("read", read), fmt::arg("threads", kBlockThreads),
+      fmt::arg("count", walk.elements), fmt::arg("coordinates", coordinates_text(walk, "i")),
+      fmt::arg("in_at", offset_text(walk, 1)),
       fmt::arg("out_at", offset_text(walk, 0)), fmt::arg("value", stored(to.type, value)));
   return {text, launch_for(walk.elements / width)};
 }

@@ -43,6 +43,8 @@ ChainText text_of(Lowering& lowering, const Chain& chain);
 
 // A kernel of the chain alone, whose arguments are the operands, then the result.
 KernelText elementwise_kernel(const ChainText& text, const Placement& result);
+// The chain from an element-wise node as a step; false: it is none.
+bool lower_elementwise(Lowering& lowering, NodeId id);
 
 // Threads of a block in kernels of one thread for each element.
 constexpr unsigned kBlockThreads = 256;

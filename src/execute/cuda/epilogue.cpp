@@ -17,7 +17,10 @@ std::string Epilogue::parameters() const {
   std::string list;
   for (std::size_t i = 0; i < text.operands.size(); ++i)
     list += fmt::format("const {}* __restrict__ e{}, ", stored_type(text.operands[i].type), i);
-  return list + stored_type(result.type) + "* __restrict__ out";
+  list += stored_type(result.type) + "* __restrict__ out";
+  for (std::size_t i = 0; i < more.size(); ++i)
+    list += fmt::format(", {}* __restrict__ more{}", stored_type(more[i].type), i);
+  return list;
 }
 
 std::string Epilogue::statements(const std::string& sum,
@@ -34,6 +37,12 @@ std::string Epilogue::statements(const std::string& sum,
                      stored(result.type, text.result));
 }
 
+std::string Epilogue::add_more(Lowering& lowering, ValueId value) {
+  more.push_back(lowering.new_row_major(value));
+  lowering.set_placement(value, more.back());
+  return fmt::format("more{}", more.size() - 1);
+}
+
 Epilogue epilogue_of(Lowering& lowering, NodeId main, Placement (*placed)(DataType, Dims)) {
   Epilogue epilogue;
   epilogue.chain = chain_after(lowering, lowering.node(main).outputs[0]);
@@ -43,6 +52,23 @@ Epilogue epilogue_of(Lowering& lowering, NodeId main, Placement (*placed)(DataTy
   lowering.set_placement(result, epilogue.result);
   for (const NodeId node : epilogue.chain.nodes) lowering.cover(node);
   return epilogue;
+}
+
+StepDraft draft_with(const Epilogue& epilogue, NodeId main, std::vector<Placement> reads,
+                     std::int64_t flops) {
+  StepDraft draft{.nodes = epilogue.nodes(main),
+                  .executed_flops = flops + epilogue.text.flops,
+                  .reads = std::move(reads),
+                  .writes = {epilogue.result}};
+  draft.reads.insert(draft.reads.end(), epilogue.text.operands.begin(),
+                     epilogue.text.operands.end());
+  draft.writes.insert(draft.writes.end(), epilogue.more.begin(), epilogue.more.end());
+  return draft;
+}
+
+Placement (*layout_of(const Placement& operand))(DataType, Dims) {
+  return operand.is_channels_last() && !operand.is_row_major() ? channels_last_placement
+                                                               : row_major_placement;
 }
 
 }  // namespace assay::cuda

@@ -111,6 +111,7 @@ const std::unordered_map<std::string, Write>& table() {
   static const std::unordered_map<std::string, Write> kTable = {
       {"Identity", same},
       {"Cast", same},
+      {"CastLike", same},
       {"Dropout", same},
       {"Add", infix<'+'>},
       {"Sub", infix<'-'>},
@@ -136,7 +137,8 @@ const std::unordered_map<std::string, Write>& table() {
        }},
       {"Pow",
        [](const Call& call) -> std::optional<Operation> {
-         return written("{}({}, {})", call.is_float() ? "pow" : "power", call.in(0), call.in(1));
+         if (call.is_float()) return written("pow({}, ({})({}))", call.in(0), call.type, call.in(1));
+         return written("power({}, {})", call.in(0), call.in(1));
        }},
       {"Mod", modulo},
       {"BitShift", shift},
@@ -194,6 +196,13 @@ const std::unordered_map<std::string, Write>& table() {
       {"IsNaN",
        [](const Call& call) -> std::optional<Operation> {
          return written("({0} != {0})", call.in(0));
+       }},
+      {"IsInf",
+       [](const Call& call) -> std::optional<Operation> {
+         const bool finds_positive = call.node.int_or("detect_positive", 1) != 0;
+         const bool finds_negative = call.node.int_or("detect_negative", 1) != 0;
+         return written("(isinf({0}) && (({0} > 0 && {1}) || ({0} < 0 && {2})))", call.in(0),
+                        finds_positive, finds_negative);
        }},
       {"Reciprocal",
        [](const Call& call) -> std::optional<Operation> {

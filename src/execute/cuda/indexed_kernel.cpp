@@ -7,10 +7,13 @@
 
 namespace assay::cuda {
 
-namespace {
+std::vector<std::string> index_names(const Dims& dims) {
+  std::vector<std::string> names;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) names.push_back(fmt::format("i{}", axis));
+  return names;
+}
 
-// In the order in which the result lies in memory.
-std::string declarations(const Placement& result) {
+std::string coordinates_of(const Placement& result) {
   std::string text;
   std::string rest = "element";
   const auto order = result.order();
@@ -21,14 +24,6 @@ std::string declarations(const Placement& result) {
     rest = "(" + quotient_text(rest, length) + ")";
   }
   return text;
-}
-
-}  // namespace
-
-std::vector<std::string> index_names(const Dims& dims) {
-  std::vector<std::string> names;
-  for (std::size_t axis = 0; axis < dims.size(); ++axis) names.push_back(fmt::format("i{}", axis));
-  return names;
 }
 
 KernelText indexed_kernel(const Epilogue& epilogue, const std::string& parameters,
@@ -44,7 +39,7 @@ extern "C" __global__ void KERNEL({}{}) {{
 )",
       parameters, epilogue.parameters(),
       walk_over(std::vector{result}).is_short() ? "int" : "long long", kBlockThreads, count,
-      declarations(result), body, epilogue.statements(sum, index_names(result.dims)));
+      coordinates_of(result), body, epilogue.statements(sum, index_names(result.dims)));
   return {text, launch_for(count)};
 }
 
@@ -54,13 +49,8 @@ void add_indexed_step(Lowering& lowering, NodeId id, const Epilogue& epilogue,
                       std::int64_t flops) {
   if (epilogue.result.elements() == 0) return;
   const KernelText kernel = indexed_kernel(epilogue, parameters, body, sum);
-  StepDraft draft{.nodes = epilogue.nodes(id),
-                  .algorithm = algorithm,
-                  .executed_flops = flops + epilogue.text.flops,
-                  .reads = std::move(reads),
-                  .writes = {epilogue.result}};
-  draft.reads.insert(draft.reads.end(), epilogue.text.operands.begin(),
-                     epilogue.text.operands.end());
+  StepDraft draft = draft_with(epilogue, id, std::move(reads), flops);
+  draft.algorithm = algorithm;
   lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text), kernel.shape);
 }
 

@@ -8,6 +8,9 @@ namespace assay::cuda {
 // "i0", "i1", …: the coordinates, declared as int, one an axis of the result.
 std::vector<std::string> index_names(const Dims& dims);
 
+// Statements that declare them, from the place of an element in memory, `element`.
+std::string coordinates_of(const Placement& result);
+
 // `body` finds the number `sum` is an expression of, from the coordinates; it may return early
 // only where nothing is to be stored.
 KernelText indexed_kernel(const Epilogue& epilogue, const std::string& parameters,

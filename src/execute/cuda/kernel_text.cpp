@@ -75,22 +75,43 @@ __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 __device__ float softplus(float x) { return x > 20.0f ? x + log1pf(expf(-x)) : log1pf(expf(x)); }
 __device__ double softplus(double x) { return x > 20.0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
-template <typename T> __device__ T power(T base, T exponent) {
+// Real numbers that become whole ones are cut off, and limited to the type; NaN becomes 0.
+template <typename T> struct Range;
+template <> struct Range<signed char> { MEMBER bool holds(double x) { return x > -129.0 && x < 128.0; } MEMBER signed char end(double x) { return x < 0 ? -128 : 127; } };
+template <> struct Range<unsigned char> { MEMBER bool holds(double x) { return x > -1.0 && x < 256.0; } MEMBER unsigned char end(double x) { return x < 0 ? 0 : 255; } };
+template <> struct Range<short> { MEMBER bool holds(double x) { return x > -32769.0 && x < 32768.0; } MEMBER short end(double x) { return x < 0 ? -32768 : 32767; } };
+template <> struct Range<unsigned short> { MEMBER bool holds(double x) { return x > -1.0 && x < 65536.0; } MEMBER unsigned short end(double x) { return x < 0 ? 0 : 65535; } };
+template <> struct Range<int> { MEMBER bool holds(double x) { return x > -2147483649.0 && x < 2147483648.0; } MEMBER int end(double x) { return x < 0 ? -2147483647 - 1 : 2147483647; } };
+template <> struct Range<unsigned> { MEMBER bool holds(double x) { return x > -1.0 && x < 4294967296.0; } MEMBER unsigned end(double x) { return x < 0 ? 0u : 4294967295u; } };
+template <> struct Range<long long> { MEMBER bool holds(double x) { return x >= -9223372036854775808.0 && x < 9223372036854775808.0; } MEMBER long long end(double x) { return x < 0 ? -9223372036854775807ll - 1 : 9223372036854775807ll; } };
+template <> struct Range<unsigned long long> { MEMBER bool holds(double x) { return x > -1.0 && x < 18446744073709551616.0; } MEMBER unsigned long long end(double x) { return x < 0 ? 0ull : 18446744073709551615ull; } };
+template <typename T> __device__ T whole(double x) { return Range<T>::holds(x) ? (T)x : x != x ? T(0) : Range<T>::end(x); }
+
+template <typename T, typename E> __device__ T power(T base, E exponent) {
+  if (E(0.5) != E(0)) return whole<T>(pow((double)base, (double)exponent));
+  long long left = (long long)exponent;
   T result = 1;
-  if (exponent < T(0)) return base == T(1) ? T(1) : base == T(-1) ? (exponent % T(2) ? T(-1) : T(1)) : T(0);
-  for (; exponent > T(0); exponent /= T(2), base *= base) if (exponent % T(2)) result *= base;
+  if (exponent < E(0)) return base == T(1) ? T(1) : base == T(-1) ? (left % 2 ? T(-1) : T(1)) : T(0);
+  for (; left > 0; left /= 2, base *= base) if (left % 2) result *= base;
   return result;
 }
-template <typename T> __device__ T quotient(T a, T b) { return b == T(0) ? T(0) : a / b; }
+template <typename T> __device__ bool is_minus_one(T x) { return T(-1) < T(0) && x == T(-1); }
+template <typename T> __device__ T quotient(T a, T b) { return b == T(0) ? T(0) : is_minus_one(b) ? T(0) - a : a / b; }
+template <typename T> __device__ T rest_of(T a, T b) { return b == T(0) || is_minus_one(b) ? T(0) : a % b; }
 template <typename T> __device__ T modulus(T a, T b) {
-  if (b == T(0)) return T(0);
-  const T rest = a % b;
+  const T rest = rest_of(a, b);
   return rest != T(0) && (rest < T(0)) != (b < T(0)) ? rest + b : rest;
 }
-template <typename T> __device__ T rest_of(T a, T b) { return b == T(0) ? T(0) : a % b; }
 __device__ float floor_modulus(float a, float b) {
   const float rest = fmodf(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+// An index counts from the end where it is negative. It is kept inside, so that wrong data reads
+// wrong numbers and not memory of others.
+__device__ long long inside(long long i, long long length) {
+  if (i < 0) i += length;
+  return i < 0 ? 0 : i < length ? i : length - 1;
 }
 
 // What a block of threads has together: every thread gets the result.
@@ -99,7 +120,7 @@ struct Times { template <typename T> MEMBER T of(T a, T b) { return a * b; } };
 struct Larger { template <typename T> MEMBER T of(T a, T b) { return larger(a, b); } };
 struct Smaller { template <typename T> MEMBER T of(T a, T b) { return smaller(a, b); } };
 template <typename Op, int kThreads, typename T> __device__ T together(T x) {
-  for (int mask = 16; mask > 0; mask /= 2) x = Op::of(x, __shfl_xor_sync(0xffffffffu, x, mask));
+  for (int mask = 16; mask > 0; mask /= 2) x = Op::of(x, (T)__shfl_xor_sync(0xffffffffu, x, mask));
   if (kThreads == 32) return x;
   __shared__ T parts[32];
   __syncthreads();
@@ -191,6 +212,14 @@ std::string stored(DataType type, const std::string& computed) {
   if (type == DataType::Float16) return fmt::format("to_half_t({})", computed);
   if (type == DataType::BFloat16) return fmt::format("to_bfloat_t({})", computed);
   return fmt::format("({})({})", stored_type(type), computed);
+}
+
+std::string cast_text(DataType from, DataType to, const std::string& number) {
+  const bool is_whole = is_integer(to) && to != DataType::Bool;
+  if (is_whole && is_floating(from)) return fmt::format("whole<{}>({})", stored_type(to), number);
+  const bool is_half = to == DataType::Float16 || to == DataType::BFloat16;
+  if (is_half) return loaded(to, stored(to, fmt::format("(float)({})", number)));
+  return fmt::format("({})({})", computed_type(to), number);
 }
 
 std::string number_text(double number, const std::string& computed_type) {

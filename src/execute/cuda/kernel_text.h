@@ -21,6 +21,9 @@ bool has_device_type(DataType type);
 std::string loaded(DataType type, const std::string& stored);
 std::string stored(DataType type, const std::string& computed);
 
+// A number of one computed type as one of another, rounded as it is stored.
+std::string cast_text(DataType from, DataType to, const std::string& number);
+
 // A number as the text of a constant of this computed type.
 std::string number_text(double number, const std::string& computed_type);
 

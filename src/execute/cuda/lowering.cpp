@@ -27,6 +27,14 @@ LowerTable all_lowerings() {
   add_convolution_lowering(table);
   add_pooling_lowering(table);
   add_row_lowering(table);
+  add_recurrent_lowering(table);
+  add_norm_lowering(table);
+  add_selection_lowering(table);
+  add_scatter_lowering(table);
+  add_resize_lowering(table);
+  add_quantized_product_lowering(table);
+  add_quantized_convolution_lowering(table);
+  add_quantized_elementwise_lowering(table);
   return table;
 }
 

@@ -143,6 +143,14 @@ void add_product_lowering(LowerTable& table);
 void add_convolution_lowering(LowerTable& table);
 void add_pooling_lowering(LowerTable& table);
 void add_row_lowering(LowerTable& table);
+void add_recurrent_lowering(LowerTable& table);
+void add_norm_lowering(LowerTable& table);
+void add_selection_lowering(LowerTable& table);
+void add_scatter_lowering(LowerTable& table);
+void add_resize_lowering(LowerTable& table);
+void add_quantized_product_lowering(LowerTable& table);
+void add_quantized_convolution_lowering(LowerTable& table);
+void add_quantized_elementwise_lowering(LowerTable& table);
 
 // The plain kernel on the host as a step, and steps that copy what it reads there.
 void lower_on_host(Lowering& lowering, NodeId id);

@@ -61,4 +61,19 @@ extern "C" __global__ void KERNEL({}) {{
   return {text, {.blocks = {static_cast<unsigned>(rows.count), 1, 1}, .threads = threads}};
 }
 
+bool is_reasonable(const Rows& rows) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  return rows.count > 0 && rows.width > 0 && rows.count < kMost && rows.width < kMost;
+}
+
+void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, const Epilogue& epilogue,
+                  std::vector<Placement> reads, const std::string& parameters,
+                  const std::string& body, std::int64_t flops_per_element) {
+  const KernelText kernel = row_kernel(rows, parameters + epilogue.parameters(), body);
+  StepDraft draft =
+      draft_with(epilogue, id, std::move(reads), rows.count * rows.width * flops_per_element);
+  draft.algorithm = "own rows";
+  lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text, true), kernel.shape);
+}
+
 }  // namespace assay::cuda

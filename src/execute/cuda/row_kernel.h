@@ -25,4 +25,12 @@ std::string each_text(const Rows& rows, const std::string& body);
 // A kernel of one block for each row.
 KernelText row_kernel(const Rows& rows, const std::string& parameters, const std::string& body);
 
+// There is something to compute, and 32 bits count it.
+bool is_reasonable(const Rows& rows);
+
+// A step of such a kernel, which reads `reads`; `parameters` declares them in this order.
+void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, const Epilogue& epilogue,
+                  std::vector<Placement> reads, const std::string& parameters,
+                  const std::string& body, std::int64_t flops_per_element);
+
 }  // namespace assay::cuda

@@ -2,6 +2,13 @@
 
 namespace assay::cuda {
 
+// An address in no buffer is its offset.
+Placement number_argument(std::int64_t number) {
+  Placement argument{.buffer = {}, .type = DataType::UInt8, .dims = {}, .strides = {}};
+  argument.offset = number;
+  return argument;
+}
+
 Binder binder_of(const KernelCall& call) {
   return [call](const Addresses& at) -> Runner {
     std::vector<std::uint64_t> arguments;

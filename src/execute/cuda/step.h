@@ -41,6 +41,9 @@ struct KernelCall {
   std::vector<Placement> arguments = {};
 };
 
+// An argument that is a number and no address: a parameter of type long long.
+Placement number_argument(std::int64_t number);
+
 Binder binder_of(const KernelCall& call);
 Binder binder_of(const std::vector<KernelCall>& calls);  // one after another
 

@@ -81,7 +81,6 @@ extern "C" __global__ void KERNEL({parameters}{to}* __restrict__ out) {{
   return {kernel, launch_for(walk.elements / width)};
 }
 
-namespace {
 
 bool lower_elementwise(Lowering& lowering, NodeId id) {
   if (!is_elementwise(lowering, lowering.node(id))) return false;
@@ -101,11 +100,10 @@ bool lower_elementwise(Lowering& lowering, NodeId id) {
   return true;
 }
 
-}  // namespace
-
 void add_elementwise_lowering(LowerTable& table) {
   for (const char* op : {"Identity",
                          "Cast",
+                         "CastLike",
                          "Dropout",
                          "Add",
                          "Sub",
@@ -160,6 +158,7 @@ void add_elementwise_lowering(LowerTable& table) {
                          "Gelu",
                          "Clip",
                          "IsNaN",
+                         "IsInf",
                          "Reciprocal",
                          "LeakyRelu",
                          "PRelu",
@@ -172,7 +171,6 @@ void add_elementwise_lowering(LowerTable& table) {
                          "Softsign",
                          "Mish",
                          "Shrink",
-                         "BatchNormalization",
                          "DequantizeLinear",
                          "QuantizeLinear"})
     table[op] = lower_elementwise;

@@ -61,7 +61,7 @@ bool lower_gather(Lowering& lowering, NodeId id) {
   at.emplace_back("at");
   at.insert(at.end(), end, names.end());
   const std::string body =
-      fmt::format("  long long at = {};\n  if (at < 0) at += {};\n",
+      fmt::format("  const long long at = inside({}, {});\n",
                   element_text(indices, "indices", {begin, end}), data.dims[*axis]);
   add_indexed_step(lowering, id, epilogue, {data, indices},
                    parameter_text(data, "data") + parameter_text(indices, "indices"), body,
@@ -77,7 +77,7 @@ bool lower_gather_elements(Lowering& lowering, NodeId id) {
   if (!axis || data.elements() == 0) return false;
   const Epilogue epilogue = epilogue_of(lowering, id);
   auto at = index_names(epilogue.result.dims);
-  const std::string body = fmt::format("  long long at = {};\n  if (at < 0) at += {};\n",
+  const std::string body = fmt::format("  const long long at = inside({}, {});\n",
                                        element_text(indices, "indices", at), data.dims[*axis]);
   at[*axis] = "at";
   add_indexed_step(lowering, id, epilogue, {data, indices},

@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <limits>
-
-#include "base/checked.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
+#include "execute/cuda/product_view.h"
 #include "execute/cuda/tiled_product.h"
 #include "execute/cuda/walk.h"
 
@@ -16,74 +14,10 @@ namespace assay::cuda {
 
 namespace {
 
-// Operands as matrices with the same batch dimensions: [batch…, rows, columns].
-struct ProductView {
-  Placement a;
-  Placement b;
-  Dims batch;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t depth = 0;
-  // Of the result's dimensions, where the rows and the columns are; vectors lack one of them.
-  bool has_rows = true;
-  bool has_columns = true;
-};
-
-void insert_axis(Placement& placement, std::size_t at) {
-  placement.dims.insert(placement.dims.begin() + static_cast<std::ptrdiff_t>(at), 1);
-  placement.strides.insert(placement.strides.begin() + static_cast<std::ptrdiff_t>(at), 0);
-}
-
-void swap_last_axes(Placement& placement) {
-  const std::size_t rank = placement.dims.size();
-  std::swap(placement.dims[rank - 1], placement.dims[rank - 2]);
-  std::swap(placement.strides[rank - 1], placement.strides[rank - 2]);
-}
-
-ProductView product_view_of(Lowering& lowering, const Node& node) {
-  ProductView view{
-      .a = lowering.native(node.inputs[0]), .b = lowering.native(node.inputs[1]), .batch = {}};
-  view.has_rows = view.a.dims.size() > 1;
-  view.has_columns = view.b.dims.size() > 1;
-  if (!view.has_rows) insert_axis(view.a, 0);
-  if (!view.has_columns) insert_axis(view.b, 1);
-  if (node.int_or("transA", 0) != 0) swap_last_axes(view.a);
-  if (node.int_or("transB", 0) != 0) swap_last_axes(view.b);
-  view.rows = view.a.dims[view.a.dims.size() - 2];
-  view.depth = view.a.dims.back();
-  view.columns = view.b.dims.back();
-  view.batch = lowering.dims(node.outputs[0]);
-  view.batch.resize(view.batch.size() - (view.has_rows ? 1 : 0) - (view.has_columns ? 1 : 0));
-  const auto spread = [&](Placement& matrix, std::int64_t rows, std::int64_t columns) {
-    Dims dims = view.batch;
-    dims.insert(dims.end(), {rows, columns});
-    matrix = broadcast(matrix, dims);
-  };
-  spread(view.a, view.rows, view.depth);
-  spread(view.b, view.depth, view.columns);
-  return view;
-}
-
-// Coordinates of the batch, of which `z` counts the elements, then those given.
-std::vector<std::string> coordinates(const Dims& batch, std::initializer_list<std::string> last) {
-  std::vector<std::string> all(batch.size());
-  std::string rest = "z";
-  for (std::size_t axis = batch.size(); axis-- > 0;) {
-    all[axis] = axis == 0 ? rest : remainder_text(rest, batch[axis]);
-    rest = "(" + quotient_text(rest, batch[axis]) + ")";
-  }
-  all.insert(all.end(), last);
-  return all;
-}
-
 std::string load_text(const Placement& matrix, const std::string& name,
                       std::span<const std::string> at) {
   return fmt::format("    return {};\n",
                      loaded(matrix.type, fmt::format("{}[{}]", name, offset_text(matrix, at))));
-}
-
-std::string sum_type_of(DataType type) {
-  return is_integer(type) ? (bits(type) == 64 ? "long long" : "int") : computed_type(type);
 }
 
 // alpha · sum + beta · C, as an expression of `sum`.
@@ -205,16 +139,13 @@ bool is_supported(const Lowering& lowering, const Node& node) {
 bool lower_product(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!is_supported(lowering, node)) return false;
-  const ProductView view = product_view_of(lowering, node);
-  const std::int64_t batches = checked_product(view.batch).value_or(0);
-  constexpr std::int64_t kMostBatches = std::numeric_limits<std::uint16_t>::max();
-  if (batches * view.rows * view.columns == 0 || batches > kMostBatches) return false;
+  const ProductView view = product_view_of(lowering, node, 0, 1);
+  const std::int64_t batches = view.batches();
+  if (!view.fits_a_grid()) return false;
   const std::string type = sum_type_of(view.a.type);
-  const auto at_a = coordinates(view.batch, {"row", "k"});
-  const auto at_b = coordinates(view.batch, {"k", "column"});
-  auto at_result = coordinates(view.batch, {});
-  if (view.has_rows) at_result.push_back("row");
-  if (view.has_columns) at_result.push_back("column");
+  const auto at_a = batch_coordinates(view.batch, {"row", "k"});
+  const auto at_b = batch_coordinates(view.batch, {"k", "column"});
+  const auto at_result = result_coordinates(view);
   const Scaled scaled = scaled_sum(lowering, node, type, at_result);
   const Epilogue epilogue = epilogue_of(lowering, id);
   std::string parameters = fmt::format("const {}* __restrict__ a, const {}* __restrict__ b, ",

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/moments_text.h"
 #include "execute/cuda/row_kernel.h"
 #include "execute/cuda/walk.h"
 #include "kernels/shape_math.h"
@@ -24,39 +25,18 @@ std::vector<std::size_t> axes_from(std::size_t first, std::size_t rank) {
   return axes;
 }
 
-bool is_reasonable(const Rows& rows) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  return rows.count > 0 && rows.width > 0 && rows.count < kMost && rows.width < kMost;
-}
-
-// Results lie like the operand, so that both are read and written alike.
-Placement (*layout_of(const Placement& operand))(DataType, Dims) {
-  return operand.is_channels_last() && !operand.is_row_major() ? channels_last_placement
-                                                               : row_major_placement;
-}
-
-void add_row_step(Lowering& lowering, NodeId id, const Rows& rows, const Epilogue& epilogue,
-                  std::vector<Placement> reads, const std::string& parameters,
-                  const std::string& body, std::int64_t flops_per_element) {
-  const KernelText kernel = row_kernel(rows, parameters + epilogue.parameters(), body);
-  StepDraft draft{
-      .nodes = epilogue.nodes(id),
-      .algorithm = "own rows",
-      .executed_flops = rows.count * rows.width * flops_per_element + epilogue.text.flops,
-      .reads = std::move(reads),
-      .writes = {epilogue.result}};
-  draft.reads.insert(draft.reads.end(), epilogue.text.operands.begin(),
-                     epilogue.text.operands.end());
-  lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text, true), kernel.shape);
-}
+// Before it, a softmax goes over all axes from the one that is named.
+constexpr std::int64_t kFirstOpsetOfOneAxis = 13;
 
 bool lower_softmax(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement x = lowering.native(node.inputs[0]);
   if (!is_floating(x.type)) return false;
-  const auto axis = normalized_axis(node.int_or("axis", -1), x.dims.size());
+  const bool flattens = lowering.graph().opset() < kFirstOpsetOfOneAxis;
+  const auto axis = normalized_axis(node.int_or("axis", flattens ? 1 : -1), x.dims.size());
   if (!axis) return false;
-  const Rows rows = rows_over(x.dims, {*axis});
+  const Rows rows =
+      rows_over(x.dims, flattens ? axes_from(*axis, x.dims.size()) : std::vector{*axis});
   if (!is_reasonable(rows)) return false;
   const Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
   const auto at = index_names(x.dims);
@@ -75,33 +55,27 @@ bool lower_softmax(Lowering& lowering, NodeId id) {
   return true;
 }
 
-// Mean and 1 / deviation of a row of `value`, both of type float or double.
-std::string moments_text(const Rows& rows, const std::string& type, const std::string& value,
-                         float epsilon) {
-  return fmt::format("  {} mean = 0;\n", type) +
-         each_text(rows, fmt::format("    mean += {};\n", value)) +
-         fmt::format("  mean = together<Plus, THREADS>(mean) / {};\n  {} square = 0;\n", rows.width,
-                     type) +
-         each_text(rows, fmt::format("    const {0} d = {1} - mean;\n    square += d * d;\n", type,
-                                     value)) +
-         fmt::format(
-             "  const {0} scaled_by = ({0})1 / sqrt(together<Plus, THREADS>(square) / {1} + "
-             "{2});\n",
-             type, rows.width, number_text(epsilon, type));
+// The mean and the inverse deviation of each row, where somebody reads them.
+std::string statistics_text(Lowering& lowering, const Node& node, Epilogue& epilogue) {
+  std::string text;
+  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+    if (!node.has_output(i) || !lowering.is_read(node.outputs[i])) continue;
+    const std::string name = epilogue.add_more(lowering, node.outputs[i]);
+    text += fmt::format("  if (threadIdx.x == 0) {}[blockIdx.x] = {};\n", name,
+                        stored(epilogue.more.back().type, i == 1 ? "mean" : "scaled_by"));
+  }
+  return text;
 }
-
-constexpr std::int64_t kNormFlops = 7;
 
 bool lower_layer_norm(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement x = lowering.native(node.inputs[0]);
-  for (std::size_t i = 1; i < node.outputs.size(); ++i)
-    if (node.has_output(i) && lowering.is_read(node.outputs[i])) return false;
   const auto axis = normalized_axis(node.int_or("axis", -1), x.dims.size());
   if (!axis || !is_floating(x.type)) return false;
   const Rows rows = rows_over(x.dims, axes_from(*axis, x.dims.size()));
   if (!is_reasonable(rows)) return false;
-  const Epilogue epilogue = epilogue_of(lowering, id);
+  Epilogue epilogue = epilogue_of(lowering, id);
+  const std::string statistics = statistics_text(lowering, node, epilogue);
   const auto at = index_names(x.dims);
   std::vector<Placement> reads = {x, broadcast(lowering.native(node.inputs[1]), x.dims)};
   std::string parameters = parameter_text(x, "in") + parameter_text(reads[1], "scale");
@@ -115,7 +89,7 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
   }
   const std::string body =
       moments_text(rows, computed_type(x.type), value, node.float_or("epsilon", 1e-5f)) +
-      each_text(rows, epilogue.statements(result, at));
+      statistics + each_text(rows, epilogue.statements(result, at));
   add_row_step(lowering, id, rows, epilogue, reads, parameters, body, kNormFlops);
   return true;
 }
@@ -192,20 +166,25 @@ std::vector<std::string> reduced_coordinates(const Rows& rows, std::size_t rank)
   return at;
 }
 
+std::string start_text(const Reduction& what, DataType type) {
+  const std::string computed = computed_type(type);
+  if (is_floating(type) || !std::isinf(what.start)) return number_text(what.start, computed);
+  return fmt::format("whole<{}>({})", computed, what.start < 0 ? "-1e30" : "1e30");
+}
+
 bool lower_reduction(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const auto what = reduction_of(node.op);
   const Placement x = lowering.native(node.inputs[0]);
   const auto axes = reduced_axes(lowering, node, x.dims.size());
   if (!what || !axes) return false;
-  const bool is_extreme = std::isinf(what->start);
-  if (!is_floating(x.type) && (what->is_float_only || is_extreme)) return false;
+  if (!is_floating(x.type) && what->is_float_only) return false;
   const Rows rows = rows_over(x.dims, *axes);
   if (!is_reasonable(rows)) return false;
   const Epilogue epilogue = epilogue_of(lowering, id);
   const std::string type = computed_type(x.type);
   const std::string body =
-      fmt::format("  {} sum = {};\n", type, number_text(what->start, type)) +
+      fmt::format("  {} sum = {};\n", type, start_text(*what, x.type)) +
       each_text(rows, fmt::format("    const {} x = {};\n    sum = {}::of(sum, ({})({}));\n", type,
                                   element_text(x, "in", index_names(x.dims)), what->combine, type,
                                   what->map)) +
@@ -218,6 +197,86 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
   return true;
 }
 
+// The greatest is taken out first, so that no exponential overflows.
+bool lower_log_sum_exp(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Placement x = lowering.native(node.inputs[0]);
+  const auto axes = reduced_axes(lowering, node, x.dims.size());
+  if (!axes || !is_floating(x.type)) return false;
+  const Rows rows = rows_over(x.dims, *axes);
+  if (!is_reasonable(rows)) return false;
+  const Epilogue epilogue = epilogue_of(lowering, id);
+  const std::string type = computed_type(x.type);
+  const std::string value = element_text(x, "in", index_names(x.dims));
+  const std::string body =
+      fmt::format("  {} largest = {};\n", type, number_text(-INFINITY, type)) +
+      each_text(rows, fmt::format("    largest = larger(largest, {});\n", value)) +
+      fmt::format(
+          "  largest = together<Larger, THREADS>(largest);\n  if (isinf(largest)) largest = 0;\n  "
+          "{} sum = 0;\n",
+          type) +
+      each_text(rows, fmt::format("    sum += exp({} - largest);\n", value)) +
+      "  sum = together<Plus, THREADS>(sum);\n  if (threadIdx.x != 0) return;\n" +
+      epilogue.statements("largest + log(sum)",
+                          reduced_coordinates(rows, epilogue.result.dims.size()));
+  add_row_step(lowering, id, rows, epilogue, {x}, parameter_text(x, "in"), body, 3);
+  return true;
+}
+
+// Statements that declare `best`, the place of the best element along the only axis of a row:
+// the first or the last of equal ones. Only a NaN that comes first is ever the best.
+std::string best_text(const Rows& rows, const Placement& x, bool is_greatest, bool takes_last) {
+  auto at = index_names(x.dims);
+  const std::string type = computed_type(x.type);
+  const std::string value = element_text(x, "in", at);
+  at[rows.reduced[0]] = "0";
+  const std::string combine = is_greatest ? "Larger" : "Smaller";
+  return fmt::format("  const {0} first = {1};\n  {0} extreme = first;\n  int best = 0;\n", type,
+                     element_text(x, "in", at)) +
+         each_text(rows, fmt::format("    const {} x = {};\n    if (x {} extreme{}) {{ extreme = x; "
+                                     "best = j; }}\n",
+                                     type, value, is_greatest ? ">" : "<",
+                                     takes_last ? " || x == extreme" : "")) +
+         fmt::format("  const {} all = together<{}, THREADS>(extreme);\n", type, combine) +
+         fmt::format("  best = together<{}, THREADS>(extreme == all ? best : {});\n",
+                     takes_last ? "Larger" : "Smaller", takes_last ? "-1" : "2147483647") +
+         "  if (first != first) best = 0;\n";
+}
+
+bool lower_place_of_best(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Placement x = lowering.native(node.inputs[0]);
+  const auto axis = normalized_axis(node.int_or("axis", 0), x.dims.size());
+  if (!axis || x.type == DataType::Bool) return false;
+  const Rows rows = rows_over(x.dims, {*axis});
+  if (!is_reasonable(rows)) return false;
+  const Epilogue epilogue = epilogue_of(lowering, id);
+  const std::string body =
+      best_text(rows, x, node.is("ArgMax"), node.int_or("select_last_index", 0) != 0) +
+      "  if (threadIdx.x != 0) return;\n" +
+      epilogue.statements("(long long)best",
+                          reduced_coordinates(rows, epilogue.result.dims.size()));
+  add_row_step(lowering, id, rows, epilogue, {x}, parameter_text(x, "in"), body, 1);
+  return true;
+}
+
+bool lower_hardmax(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Placement x = lowering.native(node.inputs[0]);
+  const auto axis = normalized_axis(node.int_or("axis", -1), x.dims.size());
+  if (!axis || !is_floating(x.type) || lowering.graph().opset() < kFirstOpsetOfOneAxis)
+    return false;
+  const Rows rows = rows_over(x.dims, {*axis});
+  if (!is_reasonable(rows)) return false;
+  const Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
+  const std::string result = fmt::format("({})(j == best ? 1 : 0)", computed_type(x.type));
+  const std::string body =
+      best_text(rows, x, true, false) +
+      each_text(rows, epilogue.statements(result, index_names(x.dims)));
+  add_row_step(lowering, id, rows, epilogue, {x}, parameter_text(x, "in"), body, 1);
+  return true;
+}
+
 }  // namespace
 
 void add_row_lowering(LowerTable& table) {
@@ -225,6 +284,10 @@ void add_row_lowering(LowerTable& table) {
   table["LogSoftmax"] = lower_softmax;
   table["LayerNormalization"] = lower_layer_norm;
   table["InstanceNormalization"] = lower_instance_norm;
+  table["ReduceLogSumExp"] = lower_log_sum_exp;
+  table["ArgMax"] = lower_place_of_best;
+  table["ArgMin"] = lower_place_of_best;
+  table["Hardmax"] = lower_hardmax;
   for (const char* op :
        {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
         "ReduceSumSquare", "ReduceLogSum", "GlobalAveragePool", "GlobalMaxPool"})

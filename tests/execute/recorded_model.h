@@ -1,0 +1,17 @@
+// ONNX's own conformance models: each records inputs, and the outputs that they give.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "assay/program.h"
+
+namespace assay {
+
+// Nothing when every data set of the model is computed as recorded, by an engine where all its
+// values are tensors, by the interpreter otherwise.
+std::optional<std::string> complaint_about(const std::filesystem::path& folder,
+                                           const ProgramOptions& options);
+
+}  // namespace assay
