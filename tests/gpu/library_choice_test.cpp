@@ -220,6 +220,23 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
   EXPECT_LT(difference(graph, *program), 0.02);
 }
 
+// The swish is not cuDNN's, so that its result lies in a workspace, too.
+TEST_F(LibraryChoice, WorkspacesOfACandidateDoNotOverlap) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  const FakeSetting slow_engines("FAKE_CUDA_ENGINE_MS", "50");
+  GraphBuilder build("swish");
+  const ValueId x = build.input("x", DataType::Float32, Shape{2, 16, 6, 6});
+  const ValueId conv =
+      build.node("Conv", "conv",
+                 {x, build.weight("weight", {16, 16, 3, 3}, 0.3), build.weight("bias", {16}, 0.3)},
+                 {{"pads", Ints{1, 1, 1, 1}}});
+  build.output(build.node("Mul", "swish", {conv, build.node("Sigmoid", "gate", {conv})}), "y");
+  const Graph graph = build.finish();
+  const auto program = compiled(graph);
+  EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm, "cudnn engine 2 winograd + element-wise");
+  EXPECT_LT(difference(graph, *program), 1e-4);
+}
+
 TEST_F(LibraryChoice, WithoutMeasurementTheLibrarysFirstProposalIsTaken) {
   ProgramOptions options;
   options.optimize_for = OptimizeFor::Memory;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kMostAlignment = 16;  // that engines ask for
 // Engines that compile take a while: so many of a form are tried.
-constexpr std::size_t kMostFused = 6;
-constexpr std::size_t kMostAlone = 3;
+constexpr std::size_t kMostFused = 8;
+constexpr std::size_t kMostAlone = 5;
 
 gpu::CudnnActivation cudnn_activation(TailActivation activation) {
   switch (activation) {

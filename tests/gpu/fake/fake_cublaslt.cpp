@@ -283,6 +283,7 @@ int cublasLtMatmul(void* handle, void* product, const void* alpha, const void* a
   return fake::run_or_record([=] {
     if (id == 11) std::memset(workspace, 0x55, workspace_bytes);
     multiply(what, of_a, of_b, of_c, of_d, factor, of_added, {a, b, c, d});
+    if (id == 11) std::memset(workspace, 0xaa, workspace_bytes);
     fake::add_milliseconds(fake::setting("FAKE_CUDA_LIBRARY_MS", 0));
   });
 }

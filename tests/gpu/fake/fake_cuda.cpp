@@ -1,8 +1,9 @@
 // A GPU that there is not: the driver and NVRTC, so that tests run wherever a compiler is. Kernels
 // are compiled for the processor. What is launched runs at once; a captured graph runs when it is
 // launched. FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION and FAKE_CUDA_MEMORY say what machine it is,
-// FAKE_CUDA_KERNEL_MS how long a kernel takes by the GPU's clock, beside the time it really takes;
-// FAKE_CUDA_SOURCES names a folder in which the texts of kernels are left, for the real NVRTC.
+// FAKE_CUDA_KERNEL_MS how long a kernel whose threads work together takes by the GPU's clock,
+// beside the time it really takes; FAKE_CUDA_SOURCES names a folder in which the texts of kernels
+// are left, for the real NVRTC.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -359,7 +360,7 @@ int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned 
   const Kernel kernel = *static_cast<Kernel*>(function);
   return run_or_record([=] {
     run_kernel(kernel, {x, y, z}, threads, values);
-    fake::add_milliseconds(number("FAKE_CUDA_KERNEL_MS", 0));
+    if (kernel.cooperates) fake::add_milliseconds(number("FAKE_CUDA_KERNEL_MS", 0));
   });
 }
 

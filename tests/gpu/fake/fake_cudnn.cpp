@@ -2,7 +2,8 @@
 // and the order of finalising as the library documents them, and computes graphs of a convolution
 // and what follows it plainly. It can be used if FAKE_CUDA_LIBRARIES is 1. Of its engines, 0
 // computes; 1 uses tensor cores; 2 takes a workspace; 3 does not support what it proposes; 4
-// computes wrong numbers. A graph with a swish is not supported.
+// computes wrong numbers. FAKE_CUDA_ENGINE_MS says how long those without a workspace take. A graph
+// with a swish is not supported.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -259,9 +260,8 @@ void set_long(Descriptor& descriptor, int attribute, std::int64_t number) {
 // Engine configurations hold the engine's number (-1) and the graph (-2), engines likewise.
 int engine_configurations(const Descriptor& heuristics, std::int64_t most, std::int64_t* count,
                           void* values) {
-  const std::vector<std::int64_t> engines = heuristics.word(200) == 2
-                                                ? std::vector<std::int64_t>{0}
-                                                : std::vector<std::int64_t>{4, 3, 1, 0, 2};
+  std::vector<std::int64_t> engines = {4, 2, 1, 0, 3};
+  if (heuristics.word(200) == 2) engines = {0};
   *count = static_cast<std::int64_t>(engines.size());
   if (values == nullptr) return 0;
   *count = std::min(most, *count);
@@ -589,6 +589,10 @@ int cudnnBackendExecute(void* handle, void* plan, void* pack) {
   return fake::run_or_record([=] {
     if (takes_workspace) std::memset(workspace, 0x55, kWorkspaceBytes);
     run->run();
+    if (takes_workspace)
+      std::memset(workspace, 0xaa, kWorkspaceBytes);
+    else
+      fake::add_milliseconds(fake::setting("FAKE_CUDA_ENGINE_MS", 0));
     fake::add_milliseconds(fake::setting("FAKE_CUDA_LIBRARY_MS", 0));
   });
 }

@@ -71,9 +71,9 @@ std::vector<Candidate> candidates_of(Lowering& lowering, const ConvolutionView& 
   const auto append = [&](std::vector<Candidate> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
-  append(cudnn_candidates(lowering, convolution, epilogue));
   if (const auto product = product_of(view, convolution); product && can_multiply(*product))
     append(cublaslt_candidates(lowering, *product, epilogue));
+  append(cudnn_candidates(lowering, convolution, epilogue));
   return all;
 }
 

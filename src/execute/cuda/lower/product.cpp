@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/checked.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
