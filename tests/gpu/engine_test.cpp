@@ -25,7 +25,6 @@
 namespace assay {
 namespace {
 
-constexpr const char* kEngine = "cuda";
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* given = std::getenv(variable);
@@ -51,7 +50,7 @@ class CudaZoo : public CudaEngine,
 TEST_P(CudaZoo, GivesWhatTheReferenceGives) {
   const auto& [spec, type] = GetParam();
   const Graph graph = bind_inputs(zoo_model(spec), {}).graph;
-  const Difference difference = compare_engines(graph, {.engine = kEngine, .precision = type});
+  const Difference difference = compare_engines(graph, {.engine = kCudaEngine, .precision = type});
   EXPECT_TRUE(difference.same_shapes);
   EXPECT_TRUE(difference.same_non_finite);
   EXPECT_LE(difference.largest, tolerance_of(type)) << difference.where;
@@ -60,7 +59,7 @@ TEST_P(CudaZoo, GivesWhatTheReferenceGives) {
 TEST_P(CudaZoo, LeavesNothingToTheHost) {
   const auto& [spec, type] = GetParam();
   const auto program = compile(infer_shapes(bind_inputs(zoo_model(spec), {}).graph),
-                               {.engine = kEngine, .precision = type});
+                               {.engine = kCudaEngine, .precision = type});
   for (const StepInfo& step : program->steps()) EXPECT_EQ(step.device, "cuda") << step.name;
 }
 
@@ -88,7 +87,7 @@ TEST_F(CudaEngine, GivesWhatTheReferenceGivesForRandomGraphs) {
   const std::uint64_t count = number_from("ASSAY_TEST_GRAPHS", 12);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Graph graph = random_graph(seed);
-    const Difference difference = compare_engines(graph, {.engine = kEngine}, seed);
+    const Difference difference = compare_engines(graph, {.engine = kCudaEngine}, seed);
     EXPECT_TRUE(difference.same_shapes && difference.same_non_finite) << "seed " << seed << "\n"
                                                                       << to_text(graph);
     EXPECT_LE(difference.largest, kTolerance) << "seed " << seed << " at " << difference.where
@@ -100,7 +99,7 @@ TEST_F(CudaEngine, GivesWhatTheReferenceGivesForRandomGraphs) {
 // What is more than one quantisation step off, or nothing.
 std::string quantized_complaint(const QuantizedGraph& made, Tally& tally) {
   const Inferred model = infer_shapes(made.graph);
-  const auto program = compile(model, {.engine = kEngine});
+  const auto program = compile(model, {.engine = kCudaEngine});
   program->set_inputs(made.inputs);
   program->run();
   program->run();  // meets the arena as the first run left it
@@ -145,8 +144,11 @@ std::set<fs::path> chosen_models() {
 
 TEST_F(CudaEngine, GivesWhatConformanceModelsRecord) {
   for (const fs::path& folder : chosen_models()) {
-    const auto complaint = complaint_about(folder, {.engine = kEngine});
-    EXPECT_FALSE(complaint) << folder.filename() << ": " << complaint.value_or("");
+    for (const bool stores_settings : {false, true}) {
+      const auto complaint = complaint_about(
+          folder, {.options = {.engine = kCudaEngine}, .stores_settings = stores_settings, .runs = 2});
+      EXPECT_FALSE(complaint) << folder.filename() << ": " << complaint.value_or("");
+    }
   }
 }
 
@@ -154,7 +156,7 @@ TEST_F(CudaEngine, GivesWhatConformanceModelsRecord) {
 std::set<std::string> ops_on_the_host(const Graph& graph) {
   std::set<std::string> ops;
   try {
-    const auto program = compile(infer_shapes(graph), {.engine = kEngine});
+    const auto program = compile(infer_shapes(graph), {.engine = kCudaEngine});
     for (const StepInfo& step : program->steps())
       if (step.fell_back.starts_with("no kernel")) ops.insert(step.op);
   } catch (const Error&) {
