@@ -74,7 +74,7 @@ std::string zoo_test_name(const testing::TestParamInfo<CudaZoo::ParamType>& test
 INSTANTIATE_TEST_SUITE_P(
     AllOfIt, CudaZoo,
     testing::Combine(testing::Values("small_cnn", "small_cnn_gap", "lenet5", "mlp", "stream_mlp",
-                                     "lstm", "encoder:layers=1",
+                                     "lstm:length=9,inputs=20,hidden=70", "encoder:layers=1",
                                      "gpt2_small:length=4,layers=1,last_only=1"),
                      testing::Values(std::optional<DataType>(), DataType::Float16,
                                      DataType::BFloat16)),
@@ -124,7 +124,31 @@ namespace fs = std::filesystem;
 // the other tests leave out.
 bool is_chosen(const std::string& model) {
   static const char* given = std::getenv("ASSAY_TEST_MODELS");
-  static const std::set<std::string> few = {"test_argmax_keepdims_example"};
+  static const std::set<std::string> few = {
+      "test_argmax_default_axis_example_select_last_index",
+      "test_batchnorm_example_training_mode",
+      "test_cumsum_2d_negative_axis",
+      "test_depthtospace_crd_mode_example",
+      "test_dynamicquantizelinear_max_adjusted",
+      "test_expand_dim_changed",
+      "test_gathernd_example_int32_batch_dim1",
+      "test_group_normalization_example",
+      "test_hardmax_axis_1",
+      "test_lppool_2d_pads",
+      "test_lrn",
+      "test_maxpool_with_argmax_2d_precomputed_strides",
+      "test_mvn",
+      "test_onehot_negative_indices",
+      "test_pow_types_int64_float32",
+      "test_reduce_log_sum_exp_keepdims_random",
+      "test_resize_upsample_scales_cubic_A_n0p5_exclude_outside",
+      "test_resize_downsample_sizes_nearest",
+      "test_reversesequence_time",
+      "test_scatter_elements_with_duplicate_indices",
+      "test_scatternd_add",
+      "test_spacetodepth_example",
+      "test_top_k_smallest",
+      "test_tril_neg"};
   if (given == nullptr) return few.contains(model);
   return std::string_view(given) == "all" || model.find(given) != std::string::npos;
 }
@@ -166,7 +190,15 @@ std::set<std::string> ops_on_the_host(const Graph& graph) {
 }
 
 TEST_F(CudaEngine, LeavesFewOpsOfConformanceModelsToTheHost) {
-  const std::set<std::string> known = {};
+  // The plain kernels are as good for what reads settings that are known only at run time, computes
+  // sizes from data, or is rare.
+  const std::set<std::string> known = {
+      "Adagrad",     "Adam",     "BlackmanWindow",    "Compress",      "ConstantOfShape",
+      "CumSum",      "DFT",      "Det",               "Dropout",       "Einsum",
+      "GridSample",  "HannWindow", "HammingWindow",   "MaxUnpool",     "MelWeightMatrix",
+      "Momentum",    "NonMaxSuppression", "NonZero",  "Pad",           "Range",
+      "ReduceSum",   "Resize",   "RoiAlign",          "STFT",          "Slice",
+      "TfIdfVectorizer", "Trilu", "Unique",           "Upsample"};
   for (const fs::path& folder : chosen_models())
     for (const std::string& op : ops_on_the_host(read_onnx(folder / "model.onnx")))
       EXPECT_TRUE(known.contains(op)) << folder.filename() << ": " << op;

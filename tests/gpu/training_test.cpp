@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TrainingCase{"small_cnn_gap", OptimizerKind::AdamW},
                     TrainingCase{"lenet5", OptimizerKind::Adam},
                     TrainingCase{"mlp", OptimizerKind::Momentum, Loss::MeanSquaredError},
-                    TrainingCase{"encoder:layers=1", OptimizerKind::Momentum, Loss::SumOfSquares}),
+                    TrainingCase{"encoder:layers=1,width=32,length=12", OptimizerKind::Momentum, Loss::SumOfSquares}),
     training_name);
 
 // What resnet18 has and small networks lack: batch norm, a residual, a padded max pool, dropout.
