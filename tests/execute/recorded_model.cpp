@@ -61,8 +61,7 @@ Graph with_stored_settings(const Graph& graph, const std::vector<Tensor>& tensor
   stored.name = graph.name;
   stored.opsets = graph.opsets;
   for (const Value& value : graph.values()) stored.add_value(value.name, value.type);
-  for (const Initializer& one : graph.initializers())
-    stored.add_initializer(one.value, one.tensor);
+  for (const Initializer& one : graph.initializers()) stored.add_initializer(one.value, one.tensor);
   for (const Node& node : graph.nodes()) stored.add_node(node);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const ValueId input = graph.inputs()[i];
@@ -153,8 +152,7 @@ std::optional<std::string> difference_in(const Graph& graph, const fs::path& set
 
 }  // namespace
 
-std::optional<std::string> complaint_about(const fs::path& folder,
-                                           const RecordedRun& run) {
+std::optional<std::string> complaint_about(const fs::path& folder, const RecordedRun& run) {
   try {
     const Graph graph = read_onnx(folder / "model.onnx");
     std::size_t sets = 0;

@@ -25,7 +25,6 @@
 namespace assay {
 namespace {
 
-
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* given = std::getenv(variable);
   return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
@@ -43,9 +42,9 @@ class CudaEngine : public testing::Test {
   void SetUp() override { fake_device(); }
 };
 
-class CudaZoo : public CudaEngine,
-                public testing::WithParamInterface<
-                    std::tuple<const char*, std::optional<DataType>>> {};
+class CudaZoo
+    : public CudaEngine,
+      public testing::WithParamInterface<std::tuple<const char*, std::optional<DataType>>> {};
 
 TEST_P(CudaZoo, GivesWhatTheReferenceGives) {
   const auto& [spec, type] = GetParam();
@@ -90,9 +89,9 @@ TEST_F(CudaEngine, GivesWhatTheReferenceGivesForRandomGraphs) {
     const Difference difference = compare_engines(graph, {.engine = kCudaEngine}, seed);
     EXPECT_TRUE(difference.same_shapes && difference.same_non_finite) << "seed " << seed << "\n"
                                                                       << to_text(graph);
-    EXPECT_LE(difference.largest, kTolerance) << "seed " << seed << " at " << difference.where
-                                              << "\n"
-                                              << to_text(graph);
+    EXPECT_LE(difference.largest, kTolerance)
+        << "seed " << seed << " at " << difference.where << "\n"
+        << to_text(graph);
   }
 }
 
@@ -170,7 +169,8 @@ TEST_F(CudaEngine, GivesWhatConformanceModelsRecord) {
   for (const fs::path& folder : chosen_models()) {
     for (const bool stores_settings : {false, true}) {
       const auto complaint = complaint_about(
-          folder, {.options = {.engine = kCudaEngine}, .stores_settings = stores_settings, .runs = 2});
+          folder,
+          {.options = {.engine = kCudaEngine}, .stores_settings = stores_settings, .runs = 2});
       EXPECT_FALSE(complaint) << folder.filename() << ": " << complaint.value_or("");
     }
   }
@@ -192,13 +192,35 @@ std::set<std::string> ops_on_the_host(const Graph& graph) {
 TEST_F(CudaEngine, LeavesFewOpsOfConformanceModelsToTheHost) {
   // The plain kernels are as good for what reads settings that are known only at run time, computes
   // sizes from data, or is rare.
-  const std::set<std::string> known = {
-      "Adagrad",     "Adam",     "BlackmanWindow",    "Compress",      "ConstantOfShape",
-      "CumSum",      "DFT",      "Det",               "Dropout",       "Einsum",
-      "GridSample",  "HannWindow", "HammingWindow",   "MaxUnpool",     "MelWeightMatrix",
-      "Momentum",    "NonMaxSuppression", "NonZero",  "Pad",           "Range",
-      "ReduceSum",   "Resize",   "RoiAlign",          "STFT",          "Slice",
-      "TfIdfVectorizer", "Trilu", "Unique",           "Upsample"};
+  const std::set<std::string> known = {"Adagrad",
+                                       "Adam",
+                                       "BlackmanWindow",
+                                       "Compress",
+                                       "ConstantOfShape",
+                                       "CumSum",
+                                       "DFT",
+                                       "Det",
+                                       "Dropout",
+                                       "Einsum",
+                                       "GridSample",
+                                       "HannWindow",
+                                       "HammingWindow",
+                                       "MaxUnpool",
+                                       "MelWeightMatrix",
+                                       "Momentum",
+                                       "NonMaxSuppression",
+                                       "NonZero",
+                                       "Pad",
+                                       "Range",
+                                       "ReduceSum",
+                                       "Resize",
+                                       "RoiAlign",
+                                       "STFT",
+                                       "Slice",
+                                       "TfIdfVectorizer",
+                                       "Trilu",
+                                       "Unique",
+                                       "Upsample"};
   for (const fs::path& folder : chosen_models())
     for (const std::string& op : ops_on_the_host(read_onnx(folder / "model.onnx")))
       EXPECT_TRUE(known.contains(op)) << folder.filename() << ": " << op;

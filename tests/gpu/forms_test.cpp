@@ -49,7 +49,9 @@ struct RecurrentForm {
 };
 
 OneFusedNode recurrent(const RecurrentForm& form) {
-  const std::int64_t gates = form.op == std::string("LSTM") ? 4 : form.op == std::string("GRU") ? 3 : 1;
+  const std::int64_t gates = form.op == std::string("LSTM")  ? 4
+                             : form.op == std::string("GRU") ? 3
+                                                             : 1;
   const std::int64_t directions = form.direction == std::string("bidirectional") ? 2 : 1;
   constexpr std::int64_t kSteps = 4, kBatch = 5, kFeatures = 6, kHidden = 7;
   bool is_batch_first = false;
@@ -68,7 +70,8 @@ OneFusedNode recurrent(const RecurrentForm& form) {
     node.missing();
   }
   if (!form.has_states) return node;
-  const Ints state = is_batch_first ? Ints{kBatch, directions, kHidden} : Ints{directions, kBatch, kHidden};
+  const Ints state =
+      is_batch_first ? Ints{kBatch, directions, kHidden} : Ints{directions, kBatch, kHidden};
   node.floats(state);
   if (gates == 4) node.floats(state).weights({directions, 3 * kHidden});
   return node;
@@ -160,7 +163,10 @@ TEST(CudaForms, OfGradientsOfConvolutions) {
 
 TEST(CudaForms, OfGradientsOfPools) {
   const auto settings = [](OneFusedNode& node) {
-    node.own().set("kernel_shape", Ints{3, 2}).set("strides", Ints{2, 1}).set("pads", Ints{1, 0, 1, 1});
+    node.own()
+        .set("kernel_shape", Ints{3, 2})
+        .set("strides", Ints{2, 1})
+        .set("pads", Ints{1, 0, 1, 1});
   };
   OneFusedNode greatest("MaxPoolGradient");
   settings(greatest);
@@ -219,7 +225,9 @@ OneFusedNode quantized(const char* op, const Ints& dims) {
 
 TEST(CudaForms, OfQuantisedPoolsAndSoftmaxes) {
   OneFusedNode pool = quantized("QLinearAveragePool", {2, 6, 5, 3});
-  pool.set("kernel_shape", Ints{3, 2}).set("pads", Ints{1, 0, 1, 1}).set("channels_last", std::int64_t{1});
+  pool.set("kernel_shape", Ints{3, 2})
+      .set("pads", Ints{1, 0, 1, 1})
+      .set("channels_last", std::int64_t{1});
   expect_same_on_the_gpu(pool.graph(), pool.inputs, "pool", 0);
   for (const std::int64_t channels_last : {0, 1}) {
     OneFusedNode all = quantized("QLinearGlobalAveragePool", {2, 6, 5, 3});

@@ -17,7 +17,6 @@
 namespace assay {
 namespace {
 
-
 struct TrainingCase {
   const char* network = "";
   OptimizerKind optimizer = OptimizerKind::Sgd;
@@ -89,7 +88,8 @@ TEST_P(CudaTraining, LeavesTheStateThatTheReferenceLeaves) {
 }
 
 std::string training_name(const testing::TestParamInfo<TrainingCase>& tested) {
-  std::string name = fmt::format("{}_{}", tested.param.network, assay::name(tested.param.optimizer));
+  std::string name =
+      fmt::format("{}_{}", tested.param.network, assay::name(tested.param.optimizer));
   for (char& letter : name)
     if (isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
   return name;
@@ -97,11 +97,11 @@ std::string training_name(const testing::TestParamInfo<TrainingCase>& tested) {
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, CudaTraining,
-    testing::Values(TrainingCase{"small_cnn"},
-                    TrainingCase{"small_cnn_gap", OptimizerKind::AdamW},
+    testing::Values(TrainingCase{"small_cnn"}, TrainingCase{"small_cnn_gap", OptimizerKind::AdamW},
                     TrainingCase{"lenet5", OptimizerKind::Adam},
                     TrainingCase{"mlp", OptimizerKind::Momentum, Loss::MeanSquaredError},
-                    TrainingCase{"encoder:layers=1,width=32,length=12", OptimizerKind::Momentum, Loss::SumOfSquares}),
+                    TrainingCase{"encoder:layers=1,width=32,length=12", OptimizerKind::Momentum,
+                                 Loss::SumOfSquares}),
     training_name);
 
 // What resnet18 has and small networks lack: batch norm, a residual, a padded max pool, dropout.
@@ -109,14 +109,17 @@ TEST(CudaTrainingStep, OfABatchNormAResidualAndADropout) {
   fake_device();
   GraphBuilder builder("residual", 5, 17);
   const ValueId images = builder.input("x", DataType::Float32, Shape{4, 3, 9, 9});
-  const ValueId first = Sequential({Conv2d(3, 8, 3, {.stride = 2, .padding = 1}), BatchNorm2d(8),
-                                    Relu(), MaxPool2d(3, {.stride = 2, .padding = 1})})(builder, images);
+  const ValueId first =
+      Sequential({Conv2d(3, 8, 3, {.stride = 2, .padding = 1}), BatchNorm2d(8), Relu(),
+                  MaxPool2d(3, {.stride = 2, .padding = 1})})(builder, images);
   const ValueId branch =
       Sequential({Conv2d(8, 8, 3, {.padding = 1}), BatchNorm2d(8), Dropout(0.3f)})(builder, first);
   const ValueId sum = builder.node("Add", "sum", {first, branch});
-  builder.output(Sequential({Relu(), GlobalAvgPool2d(), Flatten(), Linear(8, 10)})(builder, sum), "y");
-  expect_same_training(infer_shapes(builder.finish()),
-                       {.loss = Loss::CrossEntropy, .optimizer = {.kind = OptimizerKind::Momentum}});
+  builder.output(Sequential({Relu(), GlobalAvgPool2d(), Flatten(), Linear(8, 10)})(builder, sum),
+                 "y");
+  expect_same_training(
+      infer_shapes(builder.finish()),
+      {.loss = Loss::CrossEntropy, .optimizer = {.kind = OptimizerKind::Momentum}});
 }
 
 constexpr std::int64_t kCapacity = 9;
@@ -173,8 +176,10 @@ TEST(CudaState, ThatIsExchangedIsNotOverwrittenBeforeItIsRead) {
   GraphBuilder builder("exchange");
   const ValueId a = builder.input("a", DataType::Float32, Shape{2, 1});
   const ValueId b = builder.input("b", DataType::Float32, Shape{2, 1});
-  const ValueId new_a = builder.node("Transpose", "from_b", {b}, {{"perm", std::vector<std::int64_t>{0, 1}}});
-  const ValueId new_b = builder.node("Transpose", "from_a", {a}, {{"perm", std::vector<std::int64_t>{0, 1}}});
+  const ValueId new_a =
+      builder.node("Transpose", "from_b", {b}, {{"perm", std::vector<std::int64_t>{0, 1}}});
+  const ValueId new_b =
+      builder.node("Transpose", "from_a", {a}, {{"perm", std::vector<std::int64_t>{0, 1}}});
   builder.output(new_a, "new_a");
   builder.output(new_b, "new_b");
   Graph graph = builder.finish();

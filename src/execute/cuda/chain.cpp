@@ -307,8 +307,9 @@ KernelText copy_kernel(const Placement& from, const Placement& to) {
   // A number that repeats along the vectors is read once.
   const bool repeats = !walk.lengths.empty() && walk.strides[1].back() == 0;
   const std::int64_t read = repeats ? 1 : width;
-  const std::string value = fmt::format("({})({})", computed_type(to.type),
-                                        loaded(from.type, repeats ? "source.at[0]" : "source.at[j]"));
+  const std::string value =
+      fmt::format("({})({})", computed_type(to.type),
+                  loaded(from.type, repeats ? "source.at[0]" : "source.at[j]"));
   const std::string text = fmt::format(
       R"(
 extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restrict__ out) {{
@@ -322,9 +323,8 @@ extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restric
 )",
       fmt::arg("from", stored_type(from.type)), fmt::arg("to", stored_type(to.type)),
       fmt::arg("index", walk.is_short() ? "int" : "long long"), fmt::arg("width", width),
-      fmt::arg("read", read), fmt::arg("threads", kBlockThreads),
-      fmt::arg("count", walk.elements), fmt::arg("coordinates", coordinates_text(walk, "i")),
-      fmt::arg("in_at", offset_text(walk, 1)),
+      fmt::arg("read", read), fmt::arg("threads", kBlockThreads), fmt::arg("count", walk.elements),
+      fmt::arg("coordinates", coordinates_text(walk, "i")), fmt::arg("in_at", offset_text(walk, 1)),
       fmt::arg("out_at", offset_text(walk, 0)), fmt::arg("value", stored(to.type, value)));
   return {text, launch_for(walk.elements / width)};
 }

@@ -145,7 +145,8 @@ const std::unordered_map<std::string, Write>& table() {
        }},
       {"Pow",
        [](const Call& call) -> std::optional<Operation> {
-         if (call.is_float()) return written("pow({}, ({})({}))", call.in(0), call.type, call.in(1));
+         if (call.is_float())
+           return written("pow({}, ({})({}))", call.in(0), call.type, call.in(1));
          return written("power({}, {})", call.in(0), call.in(1));
        }},
       {"Mod", modulo},

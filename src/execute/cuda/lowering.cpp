@@ -110,8 +110,9 @@ void Lowering::place_inputs() {
     set_placement(input, new_row_major(input));
 }
 
-// The old state is read until the last step; the new one is copied over it in the end, unless a step
-// has written it there. One that lies in another's old state is saved from being overwritten first.
+// The old state is read until the last step; the new one is copied over it in the end, unless a
+// step has written it there. One that lies in another's old state is saved from being overwritten
+// first.
 void Lowering::hand_state_on() {
   struct Copy {
     ValueId value;

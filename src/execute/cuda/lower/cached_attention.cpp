@@ -85,8 +85,7 @@ bool fits(const Lowering& lowering, const Node& node) {
   }
   for (std::size_t i = 0; i < 3; ++i)
     if (!node.has_output(i)) return false;
-  return is_floating(type) &&
-         lowering.dims(node.inputs[3])[2] == lowering.dims(node.inputs[4])[2];
+  return is_floating(type) && lowering.dims(node.inputs[3])[2] == lowering.dims(node.inputs[4])[2];
 }
 
 bool lower_cached_attention(Lowering& lowering, NodeId id) {
@@ -128,23 +127,25 @@ bool lower_cached_attention(Lowering& lowering, NodeId id) {
       fmt::arg("scores_parameter",
                is_shared ? std::string() : fmt::format(", {}* __restrict__ all_scores", type)),
       fmt::arg("scores",
-               is_shared
-                   ? fmt::format("  __shared__ {} scores[{}];\n", type, capacity)
-                   : fmt::format("  {}* scores = all_scores + (long long)blockIdx.x * {};\n", type,
-                                 capacity)),
-      fmt::arg("tokens", tokens), fmt::arg("heads", heads),
-      fmt::arg("per_batch", heads * tokens), fmt::arg("position", position),
-      fmt::arg("capacity", capacity), fmt::arg("key_width", key_width),
-      fmt::arg("value_width", value_width), fmt::arg("new_key", stored(query.type, new_key)),
+               is_shared ? fmt::format("  __shared__ {} scores[{}];\n", type, capacity)
+                         : fmt::format("  {}* scores = all_scores + (long long)blockIdx.x * {};\n",
+                                       type, capacity)),
+      fmt::arg("tokens", tokens), fmt::arg("heads", heads), fmt::arg("per_batch", heads * tokens),
+      fmt::arg("position", position), fmt::arg("capacity", capacity),
+      fmt::arg("key_width", key_width), fmt::arg("value_width", value_width),
+      fmt::arg("new_key", stored(query.type, new_key)),
       fmt::arg("new_value", stored(query.type, new_value)), fmt::arg("query", query_text),
       fmt::arg("old_key", cached("own_keys", key_width)),
       fmt::arg("fresh_key", element(key, "row - position", "i")),
       fmt::arg("scale", number_text(node.float_or("scale", 1), type)),
       fmt::arg("lowest", number_text(-INFINITY, type)),
-      fmt::arg("columns", value_width <= 32 ? 32 : value_width <= 64 ? 64 : 128),
+      fmt::arg("columns", value_width <= 32   ? 32
+                          : value_width <= 64 ? 64
+                                              : 128),
       fmt::arg("old_value", cached("own_values", value_width)),
       fmt::arg("fresh_value", element(value, "row - position", "i")),
-      fmt::arg("result", offset_text(result, std::vector<std::string>{"batch", "head", "token", "i"})),
+      fmt::arg("result",
+               offset_text(result, std::vector<std::string>{"batch", "head", "token", "i"})),
       fmt::arg("number", stored(query.type, "all / sum")));
   KernelCall call{lowering.kernels().add(text, true),
                   {.blocks = {static_cast<unsigned>(blocks), 1, 1}, .threads = kBlockThreads},

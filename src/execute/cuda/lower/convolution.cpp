@@ -27,17 +27,16 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   operands.pointer(view->image);
   operands.pointer(view->weight);
   if (bias) operands.pointer(*bias);
-  const ConvolutionTexts texts{
-      .parameters = operands.parameters() + epilogue.parameters(),
-      .sum_type = computed_type(view->image.type),
-      .image = read(view->image),
-      .weight = read(view->weight),
-      .store = [&](const std::vector<std::string>& at) {
-        return epilogue.statements(bias ? "sum + " + operands.element(*bias, at) : "sum", at);
-      }};
+  const ConvolutionTexts texts{.parameters = operands.parameters() + epilogue.parameters(),
+                               .sum_type = computed_type(view->image.type),
+                               .image = read(view->image),
+                               .weight = read(view->weight),
+                               .store = [&](const std::vector<std::string>& at) {
+                                 return epilogue.statements(
+                                     bias ? "sum + " + operands.element(*bias, at) : "sum", at);
+                               }};
   const ConvolutionKernel kernel = convolution_kernel(*view, texts);
-  add_convolution_step(
-      lowering, draft_with(epilogue, id, operands.reads(), view->flops()), kernel);
+  add_convolution_step(lowering, draft_with(epilogue, id, operands.reads(), view->flops()), kernel);
   return true;
 }
 

@@ -104,10 +104,9 @@ KernelText product_of(const WeightGradient& what, const Placement& sums) {
                        const std::vector<std::string>& at) {
     return loaded(from.type, fmt::format("{}[{}]", name, offset_text(from, at)));
   };
-  const std::string gradient =
-      read(what.gradient, "gradient",
-           image_coordinates(what.grid, sample, fmt::format("group * {} + row", what.outputs),
-                             "out"));
+  const std::string gradient = read(
+      what.gradient, "gradient",
+      image_coordinates(what.grid, sample, fmt::format("group * {} + row", what.outputs), "out"));
   const std::string image =
       read(what.image, "image",
            image_coordinates(what.grid, sample,
@@ -119,10 +118,10 @@ KernelText product_of(const WeightGradient& what, const Placement& sums) {
        .columns = what.columns(),
        .depth = what.part_depth,
        .sum_type = type,
-       .parameters = fmt::format("const {}* __restrict__ image, const {}* __restrict__ gradient, "
-                                 "{}* __restrict__ out",
-                                 stored_type(what.image.type), stored_type(what.gradient.type),
-                                 type),
+       .parameters =
+           fmt::format("const {}* __restrict__ image, const {}* __restrict__ gradient, "
+                       "{}* __restrict__ out",
+                       stored_type(what.image.type), stored_type(what.gradient.type), type),
        .load_a = head + place + pixel + fmt::format("    return {};\n", gradient),
        .load_b = head + place + pixel +
                  taps_text(what.grid, fmt::format("column / {}", what.inputs)) +
@@ -145,9 +144,9 @@ KernelText sum_of_parts(const WeightGradient& what, const Placement& sums) {
   const std::string type = computed_type(what.image.type);
   Epilogue epilogue;
   epilogue.result = what.result;
-  const std::string body = fmt::format(
-      "  {} sum = 0;\n  for (int part = 0; part < {}; ++part) sum += parts[{}];\n", type,
-      what.parts, offset_text(sums, at));
+  const std::string body =
+      fmt::format("  {} sum = 0;\n  for (int part = 0; part < {}; ++part) sum += parts[{}];\n",
+                  type, what.parts, offset_text(sums, at));
   return indexed_kernel(epilogue, fmt::format("const {}* __restrict__ parts, ", type), body, "sum");
 }
 
@@ -164,8 +163,7 @@ KernelCall bias_call(Lowering& lowering, const Placement& gradient, const Placem
       "  sum = together<Plus, THREADS>(sum);\n" +
       fmt::format("  if (threadIdx.x == 0) out[i1] = {};\n", stored(result.type, "sum"));
   const KernelText kernel = row_kernel(
-      rows,
-      parameter_text(gradient, "in") + stored_type(result.type) + "* __restrict__ out", body);
+      rows, parameter_text(gradient, "in") + stored_type(result.type) + "* __restrict__ out", body);
   return {lowering.kernels().add(kernel.text, true), kernel.shape, {gradient, result}};
 }
 
@@ -195,7 +193,9 @@ bool lower_weight_gradient(Lowering& lowering, NodeId id) {
   const KernelText product = product_of(what, sums);
   const KernelText sum = sum_of_parts(what, sums);
   std::vector<KernelCall> calls = {
-      {lowering.kernels().add(product.text, true), product.shape, {what.image, what.gradient, sums}},
+      {lowering.kernels().add(product.text, true),
+       product.shape,
+       {what.image, what.gradient, sums}},
       {lowering.kernels().add(sum.text), sum.shape, {sums, what.result}}};
   StepDraft draft{.nodes = {id},
                   .algorithm = "own tiles",

@@ -48,8 +48,7 @@ bool lower_max_pool_gradient(Lowering& lowering, NodeId id) {
   if (!view || gradient.elements() == 0 || !is_floating(image.type)) return false;
   const std::string type = computed_type(image.type);
   Epilogue windows;
-  windows.result =
-      lowering.in_new_buffer(layout_of(gradient)(DataType::Int32, gradient.dims));
+  windows.result = lowering.in_new_buffer(layout_of(gradient)(DataType::Int32, gradient.dims));
   Operands operands(lowering);
   const std::string greatest =
       greatest_text(*view, type, "0", operands.element(image, view->image_at()));
@@ -61,11 +60,11 @@ bool lower_max_pool_gradient(Lowering& lowering, NodeId id) {
   Operands given(lowering);
   const auto at = image_coordinates(view->grid, "i0", "i1", "in");
   const auto& [depth, height, width] = view->grid.axes;
-  const std::string pass = fmt::format(
-      "    if ({} == (out0 * {} + out1) * {} + out2) sum += {};\n",
-      given.element(windows.result, at), height.input, width.input, given.element(gradient, at));
-  const KernelText add = indexed_kernel(epilogue, given.parameters(),
-                                        reaching_text(*view, type, pass), "sum");
+  const std::string pass = fmt::format("    if ({} == (out0 * {} + out1) * {} + out2) sum += {};\n",
+                                       given.element(windows.result, at), height.input, width.input,
+                                       given.element(gradient, at));
+  const KernelText add =
+      indexed_kernel(epilogue, given.parameters(), reaching_text(*view, type, pass), "sum");
   StepDraft draft =
       draft_with(epilogue, id, {image, gradient}, gradient.elements() * view->grid.taps() * 2);
   draft.algorithm = "own";
@@ -101,7 +100,8 @@ bool lower_average_pool_gradient(Lowering& lowering, NodeId id) {
   const std::string type = computed_type(gradient.type);
   const Epilogue epilogue = epilogue_of(lowering, id, layout_of(gradient));
   Operands operands(lowering);
-  const std::string share = operands.element(gradient, image_coordinates(view->grid, "i0", "i1", "in"));
+  const std::string share =
+      operands.element(gradient, image_coordinates(view->grid, "i0", "i1", "in"));
   const std::string body = reaching_text(
       *view, type, averaged_text(*view) + fmt::format("    sum += {} / ({})count;\n", share, type));
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, "sum",
@@ -136,9 +136,10 @@ bool lower_softmax_gradient(Lowering& lowering, NodeId id) {
 std::string projections_text(const Rows& rows, const std::string& type, const std::string& value,
                              const std::string& gradient) {
   return fmt::format("  {} total = 0, projected = 0;\n", type) +
-         each_text(rows, fmt::format("    const {0} g = {1};\n    total += g;\n    projected += g * "
-                                     "(({2} - mean) * scaled_by);\n",
-                                     type, gradient, value)) +
+         each_text(rows,
+                   fmt::format("    const {0} g = {1};\n    total += g;\n    projected += g * "
+                               "(({2} - mean) * scaled_by);\n",
+                               type, gradient, value)) +
          "  total = together<Plus, THREADS>(total);\n"
          "  projected = together<Plus, THREADS>(projected);\n";
 }
@@ -167,8 +168,8 @@ bool lower_batch_norm_gradient(Lowering& lowering, NodeId id) {
   const auto at = index_names(x.dims);
   const std::string value = operands.element(x, at);
   const std::string given = operands.element(gradient, at);
-  const std::string scale = operands.element(lowering.native(node.inputs[1]),
-                                             std::vector<std::string>{"i1"});
+  const std::string scale =
+      operands.element(lowering.native(node.inputs[1]), std::vector<std::string>{"i1"});
   std::string sums;
   for (std::size_t output = 1; output < 3; ++output) {
     if (!node.has_output(output)) continue;
@@ -179,9 +180,9 @@ bool lower_batch_norm_gradient(Lowering& lowering, NodeId id) {
   const std::string body =
       moments_text(rows, type, value, node.float_or("epsilon", 1e-5f)) +
       projections_text(rows, type, value, given) + sums +
-      each_text(rows, epilogue.statements(
-                          fmt::format("{} * {}", scale, input_gradient_text(rows, value, given)),
-                          at));
+      each_text(rows,
+                epilogue.statements(
+                    fmt::format("{} * {}", scale, input_gradient_text(rows, value, given)), at));
   add_row_step(lowering, id, rows, epilogue, operands.reads(), operands.parameters(), body,
                2 * kNormFlops);
   return true;
@@ -202,8 +203,7 @@ bool lower_layer_norm_gradient(Lowering& lowering, NodeId id) {
   const Rows columns = rows_over(x.dims, outer);
   if (!is_reasonable(rows) || !is_reasonable(columns)) return false;
   const DataType kept = x.type == DataType::Float64 ? DataType::Float64 : DataType::Float32;
-  const Placement statistics =
-      lowering.in_new_buffer(row_major_placement(kept, {rows.count, 2}));
+  const Placement statistics = lowering.in_new_buffer(row_major_placement(kept, {rows.count, 2}));
   Epilogue epilogue = epilogue_of(lowering, id);
   epilogue.more.push_back(statistics);
   Operands operands(lowering);
@@ -242,7 +242,8 @@ bool lower_layer_norm_gradient(Lowering& lowering, NodeId id) {
     writes.push_back(result);
   }
   const std::string sum = fmt::format(
-      "    const {0} g = {1};\n    total += g;\n    projected += g * (({2} - {3}[2 * j]) * {3}[2 * j "
+      "    const {0} g = {1};\n    total += g;\n    projected += g * (({2} - {3}[2 * j]) * {3}[2 * "
+      "j "
       "+ 1]);\n",
       type, other_given, other_value, kept_at);
   const KernelText kernel = row_kernel(
@@ -334,8 +335,8 @@ bool lower_slice_gradient(Lowering& lowering, NodeId id) {
         "at{0} < 0 || at{0} >= {3}) is_picked = false;\n",
         axis, starts[axis], steps[axis], from.dims[axis]);
   }
-  const std::string sum = fmt::format("(is_picked ? {} : ({})0)", operands.element(from, at),
-                                      computed_type(from.type));
+  const std::string sum =
+      fmt::format("(is_picked ? {} : ({})0)", operands.element(from, at), computed_type(from.type));
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, sum,
                    "own");
   return true;

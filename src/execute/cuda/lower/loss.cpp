@@ -49,13 +49,13 @@ class LossWriter {
   std::string target_text() {
     auto where = at();
     where.erase(where.begin() + 1);
-    std::string text = fmt::format(
-        "  const long long given = {};\n  const int target = (int)inside(given, {});\n",
-        operands_.element(targets_, where), scores_.dims[1]);
+    std::string text =
+        fmt::format("  const long long given = {};\n  const int target = (int)inside(given, {});\n",
+                    operands_.element(targets_, where), scores_.dims[1]);
     std::string weight = "1";
     if (node_.has_input(2))
-      weight = operands_.element(lowering_.native(node_.inputs[2]),
-                                 std::vector<std::string>{"target"});
+      weight =
+          operands_.element(lowering_.native(node_.inputs[2]), std::vector<std::string>{"target"});
     if (const auto* ignored = node_.get<std::int64_t>("ignore_index"))
       weight = fmt::format("(given == {}ll ? 0 : {})", *ignored, weight);
     return text + fmt::format("  const {0} weight = {1};\n", type_, weight);
@@ -67,13 +67,12 @@ class LossWriter {
            each_text(rows_, fmt::format("    largest = larger(largest, {});\n", score())) +
            fmt::format("  largest = together<Larger, THREADS>(largest);\n  {} sum = 0;\n", type_) +
            each_text(rows_, fmt::format("    sum += exp({} - largest);\n", score())) +
-           fmt::format(
-               "  const {} log_sum = largest + log(together<Plus, THREADS>(sum));\n", type_);
+           fmt::format("  const {} log_sum = largest + log(together<Plus, THREADS>(sum));\n",
+                       type_);
   }
 
   Placement in_new_buffer(Dims dims) {
-    const DataType kept =
-        scores_.type == DataType::Float64 ? DataType::Float64 : DataType::Float32;
+    const DataType kept = scores_.type == DataType::Float64 ? DataType::Float64 : DataType::Float32;
     return lowering_.in_new_buffer(row_major_placement(kept, std::move(dims)));
   }
 
@@ -115,8 +114,8 @@ bool lower_loss(Lowering& lowering, NodeId id) {
   body += loss.target_text();
   const std::string logarithm = loss.score_of_target() + (softens ? " - log_sum" : "");
   const std::string number = fmt::format("(weight == 0 ? 0 : -weight * ({}))", logarithm);
-  std::string store = fmt::format("    out[2 * blockIdx.x] = {};\n    out[2 * blockIdx.x + 1] = weight;\n",
-                                  number);
+  std::string store =
+      fmt::format("    out[2 * blockIdx.x] = {};\n    out[2 * blockIdx.x + 1] = weight;\n", number);
   if (!loss.reduces())
     store = fmt::format("    out[blockIdx.x] = {};\n", stored(result.type, number));
   std::string parameters = stored_type(written[0].type) + "* __restrict__ out";
@@ -136,8 +135,8 @@ bool lower_loss(Lowering& lowering, NodeId id) {
       {lowering.kernels().add(kernel.text, true), kernel.shape, loss.operands().reads()}};
   calls[0].arguments.insert(calls[0].arguments.end(), written.begin(), written.end());
   if (loss.reduces()) {
-    KernelText sum = sum_kernel(loss.type(), loss.rows().count,
-                                stored_type(result.type) + "* __restrict__ out");
+    KernelText sum =
+        sum_kernel(loss.type(), loss.rows().count, stored_type(result.type) + "* __restrict__ out");
     sum.text += fmt::format("  if (threadIdx.x == 0) *out = {};\n}}\n",
                             stored(result.type, loss.averages() ? "sum / total" : "sum"));
     calls.push_back({lowering.kernels().add(sum.text, true), sum.shape, {pairs, result}});
@@ -174,14 +173,12 @@ bool lower_loss_gradient(Lowering& lowering, NodeId id) {
     const std::string store =
         "  if (threadIdx.x == 0) { out[2 * blockIdx.x] = 0; out[2 * blockIdx.x + 1] = weight; }\n";
     const std::string body = weights.target_text() + store;
-    const KernelText each =
-        row_kernel(loss.rows(),
-                   weights.operands().parameters() + loss.type() + "* __restrict__ out", body);
+    const KernelText each = row_kernel(
+        loss.rows(), weights.operands().parameters() + loss.type() + "* __restrict__ out", body);
     calls.push_back(
         {lowering.kernels().add(each.text, true), each.shape, weights.operands().reads()});
     calls.back().arguments.push_back(pairs);
-    KernelText sum =
-        sum_kernel(loss.type(), loss.rows().count, loss.type() + "* __restrict__ out");
+    KernelText sum = sum_kernel(loss.type(), loss.rows().count, loss.type() + "* __restrict__ out");
     sum.text += "  if (threadIdx.x == 0) *out = total;\n}\n";
     calls.push_back({lowering.kernels().add(sum.text, true), sum.shape, {pairs, total}});
     draft.workspace = {pairs.buffer, total.buffer};

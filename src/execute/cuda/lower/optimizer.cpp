@@ -107,13 +107,13 @@ extern "C" __global__ void KERNEL({parameters}) {{
   for (std::size_t i = 0; i < writes.size(); ++i)
     call.arguments.insert(call.arguments.end(), {reads[3 + i], writes[i]});
   constexpr std::int64_t kFlops = 4;
-  lowering.add_step({.nodes = {id},
-                     .algorithm = "element-wise",
-                     .executed_flops = kFlops * static_cast<std::int64_t>(writes.size()) *
-                                       weight.elements(),
-                     .reads = reads,
-                     .writes = writes},
-                    binder_of(call));
+  lowering.add_step(
+      {.nodes = {id},
+       .algorithm = "element-wise",
+       .executed_flops = kFlops * static_cast<std::int64_t>(writes.size()) * weight.elements(),
+       .reads = reads,
+       .writes = writes},
+      binder_of(call));
   return true;
 }
 
@@ -171,9 +171,8 @@ bool lower_dropout(Lowering& lowering, NodeId id) {
                         stored(epilogue.more.back().type, "kept"));
   }
   const std::string type = computed_type(x.type);
-  const std::string sum =
-      fmt::format("(kept ? {} * {} : {})", operands.element(x, at), number_text(mask.scale(), type),
-                  number_text(0, type));
+  const std::string sum = fmt::format("(kept ? {} * {} : {})", operands.element(x, at),
+                                      number_text(mask.scale(), type), number_text(0, type));
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, sum,
                    "own", x.elements());
   return true;

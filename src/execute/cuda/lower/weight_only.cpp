@@ -1,5 +1,5 @@
-// MatMulNBits: products with weights of 2, 4 or 8 bits, blocks of which share a scale. Few rows read
-// the packed weights once, a warp for each column; many go through tiles.
+// MatMulNBits: products with weights of 2, 4 or 8 bits, blocks of which share a scale. Few rows
+// read the packed weights once, a warp for each column; many go through tiles.
 #include <fmt/core.h>
 
 #include "base/checked.h"
@@ -45,8 +45,8 @@ std::optional<PackedWeights> packed_weights_of(const Lowering& lowering, const N
 }
 
 // The number at `at` of packed ones, an expression.
-std::string unpacked_text(const std::string& bytes, const std::string& first,
-                          const std::string& at, std::int64_t bits) {
+std::string unpacked_text(const std::string& bytes, const std::string& first, const std::string& at,
+                          std::int64_t bits) {
   const std::int64_t in_byte = 8 / bits;
   return fmt::format("(({0}[{1} + ({2}) / {3}] >> (({2}) % {3} * {4})) & {5})", bytes, first, at,
                      in_byte, bits, (1 << bits) - 1);
@@ -62,16 +62,18 @@ BlockTexts block_texts(Lowering& lowering, const Node& node, const PackedWeights
                        Operands& operands, const std::string& type, const std::string& block) {
   const std::string at = fmt::format("column * {} + {}", packed.blocks, block);
   const Placement scales = lowering.row_major(node.inputs[2]);
-  BlockTexts texts{.scale = fmt::format("({}){}", type,
-                                        loaded(scales.type, fmt::format("{}[{}]", operands.pointer(scales), at))),
-                   .zero = std::to_string(1 << (packed.bits - 1))};
+  BlockTexts texts{
+      .scale = fmt::format(
+          "({}){}", type, loaded(scales.type, fmt::format("{}[{}]", operands.pointer(scales), at))),
+      .zero = std::to_string(1 << (packed.bits - 1))};
   if (!node.has_input(3)) return texts;
   const Placement zeros = lowering.row_major(node.inputs[3]);
   const std::string pointer = operands.pointer(zeros);
   const std::int64_t stride = (packed.blocks * packed.bits + 7) / 8;
-  texts.zero = is_floating(zeros.type)
-                   ? fmt::format("({}){}", type, loaded(zeros.type, fmt::format("{}[{}]", pointer, at)))
-                   : unpacked_text(pointer, fmt::format("column * {}", stride), block, packed.bits);
+  texts.zero =
+      is_floating(zeros.type)
+          ? fmt::format("({}){}", type, loaded(zeros.type, fmt::format("{}[{}]", pointer, at)))
+          : unpacked_text(pointer, fmt::format("column * {}", stride), block, packed.bits);
   return texts;
 }
 
@@ -145,9 +147,9 @@ bool lower_weight_only_product(Lowering& lowering, NodeId id) {
   const std::string weights = operands.pointer(lowering.row_major(node.inputs[1]));
   std::string result = "sum";
   if (node.has_input(5))
-    result += " + " + operands.element(broadcast(lowering.native(node.inputs[5]),
-                                                 {rows, packed->columns}),
-                                       std::vector<std::string>{"row", "column"});
+    result += " + " +
+              operands.element(broadcast(lowering.native(node.inputs[5]), {rows, packed->columns}),
+                               std::vector<std::string>{"row", "column"});
   const bool has_words =
       packed->block % packed->per_word() == 0 && packed->row_bytes % 4 == 0 && rows <= kFewRows;
   const BlockTexts block =
@@ -158,19 +160,18 @@ bool lower_weight_only_product(Lowering& lowering, NodeId id) {
   const std::string byte =
       unpacked_text(weights, fmt::format("column * {}", packed->row_bytes), "k", packed->bits);
   const KernelText kernel =
-      has_words
-          ? few_rows(*packed, rows, type, parameters, weights, block, element, store)
-          : tiled_kernel({.rows = rows,
-                          .columns = packed->columns,
-                          .depth = packed->depth,
-                          .sum_type = type,
-                          .parameters = parameters,
-                          .load_a = fmt::format("    return {};\n", element),
-                          .load_b = fmt::format("    return (({}){} - ({})) * {};\n", type, byte,
-                                                block.zero, block.scale),
-                          .store = store});
-  StepDraft draft = draft_with(epilogue, id, operands.reads(),
-                               2 * rows * packed->columns * packed->depth);
+      has_words ? few_rows(*packed, rows, type, parameters, weights, block, element, store)
+                : tiled_kernel({.rows = rows,
+                                .columns = packed->columns,
+                                .depth = packed->depth,
+                                .sum_type = type,
+                                .parameters = parameters,
+                                .load_a = fmt::format("    return {};\n", element),
+                                .load_b = fmt::format("    return (({}){} - ({})) * {};\n", type,
+                                                      byte, block.zero, block.scale),
+                                .store = store});
+  StepDraft draft =
+      draft_with(epilogue, id, operands.reads(), 2 * rows * packed->columns * packed->depth);
   draft.algorithm = has_words ? "own few rows" : "own tiles";
   lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text, true), kernel.shape);
   return true;
