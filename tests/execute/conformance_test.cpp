@@ -38,7 +38,7 @@ TEST_P(ExecuteConformance, RecordedInputsGiveRecordedOutputs) {
   std::size_t passed = 0;
   for (const fs::path& folder : models) {
     const std::string name = group + "/" + folder.filename().string();
-    const auto complaint = complaint_about(folder, {.engine = "reference"});
+    const auto complaint = complaint_about(folder, {.options = {.engine = "reference"}});
     passed += complaint ? 0 : 1;
     EXPECT_TRUE(!complaint || excluded.contains(name)) << name << ": " << complaint.value_or("");
     EXPECT_TRUE(complaint || !excluded.contains(name))

@@ -1,4 +1,4 @@
-// A graph of one operator of com.microsoft, or of a standard one, for tests.
+// A graph of one operator of com.microsoft, of a standard one or of our own, for tests.
 #pragma once
 
 #include <random>
@@ -21,6 +21,15 @@ class OneFusedNode {
 
   OneFusedNode& standard() {
     node_.domain = "";
+    return *this;
+  }
+  OneFusedNode& own() {
+    node_.domain = std::string(kOwnDomain);
+    graph_.opsets[node_.domain] = 1;
+    return *this;
+  }
+  OneFusedNode& opset(std::int64_t version) {
+    graph_.opsets[""] = version;
     return *this;
   }
   OneFusedNode& set(const char* name, AttributeValue value) {

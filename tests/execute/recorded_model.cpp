@@ -55,24 +55,45 @@ bool are_tensors(const Graph& graph, std::span<const ValueId> ids) {
   return std::ranges::all_of(ids, [&](ValueId id) { return graph.value(id).type.is_tensor(); });
 }
 
+// All inputs but the first become stored tensors.
+Graph with_stored_settings(const Graph& graph, const std::vector<Tensor>& tensors) {
+  Graph stored;
+  stored.name = graph.name;
+  stored.opsets = graph.opsets;
+  for (const Value& value : graph.values()) stored.add_value(value.name, value.type);
+  for (const Initializer& one : graph.initializers()) stored.add_initializer(one.value, one.tensor);
+  for (const Node& node : graph.nodes()) stored.add_node(node);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const ValueId input = graph.inputs()[i];
+    if (i == 0) stored.add_input(input);
+    if (i > 0) stored.add_initializer(input, tensors[i]);
+  }
+  for (const ValueId output : graph.outputs()) stored.add_output(output);
+  return stored;
+}
+
 // As a program where it can be one: every input gets the shape that is recorded for it.
-Values run_program(Graph graph, const Values& inputs, const ProgramOptions& options) {
+Values run_program(Graph graph, const Values& inputs, const RecordedRun& run) {
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     tensors.push_back(*inputs[i].tensor());
     graph.value(graph.inputs()[i]).type = tensor_type(tensors[i].type(), tensors[i].shape());
   }
-  const auto program = compile(infer_shapes(std::move(graph)), options);
+  if (run.stores_settings && !tensors.empty()) {
+    graph = with_stored_settings(graph, tensors);
+    tensors.resize(1);
+  }
+  const auto program = compile(infer_shapes(std::move(graph)), run.options);
   program->set_inputs(tensors);
-  program->run();
+  for (int i = 0; i < run.runs; ++i) program->run();
   const auto results = program->results();
   return {results.begin(), results.end()};
 }
 
-Values run_model(const Graph& graph, const Values& inputs, const ProgramOptions& options) {
+Values run_model(const Graph& graph, const Values& inputs, const RecordedRun& run) {
   const bool can_be_program =
       are_tensors(graph, graph.inputs()) && are_tensors(graph, graph.outputs());
-  return can_be_program ? run_program(graph, inputs, options)
+  return can_be_program ? run_program(graph, inputs, run)
                         : reference::Interpreter(graph).run(inputs);
 }
 
@@ -119,8 +140,8 @@ std::optional<std::string> difference(const reference::RuntimeValue& got,
 }
 
 std::optional<std::string> difference_in(const Graph& graph, const fs::path& set,
-                                         const ProgramOptions& options) {
-  const Values outputs = run_model(graph, recorded(graph, graph.inputs(), set, "input"), options);
+                                         const RecordedRun& run) {
+  const Values outputs = run_model(graph, recorded(graph, graph.inputs(), set, "input"), run);
   const Values wanted = recorded(graph, graph.outputs(), set, "output");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (auto differs = difference(outputs[i], wanted[i]))
@@ -131,15 +152,14 @@ std::optional<std::string> difference_in(const Graph& graph, const fs::path& set
 
 }  // namespace
 
-std::optional<std::string> complaint_about(const fs::path& folder,
-                                           const ProgramOptions& options) {
+std::optional<std::string> complaint_about(const fs::path& folder, const RecordedRun& run) {
   try {
     const Graph graph = read_onnx(folder / "model.onnx");
     std::size_t sets = 0;
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (!entry.is_directory()) continue;
       ++sets;
-      if (auto differs = difference_in(graph, entry.path(), options)) return differs;
+      if (auto differs = difference_in(graph, entry.path(), run)) return differs;
     }
     return sets > 0 ? std::nullopt : std::optional<std::string>("records no data");
   } catch (const Error& error) {

@@ -25,8 +25,6 @@
 namespace assay {
 namespace {
 
-constexpr const char* kEngine = "cuda";
-
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* given = std::getenv(variable);
   return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
@@ -44,14 +42,14 @@ class CudaEngine : public testing::Test {
   void SetUp() override { fake_device(); }
 };
 
-class CudaZoo : public CudaEngine,
-                public testing::WithParamInterface<
-                    std::tuple<const char*, std::optional<DataType>>> {};
+class CudaZoo
+    : public CudaEngine,
+      public testing::WithParamInterface<std::tuple<const char*, std::optional<DataType>>> {};
 
 TEST_P(CudaZoo, GivesWhatTheReferenceGives) {
   const auto& [spec, type] = GetParam();
   const Graph graph = bind_inputs(zoo_model(spec), {}).graph;
-  const Difference difference = compare_engines(graph, {.engine = kEngine, .precision = type});
+  const Difference difference = compare_engines(graph, {.engine = kCudaEngine, .precision = type});
   EXPECT_TRUE(difference.same_shapes);
   EXPECT_TRUE(difference.same_non_finite);
   EXPECT_LE(difference.largest, tolerance_of(type)) << difference.where;
@@ -60,7 +58,7 @@ TEST_P(CudaZoo, GivesWhatTheReferenceGives) {
 TEST_P(CudaZoo, LeavesNothingToTheHost) {
   const auto& [spec, type] = GetParam();
   const auto program = compile(infer_shapes(bind_inputs(zoo_model(spec), {}).graph),
-                               {.engine = kEngine, .precision = type});
+                               {.engine = kCudaEngine, .precision = type});
   for (const StepInfo& step : program->steps()) EXPECT_EQ(step.device, "cuda") << step.name;
 }
 
@@ -75,7 +73,7 @@ std::string zoo_test_name(const testing::TestParamInfo<CudaZoo::ParamType>& test
 INSTANTIATE_TEST_SUITE_P(
     AllOfIt, CudaZoo,
     testing::Combine(testing::Values("small_cnn", "small_cnn_gap", "lenet5", "mlp", "stream_mlp",
-                                     "lstm", "encoder:layers=1",
+                                     "lstm:length=9,inputs=20,hidden=70", "encoder:layers=1",
                                      "gpt2_small:length=4,layers=1,last_only=1"),
                      testing::Values(std::optional<DataType>(), DataType::Float16,
                                      DataType::BFloat16)),
@@ -88,19 +86,19 @@ TEST_F(CudaEngine, GivesWhatTheReferenceGivesForRandomGraphs) {
   const std::uint64_t count = number_from("ASSAY_TEST_GRAPHS", 12);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Graph graph = random_graph(seed);
-    const Difference difference = compare_engines(graph, {.engine = kEngine}, seed);
+    const Difference difference = compare_engines(graph, {.engine = kCudaEngine}, seed);
     EXPECT_TRUE(difference.same_shapes && difference.same_non_finite) << "seed " << seed << "\n"
                                                                       << to_text(graph);
-    EXPECT_LE(difference.largest, kTolerance) << "seed " << seed << " at " << difference.where
-                                              << "\n"
-                                              << to_text(graph);
+    EXPECT_LE(difference.largest, kTolerance)
+        << "seed " << seed << " at " << difference.where << "\n"
+        << to_text(graph);
   }
 }
 
 // What is more than one quantisation step off, or nothing.
 std::string quantized_complaint(const QuantizedGraph& made, Tally& tally) {
   const Inferred model = infer_shapes(made.graph);
-  const auto program = compile(model, {.engine = kEngine});
+  const auto program = compile(model, {.engine = kCudaEngine});
   program->set_inputs(made.inputs);
   program->run();
   program->run();  // meets the arena as the first run left it
@@ -125,7 +123,31 @@ namespace fs = std::filesystem;
 // the other tests leave out.
 bool is_chosen(const std::string& model) {
   static const char* given = std::getenv("ASSAY_TEST_MODELS");
-  static const std::set<std::string> few = {"test_argmax_keepdims_example"};
+  static const std::set<std::string> few = {
+      "test_argmax_default_axis_example_select_last_index",
+      "test_batchnorm_example_training_mode",
+      "test_cumsum_2d_negative_axis",
+      "test_depthtospace_crd_mode_example",
+      "test_dynamicquantizelinear_max_adjusted",
+      "test_expand_dim_changed",
+      "test_gathernd_example_int32_batch_dim1",
+      "test_group_normalization_example",
+      "test_hardmax_axis_1",
+      "test_lppool_2d_pads",
+      "test_lrn",
+      "test_maxpool_with_argmax_2d_precomputed_strides",
+      "test_mvn",
+      "test_onehot_negative_indices",
+      "test_pow_types_int64_float32",
+      "test_reduce_log_sum_exp_keepdims_random",
+      "test_resize_upsample_scales_cubic_A_n0p5_exclude_outside",
+      "test_resize_downsample_sizes_nearest",
+      "test_reversesequence_time",
+      "test_scatter_elements_with_duplicate_indices",
+      "test_scatternd_add",
+      "test_spacetodepth_example",
+      "test_top_k_smallest",
+      "test_tril_neg"};
   if (given == nullptr) return few.contains(model);
   return std::string_view(given) == "all" || model.find(given) != std::string::npos;
 }
@@ -145,8 +167,12 @@ std::set<fs::path> chosen_models() {
 
 TEST_F(CudaEngine, GivesWhatConformanceModelsRecord) {
   for (const fs::path& folder : chosen_models()) {
-    const auto complaint = complaint_about(folder, {.engine = kEngine});
-    EXPECT_FALSE(complaint) << folder.filename() << ": " << complaint.value_or("");
+    for (const bool stores_settings : {false, true}) {
+      const auto complaint = complaint_about(
+          folder,
+          {.options = {.engine = kCudaEngine}, .stores_settings = stores_settings, .runs = 2});
+      EXPECT_FALSE(complaint) << folder.filename() << ": " << complaint.value_or("");
+    }
   }
 }
 
@@ -154,7 +180,7 @@ TEST_F(CudaEngine, GivesWhatConformanceModelsRecord) {
 std::set<std::string> ops_on_the_host(const Graph& graph) {
   std::set<std::string> ops;
   try {
-    const auto program = compile(infer_shapes(graph), {.engine = kEngine});
+    const auto program = compile(infer_shapes(graph), {.engine = kCudaEngine});
     for (const StepInfo& step : program->steps())
       if (step.fell_back.starts_with("no kernel")) ops.insert(step.op);
   } catch (const Error&) {
@@ -164,7 +190,37 @@ std::set<std::string> ops_on_the_host(const Graph& graph) {
 }
 
 TEST_F(CudaEngine, LeavesFewOpsOfConformanceModelsToTheHost) {
-  const std::set<std::string> known = {};
+  // The plain kernels are as good for what reads settings that are known only at run time, computes
+  // sizes from data, or is rare.
+  const std::set<std::string> known = {"Adagrad",
+                                       "Adam",
+                                       "BlackmanWindow",
+                                       "Compress",
+                                       "ConstantOfShape",
+                                       "CumSum",
+                                       "DFT",
+                                       "Det",
+                                       "Dropout",
+                                       "Einsum",
+                                       "GridSample",
+                                       "HannWindow",
+                                       "HammingWindow",
+                                       "MaxUnpool",
+                                       "MelWeightMatrix",
+                                       "Momentum",
+                                       "NonMaxSuppression",
+                                       "NonZero",
+                                       "Pad",
+                                       "Range",
+                                       "ReduceSum",
+                                       "Resize",
+                                       "RoiAlign",
+                                       "STFT",
+                                       "Slice",
+                                       "TfIdfVectorizer",
+                                       "Trilu",
+                                       "Unique",
+                                       "Upsample"};
   for (const fs::path& folder : chosen_models())
     for (const std::string& op : ops_on_the_host(read_onnx(folder / "model.onnx")))
       EXPECT_TRUE(known.contains(op)) << folder.filename() << ": " << op;

@@ -8,6 +8,8 @@
 
 namespace assay {
 
+inline constexpr const char* kCudaEngine = "cuda";
+
 // Opened anew, as a machine that has these environment variables.
 gpu::Libraries fake_libraries();
 const gpu::Device& fake_device();

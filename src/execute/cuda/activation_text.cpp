@@ -31,9 +31,8 @@ const Known kKnown[] = {{"Relu", {}, {}},
                         {"HardSigmoid", 0.2f, 0.5f}};
 
 bool is_same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 std::vector<float> floats_of(const Node& node, const char* attribute) {
@@ -55,8 +54,7 @@ std::vector<std::string> names_of(const Node& node, const std::vector<std::strin
 std::string ActivationText::of(const std::string& x, const std::string& type) const {
   const std::string number = fmt::format("(({})({}))", type, x);
   if (op == "Affine")
-    return fmt::format("({} * {} + {})", number_text(alpha, type), number,
-                       number_text(beta, type));
+    return fmt::format("({} * {} + {})", number_text(alpha, type), number, number_text(beta, type));
   if (op == "ScaledTanh")
     return fmt::format("({} * tanh({} * {}))", number_text(alpha, type), number_text(beta, type),
                        number);
@@ -74,8 +72,8 @@ std::optional<std::vector<ActivationText>> recurrent_activations(
   std::size_t used_betas = 0;
   std::vector<ActivationText> activations;
   for (const std::string& name : names_of(node, standard)) {
-    const auto* known = std::ranges::find_if(
-        kKnown, [&](const Known& one) { return is_same_word(one.op, name); });
+    const auto* known =
+        std::ranges::find_if(kKnown, [&](const Known& one) { return is_same_word(one.op, name); });
     if (known == std::end(kKnown)) return {};
     ActivationText text{.op = known->op};
     if (known->alpha)
@@ -83,8 +81,7 @@ std::optional<std::vector<ActivationText>> recurrent_activations(
     if (known->beta) text.beta = used_betas < betas.size() ? betas[used_betas++] : *known->beta;
     activations.push_back(text);
   }
-  const std::size_t directions =
-      node.string_or("direction", "forward") == "bidirectional" ? 2 : 1;
+  const std::size_t directions = node.string_or("direction", "forward") == "bidirectional" ? 2 : 1;
   if (activations.size() != standard.size() * directions) return {};
   return activations;
 }

@@ -139,7 +139,8 @@ void ChainWriter::write(const Node& node) {
   const DataType to = lowering_.type(node.outputs[0]);
   std::string expression;
   int flops = 1;
-  if (const auto special = specials().find(node.op); special != specials().end()) {
+  const auto special = specials().find(node.op);
+  if (node.is_standard() && special != specials().end()) {
     expression = special->second(*this, node);
     flops = 2;
   } else {
@@ -235,6 +236,14 @@ bool is_plain_batch_norm(const Lowering& lowering, const Node& node) {
          !graph::is_training_batch_norm(node, opset);
 }
 
+// Unless it is known to be inference.
+bool drops(const Lowering& lowering, const Node& node) {
+  if (!node.has_input(2)) return false;
+  const auto trains = lowering.number(node.inputs[2]);
+  const auto ratio = node.has_input(1) ? lowering.number(node.inputs[1]) : 0.5;
+  return trains != 0.0 && ratio != 0.0;
+}
+
 // Old versions let the second operand begin at any axis of the first.
 bool broadcasts_from_an_axis(const Lowering& lowering, const Node& node) {
   constexpr std::int64_t kFirstOpsetOfBroadcasting = 7;
@@ -246,18 +255,18 @@ bool broadcasts_from_an_axis(const Lowering& lowering, const Node& node) {
 
 bool is_elementwise(const Lowering& lowering, const Node& node) {
   const auto fits = [&](ValueId id) { return !id.is_valid() || lowering.is_on_device(id); };
-  if (!node.is_standard() || node.inputs.empty() || !node.inputs[0].is_valid()) return false;
+  if (node.inputs.empty() || !node.inputs[0].is_valid()) return false;
   if (!std::ranges::all_of(node.inputs, fits) || !fits(node.outputs[0])) return false;
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (node.has_output(i) && lowering.is_read(node.outputs[i])) return false;
-  if (specials().contains(node.op)) {
+  if (node.is_standard() && specials().contains(node.op)) {
     if (node.is("BatchNormalization") && !is_plain_batch_norm(lowering, node)) return false;
     if (node.int_or("block_size", 0) != 0) return false;
     return node.is("QuantizeLinear") ? bits(lowering.type(node.outputs[0])) <= 16
                                      : computed_type(lowering.type(node.outputs[0])) == "float";
   }
   if (!has_expression(node) || broadcasts_from_an_axis(lowering, node)) return false;
-  if (node.is("Dropout") && node.has_input(2)) return false;
+  if (node.is("Dropout") && drops(lowering, node)) return false;
   const std::vector<std::string> dummies(operand_count(node), "x");
   const std::string type = computed_type(lowering.type(node.inputs[deciding_input(node)]));
   return operation_of(node, dummies, type).has_value();
@@ -298,8 +307,9 @@ KernelText copy_kernel(const Placement& from, const Placement& to) {
   // A number that repeats along the vectors is read once.
   const bool repeats = !walk.lengths.empty() && walk.strides[1].back() == 0;
   const std::int64_t read = repeats ? 1 : width;
-  const std::string value = fmt::format("({})({})", computed_type(to.type),
-                                        loaded(from.type, repeats ? "source.at[0]" : "source.at[j]"));
+  const std::string value =
+      fmt::format("({})({})", computed_type(to.type),
+                  loaded(from.type, repeats ? "source.at[0]" : "source.at[j]"));
   const std::string text = fmt::format(
       R"(
 extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restrict__ out) {{
@@ -313,9 +323,8 @@ extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restric
 )",
       fmt::arg("from", stored_type(from.type)), fmt::arg("to", stored_type(to.type)),
       fmt::arg("index", walk.is_short() ? "int" : "long long"), fmt::arg("width", width),
-      fmt::arg("read", read), fmt::arg("threads", kBlockThreads),
-      fmt::arg("count", walk.elements), fmt::arg("coordinates", coordinates_text(walk, "i")),
-      fmt::arg("in_at", offset_text(walk, 1)),
+      fmt::arg("read", read), fmt::arg("threads", kBlockThreads), fmt::arg("count", walk.elements),
+      fmt::arg("coordinates", coordinates_text(walk, "i")), fmt::arg("in_at", offset_text(walk, 1)),
       fmt::arg("out_at", offset_text(walk, 0)), fmt::arg("value", stored(to.type, value)));
   return {text, launch_for(walk.elements / width)};
 }

@@ -95,9 +95,8 @@ extern "C" __global__ void KERNEL({parameters}) {{
       fmt::arg("taps", view.grid.taps()), fmt::arg("tap", taps_text(view.grid, "tap")),
       fmt::arg("position", position_text(view)), fmt::arg("condition", condition_text(view)),
       fmt::arg("inputs", view.inputs), fmt::arg("image", texts.image(at_image)),
-      fmt::arg("weight",
-               texts.weight(weight_coordinates(view, "group", "channel",
-                                               fmt::format("output % {}", view.outputs)))),
+      fmt::arg("weight", texts.weight(weight_coordinates(
+                             view, "group", "channel", fmt::format("output % {}", view.outputs)))),
       fmt::arg("store", texts.store(at_result)));
   return {text, launch_for(count)};
 }

@@ -92,6 +92,14 @@ std::optional<Operation> gelu(const Call& call) {
                  call.number(0.7071067811865476));
 }
 
+// The slope of GELU at the first input, times the second.
+std::optional<Operation> gelu_gradient(const Call& call) {
+  if (!call.is_float()) return {};
+  const bool is_tanh = call.node.string_or("approximate", "none") == "tanh";
+  return written("({} * {}({}))", call.in(1), is_tanh ? "gelu_tanh_slope" : "gelu_slope",
+                 call.in(0));
+}
+
 std::optional<Operation> modulo(const Call& call) {
   const bool truncates = call.node.int_or("fmod", 0) != 0;
   if (call.is_float()) {
@@ -137,7 +145,8 @@ const std::unordered_map<std::string, Write>& table() {
        }},
       {"Pow",
        [](const Call& call) -> std::optional<Operation> {
-         if (call.is_float()) return written("pow({}, ({})({}))", call.in(0), call.type, call.in(1));
+         if (call.is_float())
+           return written("pow({}, ({})({}))", call.in(0), call.type, call.in(1));
          return written("power({}, {})", call.in(0), call.in(1));
        }},
       {"Mod", modulo},
@@ -204,6 +213,11 @@ const std::unordered_map<std::string, Write>& table() {
          return written("(isinf({0}) && (({0} > 0 && {1}) || ({0} < 0 && {2})))", call.in(0),
                         finds_positive, finds_negative);
        }},
+      {"assay.ReluGradient",
+       [](const Call& call) -> std::optional<Operation> {
+         return written("({} > 0 ? {} : {})", call.in(0), call.in(1), call.number(0));
+       }},
+      {"assay.GeluGradient", gelu_gradient},
       {"Reciprocal",
        [](const Call& call) -> std::optional<Operation> {
          return written("({} / {})", call.number(1), call.in(0));
@@ -268,13 +282,17 @@ const std::unordered_map<std::string, Write>& table() {
 
 }  // namespace
 
+std::string table_name(const Node& node) {
+  return node.is_standard() ? node.op : node.domain + "." + node.op;
+}
+
 bool has_expression(const Node& node) {
-  return node.is_standard() && table().contains(node.op);
+  return table().contains(table_name(node));
 }
 
 std::optional<Operation> operation_of(const Node& node, const std::vector<std::string>& inputs,
                                       const std::string& type) {
-  return table().at(node.op)({node, inputs, type});
+  return table().at(table_name(node))({node, inputs, type});
 }
 
 }  // namespace assay::cuda

@@ -18,6 +18,9 @@ struct Operation {
 std::optional<Operation> operation_of(const Node& node, const std::vector<std::string>& inputs,
                                       const std::string& type);
 
+// An op's name in tables: "Relu", "assay.ReluGradient".
+std::string table_name(const Node& node);
+
 // Whether there is an expression for nodes of this op, in some form.
 bool has_expression(const Node& node);
 

@@ -75,6 +75,13 @@ __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 __device__ float softplus(float x) { return x > 20.0f ? x + log1pf(expf(-x)) : log1pf(expf(x)); }
 __device__ double softplus(double x) { return x > 20.0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+template <typename T> __device__ T gelu_slope(T x) {
+  return (T(1) + erf(x * T(0.7071067811865476))) / T(2) + x * exp(-x * x / T(2)) * T(0.3989422804014327);
+}
+template <typename T> __device__ T gelu_tanh_slope(T x) {
+  const T c = T(0.7978845608028654), k = T(0.044715), y = tanh(c * x * (T(1) + k * x * x));
+  return (T(1) + y + x * (T(1) - y * y) * c * (T(1) + T(3) * k * x * x)) / T(2);
+}
 // Real numbers that become whole ones are cut off, and limited to the type; NaN becomes 0.
 template <typename T> struct Range;
 template <> struct Range<signed char> { MEMBER bool holds(double x) { return x > -129.0 && x < 128.0; } MEMBER signed char end(double x) { return x < 0 ? -128 : 127; } };

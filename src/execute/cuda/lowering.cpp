@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/fail.h"
 #include "execute/cuda/chain.h"
+#include "execute/cuda/expressions.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/names.h"
 #include "execute/inputs.h"
@@ -28,6 +29,12 @@ LowerTable all_lowerings() {
   add_pooling_lowering(table);
   add_row_lowering(table);
   add_recurrent_lowering(table);
+  add_convolution_gradient_lowering(table);
+  add_gradient_lowering(table);
+  add_loss_lowering(table);
+  add_optimizer_lowering(table);
+  add_cached_attention_lowering(table);
+  add_weight_only_lowering(table);
   add_norm_lowering(table);
   add_selection_lowering(table);
   add_scatter_lowering(table);
@@ -40,7 +47,7 @@ LowerTable all_lowerings() {
 
 LowerFunction find_lowering(const Node& node) {
   static const LowerTable table = all_lowerings();
-  const auto found = table.find(node.is_standard() ? node.op : node.domain + "." + node.op);
+  const auto found = table.find(table_name(node));
   return found == table.end() ? nullptr : found->second;
 }
 
@@ -106,12 +113,54 @@ void Lowering::place_inputs() {
     set_placement(input, new_row_major(input));
 }
 
-// The old state is read until the last step; the new one is copied over it in the end.
+// The old state is read until the last step; the new one is copied over it in the end, unless a
+// step has written it there. One that lies in another's old state is saved from being overwritten
+// first.
 void Lowering::hand_state_on() {
+  struct Copy {
+    ValueId value;
+    Placement from;
+    Placement to;
+  };
+  std::vector<Copy> copies;
+  const auto is_state = [&](BufferId buffer) {
+    return std::ranges::any_of(graph().carried(), [&](const Carried& state) {
+      return native(state.input).buffer == buffer;
+    });
+  };
   for (const auto& [input, output] : graph().carried()) {
     const Placement to = native(input);
-    add_copy(output, native(output), to);
+    Placement from = native(output);
+    const bool is_there =
+        from.buffer == to.buffer && from.offset == to.offset && from.strides == to.strides;
+    if (is_there) continue;
+    if (is_state(from.buffer)) {
+      const Placement saved = in_new_buffer(row_major_placement(from.type, from.dims));
+      add_copy(output, from, saved);
+      from = saved;
+    }
+    copies.push_back({output, from, to});
   }
+  for (const Copy& copy : copies) add_copy(copy.value, copy.from, copy.to);
+}
+
+bool Lowering::may_replace(ValueId id, NodeId reader) const {
+  if (!facts_.is_state(id) || is_visible(id)) return false;
+  const std::optional<Placement>& placement = placements_[id.number].native;
+  return placement && is_done_with(id, placement->buffer, reader);
+}
+
+// Whether all who read this value, or what lies in the same buffer, have been lowered.
+bool Lowering::is_done_with(ValueId id, BufferId buffer, NodeId except) const {
+  return std::ranges::all_of(readers(id), [&](NodeId one) {
+    if (one == except) return true;
+    if (!covered_[one.number]) return false;
+    return std::ranges::all_of(node(one).outputs, [&](ValueId output) {
+      if (!output.is_valid() || !has_placement(output)) return true;
+      if (placements_[output.number].native->buffer != buffer) return true;
+      return !is_visible(output) && is_done_with(output, buffer, except);
+    });
+  });
 }
 
 void Lowering::lower(NodeId id) {

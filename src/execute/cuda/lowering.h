@@ -56,6 +56,10 @@ class Lowering {
   // known only at run time.
   std::optional<Dims> integers(const Node& node, const char* attribute, std::size_t input) const;
 
+  // Whether a step may write over this value: state that nothing but `reader` still reads, not even
+  // through a view.
+  bool may_replace(ValueId id, NodeId reader) const;
+
   // How far lowering has come.
   bool is_available(ValueId id) const;  // a constant, or computed by a step so far
   bool is_covered(NodeId id) const { return covered_[id.number]; }
@@ -111,6 +115,7 @@ class Lowering {
 
   void place_inputs();
   void hand_state_on();
+  bool is_done_with(ValueId id, BufferId buffer, NodeId except) const;
   void lower(NodeId id);
   Placement copied_to(ValueId id, Placement to);
   const Placement* find_placement(ValueId id, bool (Placement::*fits)() const);
@@ -144,6 +149,12 @@ void add_convolution_lowering(LowerTable& table);
 void add_pooling_lowering(LowerTable& table);
 void add_row_lowering(LowerTable& table);
 void add_recurrent_lowering(LowerTable& table);
+void add_convolution_gradient_lowering(LowerTable& table);
+void add_gradient_lowering(LowerTable& table);
+void add_loss_lowering(LowerTable& table);
+void add_optimizer_lowering(LowerTable& table);
+void add_cached_attention_lowering(LowerTable& table);
+void add_weight_only_lowering(LowerTable& table);
 void add_norm_lowering(LowerTable& table);
 void add_selection_lowering(LowerTable& table);
 void add_scatter_lowering(LowerTable& table);

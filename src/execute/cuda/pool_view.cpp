@@ -43,8 +43,8 @@ std::vector<std::string> PoolView::result_at() const {
 }
 
 std::string PoolView::place_text(bool by_columns) const {
-  const std::string plane = fmt::format("((long long)i0 * {} + i{}) * {}", image[1], channel_axis,
-                                        grid.input_elements());
+  const std::string plane =
+      fmt::format("((long long)i0 * {} + i{}) * {}", image[1], channel_axis, grid.input_elements());
   if (!by_columns) return plane + " + place";
   const auto& [depth, height, width] = grid.axes;
   return fmt::format("{0} + place / {1} + {2} * (place / {3} % {4} + {4} * (place % {3}))", plane,
@@ -56,9 +56,9 @@ std::optional<PoolView> pool_view_of(const Lowering& lowering, const Node& node,
   if (image.size() < 3 || image.size() > 5 || checked_product(image).value_or(0) == 0) return {};
   const kernels::KernelCall call{node, {}, lowering.graph().opset()};
   const auto spatial = std::span(image).subspan(2);
-  PoolView view{.grid = kernels::window_grid(call, spatial,
-                                             kernels::kernel_shape(call, spatial.size())),
-                .image = image};
+  PoolView view{
+      .grid = kernels::window_grid(call, spatial, kernels::kernel_shape(call, spatial.size())),
+      .image = image};
   view.counts_padding = node.int_or("count_include_pad", 0) != 0;
   return view;
 }
@@ -80,9 +80,9 @@ std::string greatest_text(const PoolView& view, const std::string& type, const s
 )",
       fmt::arg("pixels", view.pixels_text()), fmt::arg("type", type), fmt::arg("least", least),
       fmt::arg("taps", view.grid.taps()), fmt::arg("tap", taps_text(view.grid, "tap")),
-      fmt::arg("position", positions_text(view.grid)),
-      fmt::arg("inside", inside_text(view.grid)), fmt::arg("element", element),
-      fmt::arg("height", height.input), fmt::arg("width", width.input));
+      fmt::arg("position", positions_text(view.grid)), fmt::arg("inside", inside_text(view.grid)),
+      fmt::arg("element", element), fmt::arg("height", height.input),
+      fmt::arg("width", width.input));
 }
 
 double power_of(const Node& node) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "execute/cuda/kernel_text.h"
 #include "base/checked.h"
+#include "execute/cuda/kernel_text.h"
 
 namespace assay::cuda {
 

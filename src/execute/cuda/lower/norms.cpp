@@ -55,8 +55,8 @@ bool lower_group_norm(Lowering& lowering, NodeId id) {
   constexpr std::int64_t kFirstOpsetOfChannels = 21;
   const bool is_per_channel = lowering.graph().opset() >= kFirstOpsetOfChannels;
   const auto parameter = [&](std::size_t input) {
-    const std::vector<std::string> at = {
-        is_per_channel ? fmt::format("i1 * {} + i2", x.dims[2]) : std::string("i1")};
+    const std::vector<std::string> at = {is_per_channel ? fmt::format("i1 * {} + i2", x.dims[2])
+                                                        : std::string("i1")};
     return operands.element(lowering.native(node.inputs[input]), at);
   };
   const std::string value = operands.element(x, index_names(x.dims));
@@ -103,9 +103,9 @@ bool lower_training_batch_norm(Lowering& lowering, NodeId id) {
   }
   const std::string result =
       fmt::format("({} - mean) * ({} * scaled_by) + {}", value, channel(1), channel(2));
-  const std::string body =
-      moments_text(rows, type, value, node.float_or("epsilon", 1e-5f)) + statistics +
-      each_text(rows, epilogue.statements(result, index_names(x.dims)));
+  const std::string body = moments_text(rows, type, value, node.float_or("epsilon", 1e-5f)) +
+                           statistics +
+                           each_text(rows, epilogue.statements(result, index_names(x.dims)));
   add_row_step(lowering, id, rows, epilogue, operands.reads(), operands.parameters(), body,
                kNormFlops);
   return true;
@@ -125,11 +125,12 @@ bool lower_lp_norm(Lowering& lowering, NodeId id) {
   const std::string value = element_text(x, "in", at);
   const std::string body =
       fmt::format("  {} norm = 0;\n", computed_type(x.type)) +
-      each_text(rows, fmt::format("    norm += {};\n",
-                                  power == 1 ? fmt::format("fabs({})", value)
-                                             : fmt::format("{0} * {0}", value))) +
+      each_text(rows,
+                fmt::format("    norm += {};\n", power == 1 ? fmt::format("fabs({})", value)
+                                                            : fmt::format("{0} * {0}", value))) +
       "  norm = together<Plus, THREADS>(norm);\n" + (power == 2 ? "  norm = sqrt(norm);\n" : "") +
-      each_text(rows, epilogue.statements(fmt::format("(norm == 0 ? {0} : {0} / norm)", value), at));
+      each_text(rows,
+                epilogue.statements(fmt::format("(norm == 0 ? {0} : {0} / norm)", value), at));
   add_row_step(lowering, id, rows, epilogue, {x}, parameter_text(x, "in"), body, 3);
   return true;
 }
@@ -181,9 +182,10 @@ bool lower_simplified_norm(Lowering& lowering, NodeId id) {
   const std::string body =
       fmt::format("  {} square = 0;\n", type) +
       each_text(rows, fmt::format("    const {0} x = {1};\n    square += x * x;\n", type, value)) +
-      fmt::format("  const {0} scaled_by = ({0})1 / sqrt(together<Plus, THREADS>(square) / {1} + "
-                  "{2});\n",
-                  type, rows.width, number_text(node.float_or("epsilon", 1e-5f), type)) +
+      fmt::format(
+          "  const {0} scaled_by = ({0})1 / sqrt(together<Plus, THREADS>(square) / {1} + "
+          "{2});\n",
+          type, rows.width, number_text(node.float_or("epsilon", 1e-5f), type)) +
       statistics + each_text(rows, epilogue.statements(result, at));
   add_row_step(lowering, id, rows, epilogue, operands.reads(), operands.parameters(), body, 4);
   return true;
@@ -222,8 +224,7 @@ bool lower_local_response_norm(Lowering& lowering, NodeId id) {
 }
 
 bool lower_batch_norm(Lowering& lowering, NodeId id) {
-  const bool trains =
-      graph::is_training_batch_norm(lowering.node(id), lowering.graph().opset());
+  const bool trains = graph::is_training_batch_norm(lowering.node(id), lowering.graph().opset());
   return trains ? lower_training_batch_norm(lowering, id) : lower_elementwise(lowering, id);
 }
 

@@ -31,9 +31,9 @@ std::string sum_text(const PoolView& view, const std::string& type, const std::s
 )",
       fmt::arg("pixels", view.pixels_text()), fmt::arg("type", type),
       fmt::arg("taps", view.grid.taps()), fmt::arg("tap", taps_text(view.grid, "tap")),
-      fmt::arg("position", positions_text(view.grid)),
-      fmt::arg("counted", view.counted_text()), fmt::arg("inside", inside_text(view.grid)),
-      fmt::arg("element", element), fmt::arg("value", value));
+      fmt::arg("position", positions_text(view.grid)), fmt::arg("counted", view.counted_text()),
+      fmt::arg("inside", inside_text(view.grid)), fmt::arg("element", element),
+      fmt::arg("value", value));
 }
 
 bool lower_average_pool(Lowering& lowering, NodeId id) {
@@ -51,8 +51,7 @@ bool lower_average_pool(Lowering& lowering, NodeId id) {
     result = fmt::format("pow(sum, {} / {})", number_text(1, type), power);
   }
   Operands operands(lowering);
-  const std::string body =
-      sum_text(*view, type, operands.element(image, view->image_at()), value);
+  const std::string body = sum_text(*view, type, operands.element(image, view->image_at()), value);
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, result,
                    "own", epilogue.result.elements() * view->grid.taps());
   return true;

@@ -59,9 +59,10 @@ class IntegerConvolution {
         .sum_type = view_->inputs * view_->grid.taps() < (1 << 14) ? "int" : "long long",
         .image = [&](const std::vector<std::string>& at) { return image_text(at); },
         .weight = [&](const std::vector<std::string>& at) { return weight_text(at); },
-        .store = [&](const std::vector<std::string>& at) {
-          return epilogue.statements(result(at), at);
-        }};
+        .store =
+            [&](const std::vector<std::string>& at) {
+              return epilogue.statements(result(at), at);
+            }};
     const auto anywhere = std::vector<std::string>(view_->result.size(), "0");
     for (const TextAt* text : {&texts.image, &texts.weight, &texts.store}) (*text)(anywhere);
     texts.parameters = operands_.parameters() + epilogue.parameters();
@@ -96,16 +97,14 @@ class IntegerConvolution {
 
 bool lower_integer_convolution(Lowering& lowering, NodeId id) {
   IntegerConvolution convolution(
-      lowering, id,
-      {.image = 0, .image_zero_point = 2, .weight = 1, .weight_zero_point = 3});
+      lowering, id, {.image = 0, .image_zero_point = 2, .weight = 1, .weight_zero_point = 3});
   return convolution.is_supported() &&
          convolution.finish([](const std::vector<std::string>&) { return "(int)sum"; });
 }
 
 bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
   IntegerConvolution convolution(
-      lowering, id,
-      {.image = 0, .image_zero_point = 2, .weight = 3, .weight_zero_point = 5});
+      lowering, id, {.image = 0, .image_zero_point = 2, .weight = 3, .weight_zero_point = 5});
   const Node& node = lowering.node(id);
   const bool fits = convolution.is_supported() && is_one_number(lowering, node, {1, 1}) &&
                     is_one_number(lowering, node, {6, 7});
@@ -122,10 +121,10 @@ bool lower_quantized_convolution(Lowering& lowering, NodeId id) {
                                   ? operands.real(node.inputs[4])
                                   : "(double)" + operands.element(*scales, at);
     const std::string zero = node.has_input(7) ? operands.real(node.inputs[7]) : "0.0";
-    return saturated_text(lowering.type(node.outputs[0]),
-                          fmt::format("rint({} * ({} * ({} / {}))) + {}", sum, scale,
-                                      operands.real(node.inputs[1]),
-                                      operands.real(node.inputs[6]), zero));
+    return saturated_text(
+        lowering.type(node.outputs[0]),
+        fmt::format("rint({} * ({} * ({} / {}))) + {}", sum, scale, operands.real(node.inputs[1]),
+                    operands.real(node.inputs[6]), zero));
   });
 }
 

@@ -52,8 +52,8 @@ bool lower_quantized_unary(Lowering& lowering, NodeId id) {
   const Placement from = lowering.native(node.inputs[0]);
   const Epilogue epilogue = epilogue_of(lowering, id, layout_of(from));
   Operands operands(lowering);
-  const std::string given = dequantized_text(
-      operands, node, {1, 2}, operands.element(from, index_names(from.dims)));
+  const std::string given =
+      dequantized_text(operands, node, {1, 2}, operands.element(from, index_names(from.dims)));
   const Node op{.name = "",
                 .op = node.op.substr(std::string_view("QLinear").size()),
                 .domain = "",
@@ -117,11 +117,10 @@ bool lower_quantized_softmax(Lowering& lowering, NodeId id) {
   const Epilogue epilogue = epilogue_of(lowering, id, layout_of(from));
   Operands operands(lowering);
   const auto at = index_names(from.dims);
-  const std::string value =
-      dequantized_text(operands, node, {1, 2}, operands.element(from, at));
+  const std::string value = dequantized_text(operands, node, {1, 2}, operands.element(from, at));
   const double steps = static_cast<double>(kernels::whole_reciprocal(static_cast<float>(*scale)));
-  const std::string real = fmt::format("exp({} - largest) / sum * {}", value,
-                                       number_text(steps * *scale, "double"));
+  const std::string real =
+      fmt::format("exp({} - largest) / sum * {}", value, number_text(steps * *scale, "double"));
   const std::string number =
       quantized_text(operands, node, {3, 4}, lowering.type(node.outputs[0]), real);
   const std::string body =
@@ -153,11 +152,10 @@ bool lower_quantized_global_pool(Lowering& lowering, NodeId id) {
   if (!is_reasonable(rows)) return false;
   const Epilogue epilogue = epilogue_of(lowering, id);
   Operands operands(lowering);
-  const std::string value = dequantized_text(
-      operands, node, {1, 2}, operands.element(from, index_names(from.dims)));
-  const std::string number =
-      quantized_text(operands, node, {3, 4}, lowering.type(node.outputs[0]),
-                     fmt::format("sum / {}.0", rows.width));
+  const std::string value =
+      dequantized_text(operands, node, {1, 2}, operands.element(from, index_names(from.dims)));
+  const std::string number = quantized_text(operands, node, {3, 4}, lowering.type(node.outputs[0]),
+                                            fmt::format("sum / {}.0", rows.width));
   const std::string body =
       "  double sum = 0;\n" + each_text(rows, fmt::format("    sum += {};\n", value)) +
       "  sum = together<Plus, THREADS>(sum);\n  if (threadIdx.x != 0) return;\n" +
@@ -206,8 +204,8 @@ bool lower_dynamic_quantization(Lowering& lowering, NodeId id) {
   constexpr std::int64_t kMostBlocks = 256;
   const std::int64_t blocks =
       std::min(kMostBlocks, (from.elements() + kBlockThreads - 1) / kBlockThreads);
-  const Placement ends = lowering.in_new_buffer(
-      row_major_placement(DataType::Float32, {2 * blocks}));
+  const Placement ends =
+      lowering.in_new_buffer(row_major_placement(DataType::Float32, {2 * blocks}));
   std::vector<Placement> results;
   const Dims whole = lowering.dims(node.outputs[0]);
   results.push_back(lowering.in_new_buffer(row_major_placement(DataType::UInt8, whole)));

@@ -81,8 +81,7 @@ class IntegerProduct {
   bool finish(const std::string& result) {
     if (!is_supported_) return false;
     const Epilogue epilogue = epilogue_of(lowering_, id_);
-    const std::int64_t flops =
-        2 * view_.batches() * view_.rows * view_.columns * view_.depth;
+    const std::int64_t flops = 2 * view_.batches() * view_.rows * view_.columns * view_.depth;
     StepDraft draft = draft_with(epilogue, id_, operands_.reads(), flops);
     draft.algorithm = "own tiles";
     const KernelText kernel =
@@ -139,13 +138,12 @@ bool lower_integer_product(Lowering& lowering, NodeId id) {
 bool lower_quantized_product(Lowering& lowering, NodeId id) {
   IntegerProduct product(lowering, id, {.a = 0, .a_zero_point = 2, .b = 3, .b_zero_point = 5});
   if (!product.is_supported()) return false;
-  const std::string factor =
-      fmt::format("{} * {} / {}", product.spread_real(1, ScaleVector::Rows),
-                  product.spread_real(4, ScaleVector::Columns),
-                  product.spread_real(6, ScaleVector::Rows));
-  return product.finish(saturated_text(
-      product.result_type(), fmt::format("rint((double)sum * ({})) + {}", factor,
-                                         product.spread_real(7, ScaleVector::Rows))));
+  const std::string factor = fmt::format("{} * {} / {}", product.spread_real(1, ScaleVector::Rows),
+                                         product.spread_real(4, ScaleVector::Columns),
+                                         product.spread_real(6, ScaleVector::Rows));
+  return product.finish(saturated_text(product.result_type(),
+                                       fmt::format("rint((double)sum * ({})) + {}", factor,
+                                                   product.spread_real(7, ScaleVector::Rows))));
 }
 
 bool lower_quantized_gemm(Lowering& lowering, NodeId id) {
@@ -174,9 +172,8 @@ bool lower_product_to_float(Lowering& lowering, NodeId id) {
   IntegerProduct product(lowering, id, {.a = 0, .a_zero_point = 4, .b = 1, .b_zero_point = 5});
   const Node& node = product.node();
   if (!product.is_supported()) return false;
-  std::string real =
-      fmt::format("(double)sum * {} * {}", product.spread_real(2, ScaleVector::Rows),
-                  product.spread_real(3, ScaleVector::Columns));
+  std::string real = fmt::format("(double)sum * {} * {}", product.spread_real(2, ScaleVector::Rows),
+                                 product.spread_real(3, ScaleVector::Columns));
   if (node.has_input(6)) real += " + " + product.spread_real(6, ScaleVector::Columns);
   return product.finish(fmt::format("({})({})", computed_type(product.result_type()), real));
 }

@@ -101,8 +101,7 @@ class RecurrentWriter {
         node_(lowering.node(id)),
         view_(view),
         activations_(std::move(activations)) {
-    const DataType type =
-        view.type == "double" ? DataType::Float64 : DataType::Float32;
+    const DataType type = view.type == "double" ? DataType::Float64 : DataType::Float32;
     const auto buffer = [&](Dims dims) {
       return lowering.in_new_buffer(row_major_placement(type, std::move(dims)));
     };
@@ -154,16 +153,16 @@ class RecurrentWriter {
     const std::string store =
         fmt::format("  out[{}] = {};\n",
                     offset_text(sums_, std::vector<std::string>{"z", "row", "column"}), sum);
-    const KernelText kernel = tiled_kernel(
-        {.batches = view_.directions,
-         .rows = view_.steps * view_.batch,
-         .columns = view_.rows(),
-         .depth = view_.features,
-         .sum_type = view_.type,
-         .parameters = operands.parameters() + view_.type + "* __restrict__ out",
-         .load_a = fmt::format("    return {};\n", input),
-         .load_b = fmt::format("    return {};\n", weight),
-         .store = store});
+    const KernelText kernel =
+        tiled_kernel({.batches = view_.directions,
+                      .rows = view_.steps * view_.batch,
+                      .columns = view_.rows(),
+                      .depth = view_.features,
+                      .sum_type = view_.type,
+                      .parameters = operands.parameters() + view_.type + "* __restrict__ out",
+                      .load_a = fmt::format("    return {};\n", input),
+                      .load_b = fmt::format("    return {};\n", weight),
+                      .store = store});
     KernelCall call{lowering_.kernels().add(kernel.text, true), kernel.shape, operands.reads()};
     call.arguments.push_back(sums_);
     return call;
@@ -175,7 +174,7 @@ class RecurrentWriter {
     std::string before_all = "";  // element k of the state before the first step
     std::string cell = "";
     std::string length = "";
-    std::array<std::string, 4> bias;  // of the recurrence, by gate
+    std::array<std::string, 4> bias;      // of the recurrence, by gate
     std::array<std::string, 3> peephole;  // a factor, or empty
   };
 
@@ -199,9 +198,10 @@ class RecurrentWriter {
     for (std::int64_t gate = 0; gate < view_.gates; ++gate) {
       texts.bias[gate] = "0";
       if (node_.has_input(3))
-        texts.bias[gate] = operands.element(
-            lowering_.native(node_.inputs[3]),
-            std::vector<std::string>{"d", fmt::format("{} + u", view_.rows() + gate * view_.hidden)});
+        texts.bias[gate] =
+            operands.element(lowering_.native(node_.inputs[3]),
+                             std::vector<std::string>{
+                                 "d", fmt::format("{} + u", view_.rows() + gate * view_.hidden)});
     }
     for (std::int64_t gate = 0; gate < 3; ++gate) {
       if (view_.has_cell() && node_.has_input(7))
@@ -229,18 +229,17 @@ class RecurrentWriter {
     return fmt::format("{} + recurrent[{}] + {}", from_input(gate), slot, texts.bias[gate]);
   }
   std::string from_input(std::int64_t gate) const {
-    return fmt::format("sums[{}]",
-                       offset_text(sums_, std::vector<std::string>{
-                                              "d", fmt::format("t * {} + b", view_.batch),
-                                              fmt::format("{} + u", gate * view_.hidden)}));
+    return fmt::format(
+        "sums[{}]",
+        offset_text(sums_, std::vector<std::string>{"d", fmt::format("t * {} + b", view_.batch),
+                                                    fmt::format("{} + u", gate * view_.hidden)}));
   }
   std::string own(const char* name) const {
     return fmt::format("{}[(d * {} + b) * {} + u]", name, view_.batch, view_.hidden);
   }
 
   std::string rnn_text(const Given& texts) const {
-    return fmt::format("      next = {};\n",
-                       activated(0, 1, preactivation(texts, 0, 0)));
+    return fmt::format("      next = {};\n", activated(0, 1, preactivation(texts, 0, 0)));
   }
 
   std::string lstm_text(const Given& texts) const {
@@ -278,8 +277,7 @@ class RecurrentWriter {
 
   std::string gru_text(const Given& texts) const {
     const bool is_first = resets_before();
-    const std::string update =
-        is_first ? own("cell") : activated(0, 2, preactivation(texts, 0, 0));
+    const std::string update = is_first ? own("cell") : activated(0, 2, preactivation(texts, 0, 0));
     const std::string hidden =
         is_first ? preactivation(texts, 2, 0)
                  : fmt::format("{} + {} * (recurrent[2] + {})", from_input(2),
@@ -427,7 +425,7 @@ extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, c
   Placement sums_;                   // directions, steps · batch, gates · hidden
   std::array<Placement, 2> states_;  // before and after a step, in turns
   Placement cell_;                   // of an LSTM; of a GRU, the update gate
-  Placement reset_;  // the reset state of a GRU
+  Placement reset_;                  // the reset state of a GRU
   std::vector<Placement> reads_;
   std::vector<KernelCall> calls_;
 };

@@ -88,18 +88,19 @@ bool lower_resize(Lowering& lowering, NodeId id) {
     const std::string tap = picks ? std::string("0") : fmt::format("tap{}", axis);
     at[axis] = tables.place(operands, axis, tap);
     if (picks) continue;
-    opened += fmt::format("  for (int tap{0} = 0; tap{0} < {1}; ++tap{0}) {{\n", axis, tables.width);
+    opened +=
+        fmt::format("  for (int tap{0} = 0; tap{0} < {1}; ++tap{0}) {{\n", axis, tables.width);
     closed += "  }\n";
     weight += " * " + tables.weight(operands, axis, tap);
     taps *= tables.width;
   }
   const std::string element = operands.element(image, at);
-  const std::string sum =
-      picks ? std::string()
-            : fmt::format("  {} sum = 0;\n{}    sum += {}{};\n{}", computed_type(type), opened,
-                          element, weight, closed);
+  const std::string sum = picks ? std::string()
+                                : fmt::format("  {} sum = 0;\n{}    sum += {}{};\n{}",
+                                              computed_type(type), opened, element, weight, closed);
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), sum,
-                   picks ? element : "sum", "own", picks ? 0 : 2 * taps * epilogue.result.elements());
+                   picks ? element : "sum", "own",
+                   picks ? 0 : 2 * taps * epilogue.result.elements());
   return true;
 }
 

@@ -233,10 +233,11 @@ std::string best_text(const Rows& rows, const Placement& x, bool is_greatest, bo
   const std::string combine = is_greatest ? "Larger" : "Smaller";
   return fmt::format("  const {0} first = {1};\n  {0} extreme = first;\n  int best = 0;\n", type,
                      element_text(x, "in", at)) +
-         each_text(rows, fmt::format("    const {} x = {};\n    if (x {} extreme{}) {{ extreme = x; "
-                                     "best = j; }}\n",
-                                     type, value, is_greatest ? ">" : "<",
-                                     takes_last ? " || x == extreme" : "")) +
+         each_text(rows,
+                   fmt::format("    const {} x = {};\n    if (x {} extreme{}) {{ extreme = x; "
+                               "best = j; }}\n",
+                               type, value, is_greatest ? ">" : "<",
+                               takes_last ? " || x == extreme" : "")) +
          fmt::format("  const {} all = together<{}, THREADS>(extreme);\n", type, combine) +
          fmt::format("  best = together<{}, THREADS>(extreme == all ? best : {});\n",
                      takes_last ? "Larger" : "Smaller", takes_last ? "-1" : "2147483647") +
@@ -270,9 +271,8 @@ bool lower_hardmax(Lowering& lowering, NodeId id) {
   if (!is_reasonable(rows)) return false;
   const Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
   const std::string result = fmt::format("({})(j == best ? 1 : 0)", computed_type(x.type));
-  const std::string body =
-      best_text(rows, x, true, false) +
-      each_text(rows, epilogue.statements(result, index_names(x.dims)));
+  const std::string body = best_text(rows, x, true, false) +
+                           each_text(rows, epilogue.statements(result, index_names(x.dims)));
   add_row_step(lowering, id, rows, epilogue, {x}, parameter_text(x, "in"), body, 1);
   return true;
 }

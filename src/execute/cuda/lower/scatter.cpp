@@ -1,8 +1,8 @@
 // Elements read or written by tuples of indices: GatherND, ScatterElements, ScatterND.
 //
 // A scatter that replaces numbers copies the data, then writes each update by a thread of its own:
-// which of two for the same place counts is open, as ONNX says. Where updates are combined, a thread
-// that owns a place of the result looks at all that may reach it, in their order.
+// which of two for the same place counts is open, as ONNX says. Where updates are combined, a
+// thread that owns a place of the result looks at all that may reach it, in their order.
 #include <fmt/core.h>
 
 #include "base/checked.h"
@@ -27,7 +27,8 @@ bool lower_gather_nd(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement data = lowering.native(node.inputs[0]);
   const Placement indices = lowering.native(node.inputs[1]);
-  const auto batch = static_cast<std::size_t>(std::max<std::int64_t>(node.int_or("batch_dims", 0), 0));
+  const auto batch =
+      static_cast<std::size_t>(std::max<std::int64_t>(node.int_or("batch_dims", 0), 0));
   if (data.elements() == 0 || indices.dims.empty()) return false;
   const std::size_t outer = indices.dims.size() - 1;
   const auto width = static_cast<std::size_t>(indices.dims.back());
@@ -71,7 +72,8 @@ bool add_scatter(Lowering& lowering, NodeId id, const Placement& data, Operands&
   const Epilogue epilogue = epilogue_of(lowering, id);
   const std::string type = computed_type(data.type);
   const std::string body = fmt::format(
-      "  {0} value = {1};\n{2}    if ({3}) {{\n      const {0} next = {4};\n      value = ({0})({5});\n"
+      "  {0} value = {1};\n{2}    if ({3}) {{\n      const {0} next = {4};\n      value = "
+      "({0})({5});\n"
       "    }}\n  }}\n",
       type, operands.element(data, index_names(data.dims)), texts.loops, texts.reaches, texts.next,
       combined);
@@ -80,15 +82,15 @@ bool add_scatter(Lowering& lowering, NodeId id, const Placement& data, Operands&
   return true;
 }
 
-// One thread for each update, whose coordinates are those of `updates`; `to` are those of its place.
+// One thread for each update, whose coordinates are those of `updates`; `to` are those of its
+// place.
 void add_replacing_scatter(Lowering& lowering, NodeId id, const Placement& data,
                            const Placement& updates, Operands& operands,
                            const std::vector<std::string>& to) {
   const Placement result = lowering.new_row_major(lowering.node(id).outputs[0]);
   lowering.set_placement(lowering.node(id).outputs[0], result);
   const KernelText copy = copy_kernel(data, result);
-  std::vector<KernelCall> calls = {
-      {lowering.kernels().add(copy.text), copy.shape, {data, result}}};
+  std::vector<KernelCall> calls = {{lowering.kernels().add(copy.text), copy.shape, {data, result}}};
   const std::string next = operands.element(updates, index_names(updates.dims));
   const std::string text = fmt::format(
       R"(
@@ -105,8 +107,7 @@ extern "C" __global__ void KERNEL({}{}* __restrict__ out) {{
         {lowering.kernels().add(text), launch_for(updates.elements()), operands.reads()});
     calls.back().arguments.push_back(result);
   }
-  StepDraft draft{
-      .nodes = {id}, .algorithm = "own", .reads = operands.reads(), .writes = {result}};
+  StepDraft draft{.nodes = {id}, .algorithm = "own", .reads = operands.reads(), .writes = {result}};
   draft.reads.push_back(data);
   lowering.add_step(draft, binder_of(calls));
 }
@@ -135,9 +136,10 @@ bool lower_scatter_elements(Lowering& lowering, NodeId id) {
   const std::string own = at[*axis];
   at[*axis] = "j";
   const ScatterTexts texts{
-      .loops = fmt::format("  for (int j = 0; j < {} && {}; ++j) {{\n", indices.dims[*axis], inside),
-      .reaches = fmt::format("{} == {}",
-                             index_text(operands.element(indices, at), data.dims[*axis]), own),
+      .loops =
+          fmt::format("  for (int j = 0; j < {} && {}; ++j) {{\n", indices.dims[*axis], inside),
+      .reaches =
+          fmt::format("{} == {}", index_text(operands.element(indices, at), data.dims[*axis]), own),
       .next = operands.element(updates, at)};
   return add_scatter(lowering, id, data, operands, texts, indices.elements());
 }
@@ -170,9 +172,9 @@ bool lower_scatter_nd(Lowering& lowering, NodeId id) {
   const std::string tuple = operands.pointer(indices);
   std::string reaches = "true";
   for (std::size_t i = 0; i < width; ++i)
-    reaches += fmt::format(
-        " && {} == i{}",
-        index_text(fmt::format("{}[j * {} + {}]", tuple, width, i), data.dims[i]), i);
+    reaches +=
+        fmt::format(" && {} == i{}",
+                    index_text(fmt::format("{}[j * {} + {}]", tuple, width, i), data.dims[i]), i);
   std::string place = "j";
   for (std::size_t i = width; i < data.dims.size(); ++i)
     place = fmt::format("({} * {} + i{})", place, data.dims[i], i);

@@ -34,8 +34,7 @@ bool lower_eye(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Epilogue epilogue = epilogue_of(lowering, id);
   const std::string type = computed_type(lowering.type(node.outputs[0]));
-  const std::string sum =
-      fmt::format("({})(i1 - i0 == {} ? 1 : 0)", type, node.int_or("k", 0));
+  const std::string sum = fmt::format("({})(i1 - i0 == {} ? 1 : 0)", type, node.int_or("k", 0));
   add_indexed_step(lowering, id, epilogue, {}, "", "", sum, "own");
   return true;
 }
@@ -51,9 +50,9 @@ bool lower_one_hot(Lowering& lowering, NodeId id) {
   Operands operands(lowering);
   auto at = index_names(lowering.dims(node.outputs[0]));
   at.erase(at.begin() + static_cast<std::ptrdiff_t>(*axis));
-  const std::string body = fmt::format(
-      "  long long hot = {};\n  if (hot < 0) hot += {};\n",
-      cast_text(indices.type, DataType::Int64, operands.element(indices, at)), depth);
+  const std::string body =
+      fmt::format("  long long hot = {};\n  if (hot < 0) hot += {};\n",
+                  cast_text(indices.type, DataType::Int64, operands.element(indices, at)), depth);
   const auto value = [&](const char* which) {
     return operands.element(values, std::vector<std::string>{which});
   };
@@ -101,12 +100,12 @@ bool lower_reversed_sequences(Lowering& lowering, NodeId id) {
   const Epilogue epilogue = epilogue_of(lowering, id);
   Operands operands(lowering);
   auto at = index_names(x.dims);
-  const std::string length = operands.element(lowering.native(node.inputs[1]),
-                                              std::vector<std::string>{at[*batch]});
-  const std::string body =
-      fmt::format("  const long long length = {0};\n  const long long from = {1} < length && length "
-                  "<= {2} ? length - 1 - {1} : {1};\n",
-                  length, at[*time], x.dims[*time]);
+  const std::string length =
+      operands.element(lowering.native(node.inputs[1]), std::vector<std::string>{at[*batch]});
+  const std::string body = fmt::format(
+      "  const long long length = {0};\n  const long long from = {1} < length && length "
+      "<= {2} ? length - 1 - {1} : {1};\n",
+      length, at[*time], x.dims[*time]);
   at[*time] = "from";
   const std::string sum = operands.element(x, at);
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, sum,
