@@ -247,7 +247,12 @@ def compare(
             settings["tuning_file"] = os.path.join(folder, "tuning")
         flags = profile_flags(batch=batch, dims=dims, input_shapes=shapes, engine=settings)
         paths = on_disk(a, made_a, folder, "a"), on_disk(b, made_b, folder, "b")
-        return Comparison(_core.compare(program(), paths[0], flags, paths[1], flags, setting, shown))
+        try:
+            names = _core.ComparedNames(made_a.name, made_b.name)
+            return Comparison(_core.compare(program(), *paths, flags, names, setting, shown))
+        except _core.Error as error:
+            message = str(error).replace(paths[0], made_a.name).replace(paths[1], made_b.name)
+            raise type(error)(message) from None
 
 
 def _compared_accuracy(a: Model, b: Model, data: Any, settings: Dict[str, Any], progress: Any) -> _core.ComparedAccuracy:
@@ -615,18 +620,20 @@ def simulate_deployment(
     if not seconds > 0:
         raise _core.UsageError(f"`seconds` {seconds}: expected more than 0")
     made, tensors = given_model(model, inputs, input_shapes)
+    if is_torch_module(model):  # they were needed to export it; `batch_size` says how many samples run
+        tensors, input_shapes = {}, None
     options = run_options(made, tensors, input_shapes=input_shapes, threads=threads)
     with Showing(progress) as shown:
         return _core.simulate_deployment(made, batch_size, latency_multiplier, seconds, options, shown)
 
 
 @checked
-def structured_channel_prune(model: Any, level: float, *, input_shapes: Shapes = None) -> Model:
+def structured_channel_prune(model: Any, level: float, inputs: Any = None, *, input_shapes: Shapes = None) -> Model:
     """The model without its least important channels (L1, the same share of every layer).
 
     >>> pruned = assay.structured_channel_prune("zoo:small_cnn_gap", 0.5)
     >>> assay.count(pruned).totals["parameters"]
     1418
     """
-    made, _ = given_model(model, None, input_shapes)
+    made, _ = given_model(model, inputs, input_shapes)
     return _core.structured_channel_prune(made, level)

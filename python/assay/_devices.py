@@ -39,7 +39,10 @@ class Chosen(NamedTuple):
 
 def chosen_devices(devices: Devices) -> Chosen:
     """Ids, mappings and objects with the keys of device files, where a figure may be a plain number."""
-    several = [devices] if isinstance(devices, (str, Mapping)) or not hasattr(devices, "__iter__") else list(devices)
+    try:
+        several = [devices] if isinstance(devices, (str, Mapping)) or not hasattr(devices, "__iter__") else list(devices)
+    except TypeError:
+        several = [devices]
     ids: List[str] = []
     entries: List[Dict[str, Any]] = []
     for device in several:

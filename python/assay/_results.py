@@ -144,7 +144,18 @@ class Result(Mapping[str, Any]):
     def __reduce__(self) -> Any:
         forms = {form: self._report.render(form) for form in self._report.forms() if form in ("json", "csv")}
         stored = Stored(self._report.document, self.table(), forms)
-        return (type(self), (stored,))
+        more = {name: value for name, value in vars(self).items() if name not in ("_report", "_keys")}
+        return type(self), (stored,), more
+
+    def __copy__(self) -> "Result":
+        copy = type(self).__new__(type(self))
+        vars(copy).update(vars(self))
+        return copy
+
+    def __deepcopy__(self, memo: Any) -> "Result":
+        copy = self.__copy__()
+        copy._keys = None  # dicts and lists, which callers may have changed
+        return copy
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -251,7 +262,7 @@ class Trained(Result):
     @property
     def model(self) -> _core.Model:
         if self._model is None:
-            raise _core.UsageError("results that came from another process have no model")
+            raise _core.UsageError("this result has no model")
         return self._model
 
     @property
@@ -274,7 +285,7 @@ class Optimized(Result):
     @property
     def model(self) -> _core.Model:
         if self._model is None:
-            raise _core.UsageError("results that came from another process have no model")
+            raise _core.UsageError("this result has no model")
         return self._model
 
 
