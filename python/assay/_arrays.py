@@ -56,6 +56,12 @@ class Tensor(_core.Tensor):
         return array if dtype is None else array.astype(dtype)
 
 
+def zeros(shape: Any) -> Tensor:
+    import numpy
+
+    return Tensor(numpy.zeros(tuple(shape), numpy.float32))
+
+
 def first_line(error: Exception) -> str:
     """What other libraries say, as one line."""
     lines = str(error).strip().splitlines()

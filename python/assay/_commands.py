@@ -10,7 +10,7 @@ from ._arguments import Count as Whole
 from ._arguments import Path, Paths, Positive, Shapes, checked, path_list
 from ._command import program
 from ._devices import chosen_devices
-from ._models import Model, given_model, input_names, is_torch_module, named_shapes, on_disk
+from ._models import Model, given_model, input_names, is_torch_module, loader_batch, named_shapes, on_disk
 from ._options import given, profile_flags, run_options
 from ._programs import Program
 from ._progress import Choice, Showing
@@ -368,13 +368,16 @@ def stream(
         )
 
 
+_USUAL_BATCH = 64
+
+
 @checked
 def train(
     model: Any,
     data: Any,
     *,
     epochs: int = 1,
-    batch_size: int = 64,
+    batch_size: Optional[int] = None,
     learning_rate: Optional[float] = None,
     optimizer: str = "adam",
     momentum: Optional[float] = None,
@@ -399,7 +402,8 @@ def train(
     """Trains a model and returns the history; ``.model`` is the trained network, ``output`` writes it.
 
     ``data`` is a name (``fashion-mnist``, ``synthetic``, a .npz file), a pair of arrays, an iterable of (x, y) batches, or
-    a torch DataLoader. The same seed gives the same weights.
+    a torch DataLoader. Batches are of ``batch_size``, else as large as the loader's, else of 64 or all samples. The same
+    seed gives the same weights.
 
     >>> trained = assay.train("zoo:small_cnn", "synthetic", train_subset=256, val_subset=64)
     >>> len(trained.epochs)
@@ -407,14 +411,16 @@ def train(
     """
     from ._data import dataset, training_data
 
+    usual_batch = loader_batch(data) or _USUAL_BATCH
     if is_torch_module(model) and input_shapes is None:
         shapes_from, _ = dataset(data, _core.load_model("zoo:small_cnn"), samples=1 if isinstance(data, str) else 0)
         data = data if isinstance(data, str) else shapes_from  # batches may be read once only
         input_shapes = (1, *shapes_from.samples.shape[1:])
     made, _ = given_model(model, None, input_shapes)
+    samples = training_data(data, made, seed=seed, training=train_subset, validation=val_subset)
     options = _core.TrainOptions(
         epochs=epochs,
-        batch_size=batch_size,
+        batch_size=batch_size if batch_size is not None else max(1, min(usual_batch, len(samples.training))),
         learning_rate=learning_rate,
         optimizer=optimizer,
         momentum=momentum,
@@ -430,7 +436,6 @@ def train(
         options=run_options(made, {}, threads=threads, seed=seed, optimize_for="memory"),
     )
     with Showing(progress) as shown:
-        samples = training_data(data, made, seed=seed, training=train_subset, validation=val_subset)
         done = _core.train(made, samples, options, confusion, shown)
         if output is not None:
             done.model.save(os.fspath(output), shown)

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import _core
 from ._arguments import Count, Positive, Shape, checked
-from ._arrays import is_torch_tensor
+from ._arrays import is_torch_tensor, zeros
 from ._models import Model, _read, given_model, in_order, is_torch_module, named_inputs
 from ._options import run_options
 from ._progress import Choice, Showing
@@ -27,14 +27,16 @@ def _is_foreign(model: Any) -> bool:
     return not (is_ours or is_message or is_number or hasattr(model, "read"))
 
 
-def _model(model: Any, shape: Optional[Sequence[int]] = None) -> Model:
+def _model(model: Any, shape: Sequence[int]) -> Model:
     if is_torch_module(model):
         return given_model(model, None, shape)[0]
-    if _is_foreign(model):
-        from .layers import layer_like
+    return _described(model, zeros(shape)) if _is_foreign(model) else _read(model)
 
-        return layer_like(model).model()
-    return _read(model)
+
+def _described(model: Any, x: Any) -> Model:
+    from .layers import layer_like
+
+    return layer_like(model, x).model()
 
 
 def _elements(parameter: Any) -> int:
@@ -171,7 +173,7 @@ class Profiler:
         if is_torch_module(model):
             made, tensors = given_model(model, given)
         else:
-            made = _model(model)
+            made = _described(model, given) if _is_foreign(model) else _read(model)
             tensors = named_inputs(made, given)
         return made, in_order(made, tensors)
 
