@@ -162,8 +162,8 @@ def _write(path: Path, content: bytes) -> None:
     try:
         with open(path, "wb") as file:
             file.write(content)
-    except OSError as error:
-        raise _core.RunError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise _core.RunError(f"{os.fspath(path)}: cannot be written: {getattr(error, 'strerror', error)}") from error
 
 
 class Count(Result):

@@ -71,7 +71,7 @@ def estimate_layerwise_stats(
 def _records(table: Any, what: str) -> List[Mapping[str, Any]]:
     if hasattr(table, "to_dict") and hasattr(table, "columns"):
         return [dict(row) for row in table.to_dict("records")]
-    if isinstance(table, Mapping) or isinstance(table, str) or not hasattr(table, "__iter__"):
+    if isinstance(table, Mapping) or isinstance(table, str) or not hasattr(table, "__iter__") or getattr(table, "shape", None) == ():
         raise _core.BadInputError(f"{what}: an object of type {type(table).__name__} is not a table; give a DataFrame or a list of dicts")
     return [_record(row, what) for row in table]
 

@@ -1,4 +1,4 @@
-// A mutex that no thread holds in a copy of the process (fork), where only the calling thread lives on.
+// A mutex that is free in a copy of the process (fork), where only the calling thread lives on.
 #pragma once
 
 #include <unistd.h>
