@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from . import _core
-from ._arguments import checked
+from ._arguments import checked, shown
 
 
 class Tensor(_core.Tensor):
@@ -29,7 +29,7 @@ class Tensor(_core.Tensor):
         try:
             array = numpy.require(array, dtype=dtype, requirements="C")
         except (TypeError, ValueError) as error:
-            raise _core.BadInputError(f"the array cannot be of type {dtype}: {error}") from error
+            raise _core.BadInputError(f"the array cannot be of type {shown(dtype)}: {first_line(error)}") from error
         super().__init__(array)
 
     @property

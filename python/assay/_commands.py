@@ -578,7 +578,7 @@ def sweep(
         try:
             with open(described, encoding="utf-8") as file:
                 yaml = file.read()
-        except (OSError, ValueError) as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise _core.BadInputError(f"{described}: cannot be read: {getattr(error, 'strerror', error)}") from error
     with Showing(progress) as shown:
         folder = os.fspath(output_dir) if output_dir is not None else ""

@@ -123,6 +123,7 @@ class Result(Mapping[str, Any]):
         else:
             _write(path, self._report.render(form))
 
+    @checked
     def table(self, width: Positive = 80, markdown: bool = False) -> str:
         """The text that the command prints."""
         return self._report.table(width, markdown)
@@ -162,8 +163,8 @@ def _write(path: Path, content: bytes) -> None:
     try:
         with open(path, "wb") as file:
             file.write(content)
-    except (OSError, ValueError) as error:
-        raise _core.RunError(f"{os.fspath(path)}: cannot be written: {getattr(error, 'strerror', error)}") from error
+    except OSError as error:
+        raise _core.RunError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from error
 
 
 class Count(Result):
@@ -198,6 +199,7 @@ class Profile(Count):
         """Potential savings, largest first."""
         return list(self.get("advice", []))
 
+    @checked
     def table(self, width: Positive = 80, markdown: bool = False) -> str:
         """The text that the command prints, without its hint at options of the command line."""
         lines = super().table(width, markdown).splitlines(keepends=True)

@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from numbers import Integral
 from typing import Any, Callable, Dict, List, Optional
 
 from . import _core
-from ._arguments import Count, Positive, checked, replace_method
+from ._arguments import Count, Positive, checked, replace_method, shown
 from ._arrays import Tensor
 from ._core import Layer
 
@@ -88,8 +89,8 @@ setattr(Layer, "bias", _parameter("bias"))
 def _side(size: Any, what: str) -> int:
     """One number for both sides of a square."""
     sides = list(size) if isinstance(size, (list, tuple)) else [size]
-    if not sides or any(side != sides[0] for side in sides) or not isinstance(sides[0], int):
-        raise _core.UsageError(f"`{what}` {size}: only squares are layers of their own; export others as a model")
+    if not sides or not all(isinstance(side, Integral) for side in sides) or any(side != sides[0] for side in sides):
+        raise _core.UsageError(f"`{what}` {shown(size)}: only squares are layers of their own; export others as a model")
     return int(sides[0])
 
 
