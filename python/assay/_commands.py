@@ -290,6 +290,8 @@ def fit(
     options = run_options(made, tensors, batch=batch, dims=dims, input_shapes=input_shapes)
     chosen = chosen_devices(devices)
     files = path_list(device_files)
+    _core.count(made, options, precision)  # mistakes show before minutes of calibration
+    _core.devices(kind, files)
     with Showing(progress) as shown:
         machine = _core.machine(progress=shown)
         return Fit(

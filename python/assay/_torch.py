@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import inspect
 import io
 import warnings
@@ -39,6 +41,8 @@ def exported(module: Any, inputs: Any, input_shapes: Any) -> "Tuple[Model, Dict[
     """The module as a model, and its example inputs by the names that the model has for them."""
     is_script = isinstance(module, torch.jit.ScriptModule)  # is exported as it is: scripts cannot be traced
     name = str(getattr(module, "original_name", type(module).__name__))
+    if any(value.device.type == "meta" for value in module.state_dict().values() if isinstance(value, torch.Tensor)):
+        raise _core.BadInputError(f"{name}: its parameters are on the device meta, which holds no numbers; .to_empty(device='cpu') makes some")
     call = _call(module, inputs, input_shapes)
     with _evaluating(module):
         try:
@@ -99,7 +103,7 @@ def _evaluating(module: Any) -> Iterator[None]:
 
 def _export(module: Any, arguments: "Tuple[Any, ...]", names: List[str]) -> bytes:
     # With gradients attention takes the path that exporters know.
-    with torch.enable_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    with torch.enable_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _with_or_without_onnx():
         warnings.simplefilter("ignore")
         try:
             return _traced(module, arguments, names)
@@ -111,6 +115,31 @@ def _export(module: Any, arguments: "Tuple[Any, ...]", names: List[str]) -> byte
             except Exception:
                 pass  # what tracing says is clearer
             raise
+
+
+_ONNX_PROTO_UTILS = ("torch.onnx._internal.torchscript_exporter.onnx_proto_utils", "torch.onnx._internal.onnx_proto_utils")
+
+
+# After an export torch 2 looks for functions of onnxscript, with the package onnx. Where that is not installed there are none.
+@contextlib.contextmanager
+def _with_or_without_onnx() -> Iterator[None]:
+    module = next(filter(None, map(_module_if_there, _ONNX_PROTO_UTILS)), None)
+    if importlib.util.find_spec("onnx") is not None or not hasattr(module, "_add_onnxscript_fn"):
+        yield
+        return
+    looks_for_functions = module._add_onnxscript_fn
+    module._add_onnxscript_fn = lambda content, *_, **__: content
+    try:
+        yield
+    finally:
+        module._add_onnxscript_fn = looks_for_functions
+
+
+def _module_if_there(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def _has_dynamo() -> bool:

@@ -207,6 +207,20 @@ class TestTorch:
             with pytest.raises(assay.Error, match="cannot export"):
                 assay.count(module, torch.zeros(4, 4))
 
+    def test_a_module_without_numbers_is_an_error(self):
+        import torch
+
+        with pytest.raises(assay.BadInputError, match="meta"):
+            assay.count(torch.nn.Linear(4, 3, device="meta"), torch.zeros(2, 4))
+
+    def test_modules_are_exported_without_the_package_onnx(self, monkeypatch):
+        import sys
+
+        import torch
+
+        monkeypatch.setitem(sys.modules, "onnx", None)
+        assert assay.count(torch.nn.Linear(4, 3), torch.zeros(2, 4)).totals["parameters"] == 15
+
     def same_as_torch(self, module, inputs, positional=(), named=None):
         """Whether the program, called with arrays by name, computes what the module does."""
         import torch
