@@ -123,7 +123,7 @@ _ONNX_PROTO_UTILS = ("torch.onnx._internal.torchscript_exporter.onnx_proto_utils
 # After an export torch 2 looks for functions of onnxscript, with the package onnx. Where that is not installed there are none.
 @contextlib.contextmanager
 def _with_or_without_onnx() -> Iterator[None]:
-    module = next(filter(None, map(_module_if_there, _ONNX_PROTO_UTILS)), None)
+    module: Any = next(filter(None, map(_module_if_there, _ONNX_PROTO_UTILS)), None)
     if importlib.util.find_spec("onnx") is not None or not hasattr(module, "_add_onnxscript_fn"):
         yield
         return
