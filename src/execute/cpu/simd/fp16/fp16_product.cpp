@@ -18,12 +18,8 @@ void replace_fp16(const Fp16Kernels* kernels) {
 
 const Fp16Kernels* fp16() {
   if (const Fp16Kernels* given = fp16_replacement) return given;
-#if defined(__x86_64__)
   static const bool is_there = may_use_float16_arithmetic();
   return is_there ? compiled_fp16() : nullptr;
-#else
-  return nullptr;
-#endif
 }
 
 }  // namespace assay::cpu
