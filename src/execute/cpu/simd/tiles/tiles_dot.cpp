@@ -16,6 +16,15 @@ struct Columns {
   int32x4_t quads[4];
 };
 
+// sums + columns · word kWord of the numbers. In any other order than the one written here, which the
+// compiler is free to choose for the intrinsic, there would not be registers enough.
+template <int kWord>
+inline void add_dots(int32x4_t& sums, int8x16_t columns, int8x16_t numbers) {
+  asm volatile("sdot %0.4s, %1.16b, %2.4b[%3]"
+               : "+w"(sums)
+               : "w"(columns), "w"(numbers), "i"(kWord));
+}
+
 constexpr std::size_t kLeastRows = 1;
 constexpr bool kAddsSigned = true;
 
@@ -76,7 +85,7 @@ class RowSums {
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < 4; ++i)
-        sums_[r][i] = vdotq_laneq_s32(sums_[r][i], columns[i], numbers[r], kWord);
+        add_dots<kWord>(sums_[r][i], columns[i], numbers[r]);
   }
 
   int32x4_t sums_[kRows][4];
