@@ -20,7 +20,9 @@ void expect(xnn_status status, const char* what) {
 }
 
 // Numbers are read in vectors, also behind the last.
-std::size_t padded(std::int64_t count) { return static_cast<std::size_t>(count) + XNN_EXTRA_BYTES; }
+std::size_t padded(std::int64_t count) {
+  return static_cast<std::size_t>(count) + XNN_EXTRA_BYTES;
+}
 
 template <typename Number>
 struct Images {

@@ -191,7 +191,8 @@ TEST(QuantizedGraphs, AreOneStepApartByTiles) {
     const Inferred model = infer_shapes(made.graph);
     ProgramOptions options{.optimize_for = OptimizeFor::Memory, .cpu = {.threads = 1}};
     const auto program = compile(model, options);
-    for (const StepInfo& step : program->steps()) tile_steps += step.algorithm.starts_with("tiles") ? 1 : 0;
+    for (const StepInfo& step : program->steps())
+      tile_steps += step.algorithm.starts_with("tiles") ? 1 : 0;
     const auto alone = results_of(model, options, made.inputs);
     const std::string wrong = Oracle(model.graph, made.inputs, alone).check(tally);
     EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << to_text(made.graph);

@@ -13,8 +13,9 @@ class TrainedWinograd : public OwnConvolution {
  public:
   enum class Direction { Forward, Backward };
 
-  // A block holds whole vectors of the kernels; 0: there are none. The grid is that of the forward convolution. In
-  // the backward pass the source is the gradient of its results, the result that of its images.
+  // A block holds whole vectors of the kernels; 0: there are none. The grid is that of the forward
+  // convolution. In the backward pass the source is the gradient of its results, the result that of
+  // its images.
   TrainedWinograd(Direction direction, std::size_t tile, const kernels::WindowGrid& grid,
                   std::int64_t images, std::int64_t inputs, std::int64_t outputs, std::size_t block,
                   const Epilogue& epilogue, int threads, const SimdKernels& kernels = simd());

@@ -1,5 +1,5 @@
-// AArch64's dot products of four pairs of signed 8-bit numbers: the loops of vnni.h. The build gives
-// this file its instruction set.
+// AArch64's dot products of four pairs of signed 8-bit numbers: the loops of vnni.h. The build
+// gives this file its instruction set.
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
@@ -116,7 +116,8 @@ inline void some_results(const Stretch& at, std::ptrdiff_t x, std::uint8_t* resu
             row.weights + (g * kFilter + c - p * kStride) * 4 * kVnniChannels + at.first;
 #pragma GCC unroll 4
         for (std::size_t part = 0; part < 4; ++part)
-          sums[p][part] = vdotq_s32(sums[p][part], numbers.parts[part], vld1q_s8(weights + 64 * part));
+          sums[p][part] =
+              vdotq_s32(sums[p][part], numbers.parts[part], vld1q_s8(weights + 64 * part));
       }
     }
   }
@@ -232,8 +233,7 @@ void byte_product(const ByteProduct& product, std::int32_t* sums, std::size_t su
   constexpr std::size_t kMostRows = 4;
   for (std::size_t column = 0; column < product.columns; column += 16) {
     const std::size_t within = column % kByteColumns;
-    const std::int8_t* columns =
-        product.blocks + (column - within) * product.depth + 4 * within;
+    const std::int8_t* columns = product.blocks + (column - within) * product.depth + 4 * within;
     for (std::size_t first = 0; first < product.count; first += kMostRows) {
       const std::size_t left = product.count - first;
       column_sums_of<kMostRows>(left < kMostRows ? left : kMostRows,

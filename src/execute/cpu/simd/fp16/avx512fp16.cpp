@@ -79,7 +79,7 @@ const Fp16Kernels* compiled_fp16() {
 
 }  // namespace assay::cpu
 
-#elif !defined(__aarch64__)
+#else
 
 namespace assay::cpu {
 

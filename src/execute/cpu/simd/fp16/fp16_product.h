@@ -49,5 +49,6 @@ const Fp16Kernels* fp16();
 // For tests: these instead, whatever the processor has; null undoes it.
 void replace_fp16(const Fp16Kernels* kernels);
 const Fp16Kernels* compiled_fp16();
+const Fp16Kernels* compiled_neon_fp16();  // on AArch64
 
 }  // namespace assay::cpu

@@ -62,7 +62,8 @@ inline void add_products(const std::uint16_t* rows, std::size_t stride, const st
     const Fp16 columns = load(panel);
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < kRows; ++r)
-      sums[r] = vfmaq_f16(sums[r], columns, vreinterpretq_f16_u16(vld1q_dup_u16(rows + r * stride)));
+      sums[r] =
+          vfmaq_f16(sums[r], columns, vreinterpretq_f16_u16(vld1q_dup_u16(rows + r * stride)));
   }
 }
 
@@ -108,7 +109,7 @@ inline void multiply_row(const std::uint16_t* in, std::uint16_t factor, std::uin
 
 }  // namespace
 
-const Fp16Kernels* compiled_fp16() {
+const Fp16Kernels* compiled_neon_fp16() {
   static constexpr Fp16Kernels kKernels = {"neon_fp16", scale_row, fp16_product};
   return &kKernels;
 }

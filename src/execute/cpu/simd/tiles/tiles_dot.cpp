@@ -16,8 +16,8 @@ struct Columns {
   int32x4_t quads[4];
 };
 
-// sums + columns · word kWord of the numbers. In any other order than the one written here, which the
-// compiler is free to choose for the intrinsic, there would not be registers enough.
+// sums + columns · word kWord of the numbers. In any other order than the one written here, which
+// the compiler is free to choose for the intrinsic, there would not be registers enough.
 template <int kWord>
 inline void add_dots(int32x4_t& sums, int8x16_t columns, int8x16_t numbers) {
   asm volatile("sdot %0.4s, %1.16b, %2.4b[%3]"
@@ -76,7 +76,8 @@ class RowSums {
 
   // Four bytes of depth: number kWord of each row.
   template <int kWord>
-  [[gnu::always_inline]] void add_word(const int8x16_t (&numbers)[kRows], const std::byte* weights) {
+  [[gnu::always_inline]] void add_word(const int8x16_t (&numbers)[kRows],
+                                       const std::byte* weights) {
     int8x16_t columns[4];
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < 4; ++i)
@@ -84,8 +85,7 @@ class RowSums {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-      for (std::size_t i = 0; i < 4; ++i)
-        add_dots<kWord>(sums_[r][i], columns[i], numbers[r]);
+      for (std::size_t i = 0; i < 4; ++i) add_dots<kWord>(sums_[r][i], columns[i], numbers[r]);
   }
 
   int32x4_t sums_[kRows][4];
@@ -96,8 +96,8 @@ class RowSums {
 }  // namespace
 
 const TileKernels& tiles_dot() {
-  static constexpr TileKernels kTable = {
-      "neon_dot", multiply, pack_matrix, sum_packed_columns, sum_row, false};
+  static constexpr TileKernels kTable = {"neon_dot",         multiply, pack_matrix,
+                                         sum_packed_columns, sum_row,  false};
   return kTable;
 }
 

@@ -129,8 +129,8 @@ class RowSums {
 }  // namespace
 
 const TileKernels& tiles_i8mm() {
-  static constexpr TileKernels kTable = {
-      "neon_i8mm", multiply, pack_matrix, sum_packed_columns, sum_row, false};
+  static constexpr TileKernels kTable = {"neon_i8mm",        multiply, pack_matrix,
+                                         sum_packed_columns, sum_row,  false};
   return kTable;
 }
 
