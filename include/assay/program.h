@@ -78,7 +78,7 @@ struct StepInfo {
   // otherwise empty.
   std::string storage = "";
   // The instruction set of its arithmetic: "amx", "avx512_vnni", "avx512_bf16", "avx512", "avx2",
-  // "neon_dot", …; empty where it is not known.
+  // …; empty where it is not known.
   std::string isa = "";
   std::string device = "cpu";  // it runs on
   std::int64_t executed_flops = 0;
