@@ -139,18 +139,29 @@ std::optional<Choice> panel_choice(const Lowering& lowering, const ConvolutionLa
                         std::move(*finish), lowering.threads()));
 }
 
-// Blocks of channels, as oneDNN lays out images and weights on this processor.
-struct BlockedLayouts {
-  std::size_t block = 0;
+// Images and weights in blocks of channels, as oneDNN lays them out on this processor; where it has
+// no fast convolutions, channels last.
+struct TrainedLayouts {
+  std::size_t block = 0;  // 0: none
   Desc images;
   Desc results;
   Desc weights;
 };
 
-std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
+// [3, 3, inputs, outputs]
+Desc weights_with_outputs_last(const ConvolutionLayer& layer) {
+  const Dims dims = described_weights(layer);
+  const std::int64_t tap = dims[0] * dims[1];
+  return strided_desc(dims, {1, dims[0], 3 * tap, tap});
+}
+
+std::optional<TrainedLayouts> trained_layouts(const ConvolutionLayer& layer,
                                               const std::vector<Choice>& others) {
+  if (std::ranges::none_of(others, is_generated))
+    return TrainedLayouts{0, channels_last(layer.input), channels_last(layer.output),
+                          weights_with_outputs_last(layer)};
   for (const std::int64_t block : {16, 8}) {
-    const BlockedLayouts layouts{static_cast<std::size_t>(block), image_desc(layer.input, block),
+    const TrainedLayouts layouts{static_cast<std::size_t>(block), image_desc(layer.input, block),
                                  image_desc(layer.output, block),
                                  blocked_weights_desc(described_weights(layer), block)};
     const bool is_full = layer.input[1] % block == 0 && layer.output[1] % block == 0;
@@ -165,6 +176,10 @@ std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
 
 bool is_generated(const Choice& choice) {
   const std::string& name = choice.implementation;
+#if defined(__aarch64__)
+  // Below "gemm:jit", oneDNN has plain loops there.
+  if (name.starts_with("gemm:")) return false;
+#endif
   return name.find("jit") != std::string::npos || name.find("brg") != std::string::npos;
 }
 
@@ -239,7 +254,7 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
                                     const std::vector<Choice>& others) {
   const std::optional<Epilogue> epilogue = fused == nullptr ? Epilogue{} : epilogue_of(*fused);
   if (lowering.options().ieee_strict || !epilogue || !may_use_winograd(lowering, layer)) return {};
-  const auto layouts = blocked_layouts(layer, others);
+  const auto layouts = trained_layouts(layer, others);
   if (!layouts) return {};
   const bool is_back = kind == ConvolutionKind::InputGradient;
   std::vector<Choice> choices;
@@ -249,7 +264,8 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
         std::make_shared<TrainedWinograd>(
             is_back ? TrainedWinograd::Direction::Backward : TrainedWinograd::Direction::Forward,
             tile, layer.grid, layer.input[0], layer.input[1], layer.output[1], layouts->block,
-            *epilogue, lowering.threads(), simd_for(layouts->block)));
+            *epilogue, lowering.threads(),
+            layouts->block == 0 ? simd() : simd_for(layouts->block)));
     choice.source = layouts->images;
     choice.result = layouts->results;
     choice.weights = layouts->weights;
