@@ -231,6 +231,39 @@ const tests = {
     assert.ok(parseInt(await status(), 10) <= folded);
     await closed(page);
   },
+  async 'copies of weights are one box of the network until it is opened'() {
+    const result = deepProfile(20);
+    const idle = { op: 'Identity', time_ms: null, share: null, flops: 0, macs: 0, bytes_read: 0, bytes_written: 0 };
+    const copies = Array.from({ length: 30 }, (_, i) => ({ ...result.layers[0], ...idle, name: `Identity_${i}`, node: 20 + i }));
+    copies.forEach((copy, i) => {
+      delete copy.label;
+      result.edges.push([copy.node, i % 20]);
+    });
+    result.layers.push(...copies);
+    const page = await opened(pageOf('constants', result));
+    await scrolledTo(page, '#network .graph');
+    await page.waitForFunction(() => /boxes/.test(document.querySelector('#network [role=status]').textContent));
+    assert.ok(parseInt(await textOf(page, '#network [role=status]'), 10) <= 21);
+    await page.$$eval('#network button', (list) => list.find((one) => one.textContent === 'open all').click());
+    assert.match(await textOf(page, '#network [role=status]'), /^50 boxes/);
+    await closed(page);
+  },
+  async 'names that change the writing direction turn no other text around'() {
+    const result = deepProfile(3);
+    result.layers[0].name = 'right\u202eleft';
+    delete result.layers[0].label;
+    const page = await opened(pageOf('directions', result));
+    assert.match((await column(page, 2)).join(), /right\ufffdleft/);
+    await closed(page);
+  },
+  async 'versions that were too close to the target are not called met'() {
+    const result = storedResult('optimize');
+    result.goal.target_ms = result.before.latency_ms;
+    result.trail.forEach((one) => Object.assign(one, { meets_target: true, outcome: 'too close' }));
+    const page = await opened(pageOf('outcome', result));
+    assert.ok((await textsOf(page, '#trail tbody td')).includes('too close'));
+    await closed(page);
+  },
   async 'dark and light have enough contrast'() {
     for (const [name, result] of [
       ['profile', deepProfile(20)],
