@@ -261,6 +261,32 @@ std::vector<std::vector<Operator>> split_repetitions(const std::vector<Operator>
   return {all};
 }
 
+std::size_t equal_runs(const std::vector<std::vector<Operator>>& runs,
+                       const std::vector<Operator>& one) {
+  const auto is_like = [&](const auto& run) { return are_same(run, one); };
+  return static_cast<std::size_t>(std::ranges::count_if(runs, is_like));
+}
+
+// The same where rounded times make some of the passes differ: a pass ends where the last operator
+// is followed by the first one. One of the most frequent sequence comes last.
+std::vector<std::vector<Operator>> split_passes(const std::vector<Operator>& all) {
+  constexpr std::size_t kMostPasses = 200;
+  std::vector<std::vector<Operator>> runs;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool begins =
+        i == 0 || (all[i - 1].name == all.back().name && all[i].name == all.front().name);
+    if (begins) runs.emplace_back();
+    runs.back().push_back(all[i]);
+  }
+  if (runs.size() > kMostPasses) return {all};
+  const auto usual = std::ranges::max_element(
+      runs.rbegin(), runs.rend(), {}, [&](const auto& run) { return equal_runs(runs, run); });
+  const std::size_t equal = equal_runs(runs, *usual);
+  if (equal < 2 || 2 * equal < runs.size()) return {all};
+  std::rotate(usual.base() - 1, usual.base(), runs.end());
+  return runs;
+}
+
 double sum_ms(const std::vector<Operator>& run) {
   double sum = 0;
   for (const Operator& one : run) sum += one.milliseconds;
@@ -275,16 +301,24 @@ Runs runs_of(const std::vector<Operator>& operators, const std::vector<TimedEven
 }
 
 std::size_t like_the_last(const Runs& runs) {
-  const auto is_like = [&](const auto& run) { return are_same(run, runs.back()); };
-  return static_cast<std::size_t>(std::ranges::count_if(runs, is_like));
+  return equal_runs(runs, runs.back());
 }
 
 // Where rounding makes runs differ, their views are left aside.
 Runs runs_of_rounded(const std::vector<Operator>& operators, const std::vector<TimedEvent>& steps) {
   Runs runs = runs_of(operators, steps);
   if (runs.empty() || (runs.size() > 1 && like_the_last(runs) == runs.size())) return runs;
-  Runs plain = runs_of(without_views(operators), steps);
+  const std::vector<Operator> computing = without_views(operators);
+  Runs plain = runs_of(computing, steps);
+  if (plain.size() == 1) plain = split_passes(computing);
   return like_the_last(plain) > like_the_last(runs) ? plain : runs;
+}
+
+// Fresh tensors, such as the initial state of an LSTM, are made for the operator after them.
+bool makes_a_tensor(const Operator& one) {
+  static const std::set<std::string> kMakers = {"zeros",     "ones",  "full",  "zeros_like",
+                                                "ones_like", "empty", "zero_", "fill_"};
+  return kMakers.contains(plain_op(one.name));
 }
 
 void add_kernels(const std::vector<std::vector<Operator>>& runs, const std::string& device,
@@ -292,6 +326,7 @@ void add_kernels(const std::vector<std::vector<Operator>>& runs, const std::stri
   for (const Operator& one : runs.front()) {
     trace.kernels.push_back(
         {.name = one.name, .op = plain_op(one.name), .algorithm = one.name, .device = device});
+    trace.kernels.back().is_layout_change = makes_a_tensor(one);
   }
   for (const std::vector<Operator>& run : runs) {
     for (std::size_t i = 0; i < run.size(); ++i) {

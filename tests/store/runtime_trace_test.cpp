@@ -117,6 +117,29 @@ TEST(RuntimeTrace, TorchWithoutKinetoMayHideViews) {
   EXPECT_DOUBLE_EQ(trace.kernels[0].run_ms[1], 0.009);
 }
 
+// Rounding makes a copy of the second of three passes an operator of its own.
+TEST(RuntimeTrace, TorchWithoutKinetoHasPassesThatDiffer) {
+  const RuntimeTrace trace = parse_runtime_trace(R"([
+    {"name":"aten::zeros","ph":"X","ts":1,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::lstm","ph":"X","ts":10,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::linear","ph":"X","ts":50,"dur":5,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::zeros","ph":"X","ts":101,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::lstm","ph":"X","ts":110,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::copy_","ph":"X","ts":144,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::linear","ph":"X","ts":150,"dur":5,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::zeros","ph":"X","ts":201,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::lstm","ph":"X","ts":210,"dur":20,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::linear","ph":"X","ts":250,"dur":5,"tid":1,"pid":"CPU functions","args":{}}
+  ])",
+                                                 "trace.json");
+  ASSERT_EQ(trace.kernels.size(), 3u);
+  EXPECT_TRUE(trace.kernels[0].is_layout_change) << "the state is made for the LSTM";
+  EXPECT_EQ(trace.kernels[1].name, "aten::lstm");
+  EXPECT_DOUBLE_EQ(trace.kernels[1].run_ms.back(), 0.020);
+  EXPECT_THAT(trace.notes,
+              testing::Contains(testing::HasSubstr("1 of 3 runs called other operators")));
+}
+
 // A layer of nn.TransformerEncoder in eval mode: 40 µs, of which the two products show 10 and 20.
 TEST(RuntimeTrace, OperatorsInsideAWholeBlockOfATransformerCount) {
   const RuntimeTrace trace = parse_runtime_trace(R"({"traceEvents":[
