@@ -177,7 +177,7 @@ ProfilingOverhead analyze_profiling_overhead(const Graph& model, const std::stri
   ProfilingOverhead study;
   study.model = prepared.model;
   const auto program = compile(std::move(prepared.inferred), one.program, progress);
-  program->set_inputs(inputs_for(*program, one));
+  program->set_inputs(inputs_for(*program, one, prepared.full_lengths));
   runs_of (*program)(std::max<std::size_t>(1, options.warmup));
   study.engine = program->engine();
   study.threads = program->threads();

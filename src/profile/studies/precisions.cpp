@@ -51,7 +51,7 @@ std::optional<Outputs> first_outputs(const PrecisionVariant& variant, const Stud
   const auto program = compile(std::move(prepared.inferred), one.program);
   Outputs outputs;
   for (std::size_t i = 0; i < kComparedInputs; ++i, ++one.seed) {
-    program->set_inputs(inputs_for(*program, one));
+    program->set_inputs(inputs_for(*program, one, prepared.full_lengths));
     program->run();
     const std::vector<Tensor> results = program->results();
     if (results.empty() || results.front().type() != DataType::Float32) return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/kernels/column_product.h"
 #include "execute/cpu/kernels/depthwise.h"
 #include "execute/cpu/kernels/panel_convolution.h"
 #include "execute/cpu/kernels/patch_product.h"
@@ -66,6 +67,13 @@ bool may_use_depthwise(const ConvolutionLayer& layer) {
   return !layer.is_transposed && layer.groups > 1 && layer.groups == layer.input[1] &&
          layer.output[1] == layer.input[1] && layer.type == DataType::Float32 &&
          Depthwise::has_form_for(layer.grid);
+}
+
+// oneDNN computes blocks of 16 results for each pixel, however few are wanted.
+bool may_use_columns(const ConvolutionLayer& layer) {
+  constexpr std::int64_t kFewOutputs = 8;
+  return layer.is_transposed && layer.groups == 1 && layer.type == DataType::Float32 &&
+         !layer.weights_change() && layer.output[1] <= kFewOutputs;
 }
 
 Desc channels_last(const Dims& dims) {
@@ -209,6 +217,12 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
         own_choice(layer, "winograd 1x2",
                    std::make_shared<RowWinograd>(layer.grid, layer.input[0], layer.input[1],
                                                  layer.output[1], *epilogue, lowering.threads())));
+  }
+  if (may_use_columns(layer)) {
+    choices.push_back(own_choice(
+        layer, "gemm col2im",
+        std::make_shared<ColumnProduct>(layer.grid, layer.input[0], layer.input[1], layer.output[1],
+                                        *epilogue, lowering.threads())));
   }
   if (may_use_patches(layer) && layer.type != DataType::Float16) {
     choices.push_back(
