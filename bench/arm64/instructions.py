@@ -2,14 +2,15 @@
 """Instructions that a run takes on 64-bit ARM, counted under qemu: single convolutions and whole networks, one thread.
 
     scripts/build_arm64 run cmake --preset arm64 -DASSAY_BENCH=ON
-    scripts/build_arm64 run cmake --build build/arm64 --target bench_run_model
+    scripts/build_arm64 run cmake --build build/arm64 --target bench_run_model bench_run_xnnpack
     bench/arm64/instructions.py build/arm64/bench/bench_run_model [MODEL ...] [--cpu cortex-a76] [--root DIR]
 
 Time under emulation means nothing; instructions say how much work a kernel leaves to the processor. Algorithms are
 fixed by a tuning file: the first of --prefer that is among a layer's candidates, whatever was faster under emulation.
 Two processes are counted, one that runs the model once and one that runs it several times; their difference is divided
 by the additional runs. conv:CHANNELS:SIZE:KERNEL:GROUPS is one convolution of a row of them, so that changes of layout
-before the first and after the last do not count. Needs gcc and the dynamic qemu-user package, which loads plugins;
+before the first and after the last do not count; half: is the same with float16 numbers, int8: with 8-bit ones. Beside
+it, the convolution by XNNPACK, where bench_run_xnnpack was built. Needs gcc and the dynamic qemu-user package, which loads plugins;
 --root is the chroot with the libraries (/tmp/arm64-root). Prints a table.
 """
 import argparse
@@ -20,13 +21,18 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS = 4
-MODELS = ["conv:64:28:1:1", "conv:64:14:3:1", "conv:64:28:3:64", "zoo:small_cnn_gap", "zoo:mobilenet_v2",
-          "zoo:resnet18"]
+PREFERRED = ["depthwise", "fp16 panels:", "panels", "fp32 panels", "tiles"]
+MODELS = ["conv:64:28:1:1", "conv:64:14:3:1", "conv:64:28:3:64", "half:64:28:1:1", "half:64:14:3:1", "int8:64:28:1:1",
+          "int8:64:14:3:1", "int8:64:28:3:64", "zoo:small_cnn_gap", "zoo:mobilenet_v2", "zoo:resnet18"]
+
+
+def is_convolution(model):
+    return model.split(":")[0] in ("conv", "half", "int8")
 
 
 def macs_of(model, assay):
-    if model.startswith("conv:"):
-        channels, size, kernel, groups = map(int, model[5:].split(":"))
+    if is_convolution(model):
+        channels, size, kernel, groups = map(int, model.split(":")[1:])
         return size * size * kernel * kernel * channels // groups * channels
     if not assay:
         return None
@@ -51,18 +57,26 @@ def preferred(line, algorithms):
     return line
 
 
+def instructions_between(once, often):
+    total = [int(re.search(r"instructions (\d+)", one.stderr).group(1)) for one in (once, often)]
+    return (total[1] - total[0]) / RUNS
+
+
 class Emulator:
     def __init__(self, arguments, folder):
         self.words = [arguments.qemu, "-cpu", arguments.cpu, "-L", arguments.root]
         self.program = arguments.program
+        self.xnnpack = pathlib.Path(arguments.program).with_name("bench_run_xnnpack")
         self.prefer = arguments.prefer
         self.plugin = build_plugin(folder)
         self.tuning = pathlib.Path(folder) / "tuning"
 
-    def run(self, model, runs, counts=True):
+    def start(self, *words, counts=True):
         plugin = ["-plugin", str(self.plugin)] if counts else []
-        words = [*self.words, *plugin, self.program, model, str(self.tuning), str(runs)]
-        return subprocess.run(words, capture_output=True, text=True, check=True)
+        return subprocess.run([*self.words, *plugin, *words], capture_output=True, text=True, check=True)
+
+    def run(self, model, runs, counts=True):
+        return self.start(self.program, model, str(self.tuning), str(runs), counts=counts)
 
     def fix_algorithms(self, model):
         """Other answers lead to other layouts, and so to new questions."""
@@ -77,12 +91,16 @@ class Emulator:
         """And the algorithms of its steps."""
         self.fix_algorithms(model)
         once, often = self.run(model, 1), self.run(model, 1 + RUNS)
-        total = [int(re.search(r"instructions (\d+)", one.stderr).group(1)) for one in (once, often)]
         algorithms = {line.split("\t")[1] for line in once.stdout.splitlines() if "\t" in line}
-        return (total[1] - total[0]) / RUNS, algorithms
+        return instructions_between(once, often), algorithms
+
+    def instructions_of_xnnpack(self, model):
+        if not is_convolution(model) or model.startswith("half:") or not self.xnnpack.exists():
+            return None
+        return instructions_between(*(self.start(str(self.xnnpack), model + ":1", str(n)) for n in (1, 1 + RUNS)))
 
     def instructions(self, model):
-        if not model.startswith("conv:"):
+        if not is_convolution(model):
             return self.instructions_of_run(model)
         few, _ = self.instructions_of_run(model + ":2")
         more, algorithms = self.instructions_of_run(model + ":6")
@@ -96,17 +114,22 @@ def main():
     parser.add_argument("--cpu", default="cortex-a76")
     parser.add_argument("--root", default="/tmp/arm64-root")
     parser.add_argument("--qemu", default="qemu-aarch64")
-    parser.add_argument("--prefer", nargs="+", default=["depthwise", "panels"], help="beginnings of names")
+    parser.add_argument("--prefer", nargs="+", default=PREFERRED, help="beginnings of names")
     parser.add_argument("--assay", help="a program of this machine that counts MACs of networks")
     arguments = parser.parse_intermixed_args()
-    print(f"{'model':24} {'instructions':>14} {'per MAC':>8}  algorithms")
+    print(f"{'model':24} {'instructions':>14} {'per MAC':>8} {'XNNPACK':>8}  algorithms")
     with tempfile.TemporaryDirectory() as folder:
         emulator = Emulator(arguments, folder)
         for model in arguments.models:
             count, algorithms = emulator.instructions(model)
             macs = macs_of(model, arguments.assay)
-            per_mac = f"{count / macs:8.3f}" if macs else f"{'-':>8}"
-            print(f"{model:24} {count:14,.0f} {per_mac}  {', '.join(sorted(algorithms))}", flush=True)
+            peer = emulator.instructions_of_xnnpack(model)
+            print(f"{model:24} {count:14,.0f} {per(macs, count)} {per(macs, peer)}  {', '.join(sorted(algorithms))}",
+                  flush=True)
+
+
+def per(macs, count):
+    return f"{count / macs:8.3f}" if macs and count else f"{'-':>8}"
 
 
 if __name__ == "__main__":

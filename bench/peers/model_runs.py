@@ -28,6 +28,8 @@ def random_inputs(session, sizes):
         kind = TYPES[one.type]
         if kind in (numpy.float32, numpy.float64):
             inputs[one.name] = generator.standard_normal(shape).astype(kind)
+        elif "length" in one.name and sizes:  # of sequences: as long as they are, as assay draws them
+            inputs[one.name] = numpy.full(shape, max(sizes.values()), kind)
         elif shape == []:
             inputs[one.name] = numpy.array(16000, dtype=kind)  # a rate, a length
         else:

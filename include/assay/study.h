@@ -273,8 +273,10 @@ struct PrecisionStudyRow {
   // Of the outputs from those of the first precision: root mean square of the difference, relative
   // to that of the outputs; missing if there are no numbers to compare.
   std::optional<double> output_deviation = {};
-  // Rows along the last axis of the first output whose largest element is in the same place.
+  // Share of the rows along the last axis of the first output whose largest element is in the same
+  // place, for several random inputs.
   std::optional<double> output_agreement = {};
+  std::int64_t compared_rows = 0;
 };
 
 struct PrecisionComparison : Study {

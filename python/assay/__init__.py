@@ -20,6 +20,7 @@ _HOMES = {
     "Program": "_programs",
     "Tensor": "_arrays",
     "Model": "_models",
+    "SmallCNN": "_models",
     "load": "_models",
     "zoo": "_models",
     "engine_names": "_models",

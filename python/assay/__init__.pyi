@@ -27,6 +27,7 @@ from ._core import RunError as RunError
 from ._core import UsageError as UsageError
 from ._data import Dataset as Dataset
 from ._models import Model as Model
+from ._models import SmallCNN as SmallCNN
 from ._models import engine_names as engine_names
 from ._models import load as load
 from ._models import zoo as zoo

@@ -98,10 +98,11 @@ def _argument(name: str, value: Any, hint: Any, default: Any) -> Any:
     try:
         return _converted(value, hint)
     except _Mismatch as expected:
-        raise _core.UsageError(f"`{name}` {_shown(value)}: expected {expected}") from None
+        raise _core.UsageError(f"`{name}` {shown(value)}: expected {expected}") from None
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as errors quote it."""
     text = " ".join(repr(value).split()) if not hasattr(value, "shape") else f"of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -235,12 +236,17 @@ def _truth(value: Any) -> bool:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise _Mismatch("a string")
+    if "\0" in value:
+        raise _Mismatch("a string without NUL")
     return value
 
 
 def _path(value: Any) -> Any:
     if not isinstance(value, os.PathLike):
         raise _Mismatch("a path")
+    path = os.fspath(value)
+    if not isinstance(path, str) or "\0" in path:
+        raise _Mismatch("a path of text without NUL")
     return value
 
 

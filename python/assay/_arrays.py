@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from . import _core
-from ._arguments import checked
+from ._arguments import checked, shown
 
 
 class Tensor(_core.Tensor):
@@ -29,12 +29,37 @@ class Tensor(_core.Tensor):
         try:
             array = numpy.require(array, dtype=dtype, requirements="C")
         except (TypeError, ValueError) as error:
-            raise _core.BadInputError(f"the array cannot be of type {dtype}: {error}") from error
+            raise _core.BadInputError(f"the array cannot be of type {shown(dtype)}: {first_line(error)}") from error
         super().__init__(array)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements, as NumPy names it."""
+        return self.numpy().dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.numpy())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.numpy()[index]
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.numpy(), self.dtype)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
+
+
+def zeros(shape: Any) -> Tensor:
+    import numpy
+
+    return Tensor(numpy.zeros(tuple(shape), numpy.float32))
 
 
 def first_line(error: Exception) -> str:

@@ -10,7 +10,7 @@ from ._arguments import Count as Whole
 from ._arguments import Path, Paths, Positive, Shapes, checked, path_list
 from ._command import program
 from ._devices import chosen_devices
-from ._models import Model, given_model, input_names, is_torch_module, named_shapes, on_disk
+from ._models import Model, given_model, input_names, is_torch_module, loader_batch, named_shapes, on_disk
 from ._options import given, profile_flags, run_options
 from ._programs import Program
 from ._progress import Choice, Showing
@@ -247,7 +247,12 @@ def compare(
             settings["tuning_file"] = os.path.join(folder, "tuning")
         flags = profile_flags(batch=batch, dims=dims, input_shapes=shapes, engine=settings)
         paths = on_disk(a, made_a, folder, "a"), on_disk(b, made_b, folder, "b")
-        return Comparison(_core.compare(program(), paths[0], flags, paths[1], flags, setting, shown))
+        try:
+            names = _core.ComparedNames(made_a.name, made_b.name)
+            return Comparison(_core.compare(program(), *paths, flags, names, setting, shown))
+        except _core.Error as error:
+            message = str(error).replace(paths[0], made_a.name).replace(paths[1], made_b.name)
+            raise type(error)(message) from None
 
 
 def _compared_accuracy(a: Model, b: Model, data: Any, settings: Dict[str, Any], progress: Any) -> _core.ComparedAccuracy:
@@ -285,6 +290,8 @@ def fit(
     options = run_options(made, tensors, batch=batch, dims=dims, input_shapes=input_shapes)
     chosen = chosen_devices(devices)
     files = path_list(device_files)
+    _core.count(made, options, precision)  # mistakes show before minutes of calibration
+    _core.devices(kind, files)
     with Showing(progress) as shown:
         machine = _core.machine(progress=shown)
         return Fit(
@@ -363,13 +370,16 @@ def stream(
         )
 
 
+_USUAL_BATCH = 64
+
+
 @checked
 def train(
     model: Any,
     data: Any,
     *,
     epochs: int = 1,
-    batch_size: int = 64,
+    batch_size: Optional[int] = None,
     learning_rate: Optional[float] = None,
     optimizer: str = "adam",
     momentum: Optional[float] = None,
@@ -394,7 +404,8 @@ def train(
     """Trains a model and returns the history; ``.model`` is the trained network, ``output`` writes it.
 
     ``data`` is a name (``fashion-mnist``, ``synthetic``, a .npz file), a pair of arrays, an iterable of (x, y) batches, or
-    a torch DataLoader. The same seed gives the same weights.
+    a torch DataLoader. Batches are of ``batch_size``, else as large as the loader's, else of 64 or all samples. The same
+    seed gives the same weights.
 
     >>> trained = assay.train("zoo:small_cnn", "synthetic", train_subset=256, val_subset=64)
     >>> len(trained.epochs)
@@ -402,14 +413,16 @@ def train(
     """
     from ._data import dataset, training_data
 
+    usual_batch = loader_batch(data) or _USUAL_BATCH
     if is_torch_module(model) and input_shapes is None:
         shapes_from, _ = dataset(data, _core.load_model("zoo:small_cnn"), samples=1 if isinstance(data, str) else 0)
         data = data if isinstance(data, str) else shapes_from  # batches may be read once only
         input_shapes = (1, *shapes_from.samples.shape[1:])
     made, _ = given_model(model, None, input_shapes)
+    samples = training_data(data, made, seed=seed, training=train_subset, validation=val_subset)
     options = _core.TrainOptions(
         epochs=epochs,
-        batch_size=batch_size,
+        batch_size=batch_size if batch_size is not None else max(1, min(usual_batch, len(samples.training))),
         learning_rate=learning_rate,
         optimizer=optimizer,
         momentum=momentum,
@@ -425,7 +438,6 @@ def train(
         options=run_options(made, {}, threads=threads, seed=seed, optimize_for="memory"),
     )
     with Showing(progress) as shown:
-        samples = training_data(data, made, seed=seed, training=train_subset, validation=val_subset)
         done = _core.train(made, samples, options, confusion, shown)
         if output is not None:
             done.model.save(os.fspath(output), shown)
@@ -615,18 +627,20 @@ def simulate_deployment(
     if not seconds > 0:
         raise _core.UsageError(f"`seconds` {seconds}: expected more than 0")
     made, tensors = given_model(model, inputs, input_shapes)
+    if is_torch_module(model):  # they were needed to export it; `batch_size` says how many samples run
+        tensors, input_shapes = {}, None
     options = run_options(made, tensors, input_shapes=input_shapes, threads=threads)
     with Showing(progress) as shown:
         return _core.simulate_deployment(made, batch_size, latency_multiplier, seconds, options, shown)
 
 
 @checked
-def structured_channel_prune(model: Any, level: float, *, input_shapes: Shapes = None) -> Model:
+def structured_channel_prune(model: Any, level: float, inputs: Any = None, *, input_shapes: Shapes = None) -> Model:
     """The model without its least important channels (L1, the same share of every layer).
 
     >>> pruned = assay.structured_channel_prune("zoo:small_cnn_gap", 0.5)
     >>> assay.count(pruned).totals["parameters"]
     1418
     """
-    made, _ = given_model(model, None, input_shapes)
+    made, _ = given_model(model, inputs, input_shapes)
     return _core.structured_channel_prune(made, level)

@@ -24,6 +24,13 @@ _init_natively = Dataset.__init__
 replace_method(Dataset, "__init__", _init)
 
 
+def _reduced(self: Dataset) -> Any:
+    return Dataset, (self.name, self.samples, self.labels, self.classes)
+
+
+setattr(Dataset, "__reduce__", _reduced)
+
+
 def dataset(data: Any, model: _core.Model, *, seed: int = 0, samples: int = 0) -> "Tuple[_core.Dataset, int]":
     """The samples to judge a model on, and how many a batch has."""
     if isinstance(data, _core.Dataset):

@@ -39,7 +39,8 @@ class Chosen(NamedTuple):
 
 def chosen_devices(devices: Devices) -> Chosen:
     """Ids, mappings and objects with the keys of device files, where a figure may be a plain number."""
-    several = [devices] if isinstance(devices, (str, Mapping)) or not hasattr(devices, "__iter__") else list(devices)
+    is_one = isinstance(devices, (str, Mapping)) or not hasattr(devices, "__iter__") or getattr(devices, "shape", None) == ()
+    several = [devices] if is_one else list(devices)
     ids: List[str] = []
     entries: List[Dict[str, Any]] = []
     for device in several:

@@ -9,10 +9,11 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from . import _core
 from ._arguments import Path, Shapes, checked, replace_method
 from ._arrays import tensor
+from ._calls import as_sequence
 from ._core import Layer, Model
 from ._progress import Choice, Showing
 
-__all__ = ["Model", "engine_names", "load", "zoo"]
+__all__ = ["Model", "SmallCNN", "engine_names", "load", "zoo"]
 
 
 @checked
@@ -38,6 +39,36 @@ _save_natively = Model.save
 replace_method(Model, "save", _save)
 
 
+def _from_bytes(content: bytes, name: str) -> Model:
+    return _core.read_onnx(content, name)
+
+
+def _reduced(self: Model) -> Any:
+    """Other processes get the model as ONNX."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        path = os.path.join(folder, "model.onnx")
+        _save_natively(self, path)
+        if len(os.listdir(folder)) > 1:
+            raise _core.RunError(f"{self.name}: has more than 2 GiB, which another process reads from a file: save it and pass the path")
+        with open(path, "rb") as file:
+            return _from_bytes, (file.read(), self.name)
+
+
+setattr(Model, "__reduce__", _reduced)
+
+
+@checked
+def SmallCNN() -> Model:
+    """The built-in network ``zoo:small_cnn_gap``: `conv1`, `conv2`, a global average pool and `classifier`.
+
+    >>> assay.Profiler().count_parameters(assay.SmallCNN())
+    5130
+    """
+    return _core.load_model("zoo:small_cnn_gap")
+
+
 @checked
 def zoo() -> "List[Dict[str, Any]]":
     """The built-in networks, with their parameters.
@@ -59,9 +90,8 @@ def given_model(model: Any, inputs: Any = None, input_shapes: Shapes = None) -> 
     if is_torch_module(model):
         from ._torch import exported
 
-        made = exported(model, inputs, input_shapes)
-    else:
-        made = _read(model)
+        return exported(model, inputs, input_shapes)
+    made = _read(model)
     return made, named_inputs(made, inputs)
 
 
@@ -122,15 +152,6 @@ def _inputs(names: List[str]) -> str:
     return "1 input" if len(names) == 1 else f"{len(names)} inputs"
 
 
-def as_sequence(inputs: Any) -> List[Any]:
-    """One array, or several in a tuple or list; a list of numbers is one array."""
-    if isinstance(inputs, tuple):
-        return list(inputs)
-    if isinstance(inputs, list) and inputs and not isinstance(inputs[0], (int, float, list)):
-        return inputs
-    return [inputs]
-
-
 def named_inputs(model: Model, inputs: Any) -> Dict[str, _core.Tensor]:
     if inputs is None:
         return {}
@@ -146,9 +167,8 @@ def named_inputs(model: Model, inputs: Any) -> Dict[str, _core.Tensor]:
     return {name: tensor(value, f"input '{name}'") for name, value in zip(names, given)}
 
 
-def ordered_inputs(model: Model, inputs: Any) -> List[_core.Tensor]:
+def in_order(model: Model, given: Mapping[str, _core.Tensor]) -> List[_core.Tensor]:
     """One tensor for each input, in order."""
-    given = named_inputs(model, inputs)
     names = input_names(model)
     missing = [name for name in names if name not in given]
     if missing:

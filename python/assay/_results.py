@@ -123,6 +123,7 @@ class Result(Mapping[str, Any]):
         else:
             _write(path, self._report.render(form))
 
+    @checked
     def table(self, width: Positive = 80, markdown: bool = False) -> str:
         """The text that the command prints."""
         return self._report.table(width, markdown)
@@ -144,7 +145,18 @@ class Result(Mapping[str, Any]):
     def __reduce__(self) -> Any:
         forms = {form: self._report.render(form) for form in self._report.forms() if form in ("json", "csv")}
         stored = Stored(self._report.document, self.table(), forms)
-        return (type(self), (stored,))
+        more = {name: value for name, value in vars(self).items() if name not in ("_report", "_keys")}
+        return type(self), (stored,), more
+
+    def __copy__(self) -> "Result":
+        copy = type(self).__new__(type(self))
+        vars(copy).update(vars(self))
+        return copy
+
+    def __deepcopy__(self, memo: Any) -> "Result":
+        copy = self.__copy__()
+        copy._keys = None  # dicts and lists, which callers may have changed
+        return copy
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -187,6 +199,7 @@ class Profile(Count):
         """Potential savings, largest first."""
         return list(self.get("advice", []))
 
+    @checked
     def table(self, width: Positive = 80, markdown: bool = False) -> str:
         """The text that the command prints, without its hint at options of the command line."""
         lines = super().table(width, markdown).splitlines(keepends=True)
@@ -251,7 +264,7 @@ class Trained(Result):
     @property
     def model(self) -> _core.Model:
         if self._model is None:
-            raise _core.UsageError("results that came from another process have no model")
+            raise _core.UsageError("this result has no model")
         return self._model
 
     @property
@@ -274,7 +287,7 @@ class Optimized(Result):
     @property
     def model(self) -> _core.Model:
         if self._model is None:
-            raise _core.UsageError("results that came from another process have no model")
+            raise _core.UsageError("this result has no model")
         return self._model
 
 

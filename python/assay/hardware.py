@@ -71,7 +71,7 @@ def estimate_layerwise_stats(
 def _records(table: Any, what: str) -> List[Mapping[str, Any]]:
     if hasattr(table, "to_dict") and hasattr(table, "columns"):
         return [dict(row) for row in table.to_dict("records")]
-    if isinstance(table, Mapping) or isinstance(table, str) or not hasattr(table, "__iter__"):
+    if isinstance(table, Mapping) or isinstance(table, str) or not hasattr(table, "__iter__") or getattr(table, "shape", None) == ():
         raise _core.BadInputError(f"{what}: an object of type {type(table).__name__} is not a table; give a DataFrame or a list of dicts")
     return [_record(row, what) for row in table]
 
@@ -232,14 +232,27 @@ def precision_tradeoff_table(rows: Any) -> Any:
 
 @checked
 def save_hardware_artifacts(
-    output_dir: Path, layers: Any, precision_table: Any, summary: Mapping[str, Any], model: str = ""
+    dir: Optional[Path] = None,
+    layers: Any = None,
+    precision_table: Any = None,
+    summary: Optional[Mapping[str, Any]] = None,
+    model: str = "",
+    *,
+    output_dir: Optional[Path] = None,
+    layerwise_df: Any = None,
 ) -> List[str]:
-    """Writes layerwise_breakdown.csv, precision_tradeoffs.csv, hardware_summary.csv and two bar charts; returns their paths."""
+    """Writes layerwise_breakdown.csv, precision_tradeoffs.csv, hardware_summary.csv and two bar charts; returns their paths.
+
+    ``output_dir`` is another name for ``dir``, and ``layerwise_df`` for ``layers``.
+    """
+    folder, table = (dir if dir is not None else output_dir), (layers if layers is not None else layerwise_df)
+    if folder is None or table is None or precision_table is None or summary is None:
+        raise _core.UsageError("save_hardware_artifacts needs dir, layers, precision_table and summary")
     tradeoffs = []
     for record in _records(precision_table, "precision_table"):
         means = [_optional_number(record, column, "precision_table") for column in _TRADEOFFS[1:-1]]
         ratio = _optional_number(record, "accepted_ratio", "precision_table") or 0.0
         tradeoffs.append((str(record.get("precision", "")), *means, ratio))
     return _core.save_hardware_artifacts(
-        os.fspath(output_dir), _layer_rows(layers), tradeoffs, _native(summary), model
+        os.fspath(folder), _layer_rows(table), tradeoffs, _native(summary), model
     )

@@ -40,13 +40,21 @@ def build_hardware_profile_table(
 
 
 @checked
-def write_hardware_profile_artifacts(profile: Mapping[str, Any], output_dir: Path) -> Dict[str, str]:
-    """Writes operator_profile.csv and hardware_totals.csv into the folder, which is made if it is not there."""
+def write_hardware_profile_artifacts(
+    profile: Mapping[str, Any], dir: Optional[Path] = None, *, output_dir: Optional[Path] = None
+) -> Dict[str, str]:
+    """Writes operator_profile.csv and hardware_totals.csv into the folder, which is made if it is not there.
+
+    ``output_dir`` is another name for ``dir``.
+    """
+    folder = dir if dir is not None else output_dir
+    if folder is None:
+        raise _core.UsageError("write_hardware_profile_artifacts needs profile and dir")
     operators, totals = profile.get("operator_profile"), profile.get("totals")
     if not operators or not totals:
         raise _core.BadInputError("the profile has no `operator_profile` and `totals`")
     try:
-        return _core.write_hardware_profile_artifacts(list(operators), dict(totals), os.fspath(output_dir))
+        return _core.write_hardware_profile_artifacts(list(operators), dict(totals), os.fspath(folder))
     except (TypeError, ValueError, KeyError, RuntimeError) as error:
         if isinstance(error, _core.Error):
             raise

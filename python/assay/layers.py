@@ -7,10 +7,12 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from numbers import Integral
 from typing import Any, Callable, Dict, List, Optional
 
 from . import _core
-from ._arguments import Count, Positive, checked, replace_method
+from ._arguments import Count, Positive, checked, replace_method, shown
 from ._arrays import Tensor
 from ._core import Layer
 
@@ -51,10 +53,29 @@ def _parameter(kind: str) -> property:
     return property(value, doc=f"The {kind}, or None.")
 
 
+_called: "ContextVar[Optional[List[Layer]]]" = ContextVar("_called", default=None)
+
+
+def layers_called_by(function: Callable[[Any], Any], x: Any) -> List[Layer]:
+    """The layers that the function calls, in order; none if it cannot take the array."""
+    called: List[Layer] = []
+    before = _called.set(called)
+    try:
+        function(x)
+    except Exception:
+        called.clear()
+    finally:
+        _called.reset(before)
+    return called
+
+
 def _forward(self: Layer, x: Any) -> Tensor:
     """What the layer computes for an array."""
     from ._commands import compile
 
+    called = _called.get()
+    if called is not None:
+        called.append(self)
     return Tensor(compile(self, x, optimize_for="memory")(x))
 
 
@@ -68,8 +89,8 @@ setattr(Layer, "bias", _parameter("bias"))
 def _side(size: Any, what: str) -> int:
     """One number for both sides of a square."""
     sides = list(size) if isinstance(size, (list, tuple)) else [size]
-    if not sides or any(side != sides[0] for side in sides) or not isinstance(sides[0], int):
-        raise _core.UsageError(f"`{what}` {size}: only squares are layers of their own; export others as a model")
+    if not sides or not all(isinstance(side, Integral) for side in sides) or any(side != sides[0] for side in sides):
+        raise _core.UsageError(f"`{what}` {shown(size)}: only squares are layers of their own; export others as a model")
     return int(sides[0])
 
 
@@ -180,10 +201,21 @@ def _one_number(value: Any) -> int:
     return int(value[0]) if isinstance(value, (tuple, list)) else int(value)
 
 
-def layer_like(thing: Any) -> Layer:
+def _in_sequence(called: List[Layer], x: Any, kind: str) -> Layer:
+    sequence = Sequential(called)
+    try:
+        _core.count_flops(sequence.model(), list(_size(x)))
+    except _core.Error:
+        raise _core.BadInputError(
+            f"an object of type {kind} calls layers that do not follow one another; give a Sequential, a torch module or an ONNX file"
+        ) from None
+    return sequence
+
+
+def layer_like(thing: Any, x: Any = None) -> Layer:
     """The layer that an object of another library describes by the usual attributes: `weight` and `bias` of a Linear
-    (in × out), `in_channels`, `out_channels`, `kernel_size` of a Conv2d, `layers` of a Sequential. Everything
-    else is an op that works on each element.
+    (in × out), `in_channels`, `out_channels`, `kernel_size` of a Conv2d, `layers` of a Sequential. A model whose `forward`
+    calls our layers for the array `x` is the sequence of these. Everything else is an op that works on each element.
     """
     kind = type(thing).__name__
     if isinstance(getattr(thing, "layers", None), (list, tuple)):
@@ -201,4 +233,9 @@ def layer_like(thing: Any) -> Layer:
             padding=_one_number(getattr(thing, "padding", 0)),
             bias=has_bias,
         )
+    if kind not in _ACTIVATIONS and x is not None:
+        forward = getattr(thing, "forward", thing)
+        called = layers_called_by(forward, x) if callable(forward) else []
+        if called:
+            return _in_sequence(called, x, kind)
     return _ACTIVATIONS.get(kind, Relu)()

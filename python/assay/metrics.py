@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 from . import _core
 from ._arguments import Count, Positive, checked
 from ._data import dataset
-from ._models import Model, given_model, is_torch_module, ordered_inputs
+from ._models import Model, given_model, in_order, is_torch_module
 from ._options import run_options
 from ._progress import Choice, Showing
 
@@ -118,8 +118,8 @@ def evaluate_accuracy(
 
 
 def _fed(model: Any, input: Any) -> "Tuple[Model, List[_core.Tensor], _core.RunOptions]":
-    made, _ = given_model(model, input)
-    return made, ordered_inputs(made, input), run_options(made, {}, pin_threads=False)
+    made, given = given_model(model, input)
+    return made, in_order(made, given), run_options(made, {}, pin_threads=False)
 
 
 @checked

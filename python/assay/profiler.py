@@ -7,8 +7,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import _core
 from ._arguments import Count, Positive, Shape, checked
-from ._arrays import is_torch_tensor
-from ._models import Model, _read, is_torch_module, ordered_inputs
+from ._arrays import is_torch_tensor, zeros
+from ._models import Model, _read, given_model, in_order, is_torch_module, named_inputs
 from ._options import run_options
 from ._progress import Choice, Showing
 
@@ -27,16 +27,16 @@ def _is_foreign(model: Any) -> bool:
     return not (is_ours or is_message or is_number or hasattr(model, "read"))
 
 
-def _model(model: Any, inputs: Any = None, shape: Optional[Sequence[int]] = None) -> Model:
+def _model(model: Any, shape: Sequence[int]) -> Model:
     if is_torch_module(model):
-        from ._torch import exported
+        return given_model(model, None, shape)[0]
+    return _described(model, zeros(shape)) if _is_foreign(model) else _read(model)
 
-        return exported(model, inputs, shape)
-    if _is_foreign(model):
-        from .layers import layer_like
 
-        return layer_like(model).model()
-    return _read(model)
+def _described(model: Any, x: Any) -> Model:
+    from .layers import layer_like
+
+    return layer_like(model, x).model()
 
 
 def _elements(parameter: Any) -> int:
@@ -52,7 +52,12 @@ def _stored_parameters(thing: Any) -> List[Any]:
     return [part for part in (getattr(thing, "weight", None), getattr(thing, "bias", None)) if part is not None]
 
 
-_LOSSES = {"MSELoss": "mean-squared-error", "CrossEntropyLoss": "cross-entropy"}
+_LOSSES = {
+    "MSELoss": "mean-squared-error",
+    "mse_loss": "mean-squared-error",
+    "CrossEntropyLoss": "cross-entropy",
+    "cross_entropy": "cross-entropy",
+}
 
 
 def _loss_name(loss: Any) -> str:
@@ -60,10 +65,11 @@ def _loss_name(loss: Any) -> str:
         return "sum-of-squares"
     if isinstance(loss, str):
         return loss
-    name = _LOSSES.get(type(loss).__name__)
+    known_as = getattr(loss, "__name__", type(loss).__name__)
+    name = _LOSSES.get(known_as)
     if name is None:
         raise _core.UsageError(
-            f"a loss of type {type(loss).__name__} is not known; give sum-of-squares, cross-entropy or mean-squared-error"
+            f"the loss {known_as} is not known; give sum-of-squares, cross-entropy or mean-squared-error"
         )
     return name
 
@@ -109,7 +115,7 @@ class Profiler:
         >>> assay.Profiler().count_flops(assay.Conv2d(3, 64, 7, stride=2, padding=3), (1, 3, 224, 224))
         236027904
         """
-        return _core.count_flops(_model(model, None, input_shape), input_shape)
+        return _core.count_flops(_model(model, input_shape), input_shape)
 
     @checked
     def measure_memory(self, model: Any, input_shape: Shape) -> Dict[str, Any]:
@@ -118,7 +124,7 @@ class Profiler:
         >>> round(assay.Profiler().measure_memory(assay.Linear(1024, 512), (32, 1024))["parameter_memory_mb"], 2)
         2.0
         """
-        made = _model(model, None, input_shape)
+        made = _model(model, input_shape)
         with Showing(self._progress) as shown:
             return _core.measure_memory(made, input_shape, self._options(made), shown)
 
@@ -164,8 +170,12 @@ class Profiler:
             raise _core.UsageError("there is no `input` to run the model on")
         if not (is_torch_tensor(given) or isinstance(given, (_core.Tensor, tuple, list, dict))):
             given = _plain(given)
-        made = _model(model, given)
-        return made, ordered_inputs(made, given)
+        if is_torch_module(model):
+            made, tensors = given_model(model, given)
+        else:
+            made = _described(model, given) if _is_foreign(model) else _read(model)
+            tensors = named_inputs(made, given)
+        return made, in_order(made, tensors)
 
 
 # Arrays of other libraries keep their numbers in `data`.

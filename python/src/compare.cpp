@@ -59,12 +59,19 @@ Report report_of(CompareReport report, const CompareSetting& setting) {
                     {"junit", [shared] { return compare_junit(*shared); }}}};
 }
 
-Report in_turns(const ComparedProcesses& processes, const CompareSetting& setting,
-                const py::object& progress) {
+struct ComparedNames {
+  std::string a;
+  std::string b;
+};
+
+Report in_turns(const ComparedProcesses& processes, const ComparedNames& names,
+                const CompareSetting& setting, const py::object& progress) {
   return call(progress, [&](Progress& reports) {
     const std::int64_t start = steady_clock().nanoseconds();
     ModelComparison comparison = completed(
         run_in_turns(processes, setting.options, reports, when_decided(setting)), setting);
+    comparison.a.profile.model = names.a;  // not those of files for the processes
+    comparison.b.profile.model = names.b;
     warn_of_settings(comparison);
     CompareReport report = compare_report(std::move(comparison));
     report.seconds = static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
@@ -141,11 +148,13 @@ void bind_compare(py::module_& module) {
   module.def("is_sweep_folder", [](const std::string& path) { return is_sweep_folder(path); });
   module.def("compare_stored", &as_stored);
   module.def("compare_sweeps", &sweeps);
-  module.def("compare", [](const std::string& program, const std::string& a,
-                           const std::vector<std::string>& a_flags, const std::string& b,
-                           const std::vector<std::string>& b_flags, const CompareSetting& setting,
-                           const py::object& progress) {
-    return in_turns({.a = {a, a_flags}, .b = {b, b_flags}, .program = program}, setting, progress);
+  py::class_<ComparedNames>(module, "ComparedNames")
+      .def(py::init<std::string, std::string>(), py::arg("a"), py::arg("b"));
+  module.def("compare", [](const std::string& program, const std::string& a, const std::string& b,
+                           const std::vector<std::string>& flags, const ComparedNames& names,
+                           const CompareSetting& setting, const py::object& progress) {
+    return in_turns({.a = {a, flags}, .b = {b, flags}, .program = program}, names, setting,
+                    progress);
   });
 }
 

@@ -1,4 +1,7 @@
 // assay::Error as Python exceptions: one class for each kind, all of them `assay.Error`.
+#include <new>
+#include <system_error>
+
 #include "assay/error.h"
 
 #include "python/src/bindings.h"
@@ -72,6 +75,10 @@ void bind_errors(py::module_& module) {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& error) {
       PyErr_SetString(classes().of(error.kind()), error.what());
+    } catch (const std::system_error& error) {
+      PyErr_SetString(classes().failed, error.what());
+    } catch (const std::bad_alloc&) {
+      PyErr_SetString(classes().failed, "there is not enough memory");
     }
   });
 }

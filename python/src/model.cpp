@@ -92,8 +92,10 @@ std::string module_that_computes(const Graph& graph, const Node& node) {
     if (producer.is_valid() && graph.node(producer).is("Transpose")) {
       stored = graph.node(producer).inputs.front();
     }
-    if (graph.initializer(stored) == nullptr) continue;
-    const std::string module = module_of(graph.value(stored).name);
+    const std::string& tensor = graph.value(stored).name;
+    const bool is_constant_of_the_exporter = tensor.starts_with('/');
+    if (graph.initializer(stored) == nullptr || is_constant_of_the_exporter) continue;
+    const std::string module = module_of(tensor);
     if (!module.empty()) return module;
   }
   return node.name.starts_with('/') ? module_path(node.name) : "";
@@ -104,12 +106,17 @@ std::string without_prefix(const std::string& name, const std::string& prefix) {
 }
 
 // Nodes get the names of the modules that they come from, where exporters tell them. Several nodes
-// of a module are told apart by their op. `prefix` is not part of any name.
-Model named_by_modules(Model model, const std::string& prefix) {
+// of a module are told apart by their op. The module `root` holds the network: its name is no part
+// of any other, and stands for the model's name.
+Model named_by_modules(Model model, const std::string& root) {
+  const std::string prefix = root.empty() ? "" : root + ".";
   std::map<std::string, int> taken;
   for (std::uint32_t i = 0; i < model.graph.node_count(); ++i) {
     Node& node = model.graph.node(NodeId{i});
-    const std::string module = without_prefix(module_that_computes(model.graph, node), prefix);
+    const std::string path = module_that_computes(model.graph, node);
+    if (!root.empty()) node.name = without_prefix(node.name, "/" + root);
+    const bool is_root = !root.empty() && path == root;
+    const std::string module = is_root ? model.name : without_prefix(path, prefix);
     if (module.empty() || node.is("Transpose") || node.is("Identity")) continue;
     std::string name = module;
     if (taken[name]++ > 0) name = module + "." + node.op;
@@ -206,7 +213,7 @@ void bind_model(py::module_& module) {
       .def("tensors", &stored_tensors,
            "Stored tensors by name, as read-only arrays that share the model's memory.")
       .def("with_stored", &with_stored)
-      .def("named_by_modules", &named_by_modules, py::arg("prefix") = "")
+      .def("named_by_modules", &named_by_modules, py::arg("root") = "")
       .def("save", &save, "Writes the model as ONNX.", py::arg("path"),
            py::arg("progress") = py::none())
       .def("__repr__", [](const Model& model) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "python/src/call.h"
 #include "python/src/model.h"
+#include "python/src/process_mutex.h"
 #include "python/src/tensor.h"
 
 namespace assay::python {
@@ -34,7 +35,7 @@ class SharedProgram {
   const std::string& name() const { return name_; }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
-    const std::lock_guard<std::mutex> alone(mutex_);
+    const std::lock_guard<ProcessMutex> alone(mutex_);
     const SameThreadCount unchanged;
     omp_set_num_threads(program_->threads());
     program_->set_inputs(inputs);
@@ -49,7 +50,7 @@ class SharedProgram {
 
   // Runs on the inputs set last; the mean of as many runs, in seconds.
   double time(std::int64_t runs) {
-    const std::lock_guard<std::mutex> alone(mutex_);
+    const std::lock_guard<ProcessMutex> alone(mutex_);
     const SameThreadCount unchanged;
     omp_set_num_threads(program_->threads());
     const auto start = std::chrono::steady_clock::now();
@@ -69,7 +70,7 @@ class SharedProgram {
   std::unique_ptr<Program> program_;
   std::string name_;
   std::vector<bool> is_kept_;  // for each output, after the first run
-  std::mutex mutex_;
+  ProcessMutex mutex_;
 };
 
 std::unique_ptr<SharedProgram> compiled(const Model& model, const RunOptions& options,

@@ -13,7 +13,7 @@ import assay
 
 SOURCE = pathlib.Path(__file__).parent.parent / "assay"
 MODULES = ["assay", *(f"assay.{path.stem}" for path in sorted(SOURCE.glob("*.py"))
-                      if path.stem not in ("__init__", "_torch", "_command"))]
+                      if path.stem not in ("__init__", "__main__", "_torch", "_command"))]
 
 
 @pytest.mark.parametrize("name", MODULES)

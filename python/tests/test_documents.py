@@ -128,6 +128,10 @@ def test_layers_of_the_small_network():
     assert column(layers, "macs") == [32 * 16 * 28 * 28 * 9, 32 * 32 * 14 * 14 * 9 * 16, 32 * 1568 * 10]
 
 
+def test_the_small_network_is_there_by_its_name():
+    assert column(estimate_layerwise_stats(assay.SmallCNN(), batch_size=32), "layer") == ["conv1", "conv2", "classifier"]
+
+
 def test_a_summary_is_bytes_and_macs_over_time():
     layers = estimate_layerwise_stats("zoo:small_cnn", batch_size=32)
     summary = summarize_hardware(layerwise_df=layers, latency_ms=2.0, memory_bandwidth_gbps=4.3)
@@ -169,7 +173,10 @@ def test_precisions_are_grouped_and_sorted_by_latency():
 def test_artifacts_are_five_files(tmp_path):
     layers = estimate_layerwise_stats("zoo:small_cnn", batch_size=1)
     rows = [{"precision": "fp32", "accuracy": 0.9, "latency_ms": 4.0, "memory_mb": 2.0, "energy_proxy_j": 0.4, "accepted": True}]
-    save_hardware_artifacts(tmp_path / "new", layers, precision_tradeoff_table(rows), summarize_hardware(layers, 1.0, 4.3))
+    made = layers, precision_tradeoff_table(rows), summarize_hardware(layers, 1.0, 4.3)
+    save_hardware_artifacts(tmp_path / "new", *made)
+    for folder in ({"dir": tmp_path / "new"}, {"output_dir": tmp_path / "new"}):
+        save_hardware_artifacts(layers=made[0], precision_table=made[1], summary=made[2], **folder)
     names = {path.name for path in (tmp_path / "new").iterdir()}
     assert names == {"layerwise_breakdown.csv", "precision_tradeoffs.csv", "hardware_summary.csv",
                      "layerwise_activation_memory.png", "layerwise_macs.png"}

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pytest
 
 import assay
 from assay import Conv2d, Linear, Profiler, Sequential, Tensor, profile_backward_pass, profile_forward_pass
@@ -115,6 +116,36 @@ def test_examples_of_docstrings():
     assert profile["gflops_per_second"] > 0
     profile = profiler.profile_backward_pass(Linear(128, 64), Tensor(np.random.randn(16, 128)))
     assert profile["total_latency_ms"] > 0
+
+
+def test_a_model_of_layers_is_what_it_calls():
+    class Network:
+        def __init__(self):
+            self.first, self.second = Linear(784, 128), Linear(128, 10)
+
+        def parameters(self):
+            return self.first.parameters() + self.second.parameters()
+
+        def forward(self, x):
+            hidden = Tensor(np.maximum(self.first(x).data, 0))
+            return self.second.forward(hidden)
+
+    network, x = Network(), Tensor(np.random.randn(4, 784))
+    profiler = Profiler()
+    assert profiler.count_parameters(network) == 784 * 128 + 128 + 128 * 10 + 10
+    assert profiler.count_flops(network, (1, 784)) == 2 * 784 * 128 + 2 * 128 * 10
+    assert profile_forward_pass(network, x)["parameters"] == profiler.count_parameters(network)
+    assert profiler.measure_latency(network, x, warmup=1, iterations=3) > 0
+
+    class Sum:
+        def __init__(self):
+            self.a, self.b = Linear(8, 4), Linear(8, 4)
+
+        def forward(self, x):
+            return Tensor(self.a(x).data + self.b(x).data)
+
+    with pytest.raises(assay.Error, match="do not follow one another"):
+        profiler.count_flops(Sum(), (1, 8))
 
 
 def test_scaling_and_batch_sizes_with_the_profiler():

@@ -199,8 +199,143 @@ class TestTorch:
             def forward(self, x):
                 return torch.linalg.lstsq(x, x)
 
-        with pytest.raises(assay.Error, match="cannot export"):
-            assay.count(Unusual(), torch.zeros(4, 4))
+        class OutsideOfTorch(torch.nn.Module):
+            def forward(self, x):
+                return torch.from_numpy(np.sort(x.numpy()))
+
+        for module in (Unusual(), OutsideOfTorch()):
+            with pytest.raises(assay.Error, match="cannot export"):
+                assay.count(module, torch.zeros(4, 4))
+
+    def test_a_module_without_numbers_is_an_error(self):
+        import torch
+
+        with pytest.raises(assay.BadInputError, match="meta"):
+            assay.count(torch.nn.Linear(4, 3, device="meta"), torch.zeros(2, 4))
+
+    def test_modules_are_exported_without_the_package_onnx(self, monkeypatch):
+        import sys
+
+        import torch
+
+        monkeypatch.setitem(sys.modules, "onnx", None)
+        assert assay.count(torch.nn.Linear(4, 3), torch.zeros(2, 4)).totals["parameters"] == 15
+
+    def same_as_torch(self, module, inputs, positional=(), named=None):
+        """Whether the program, called with arrays by name, computes what the module does."""
+        import torch
+
+        module = module.eval()
+        program = assay.compile(module, inputs)
+        fed = {value["name"]: array for value, array in zip(program.inputs, self.arrays([positional, named or {}]))}
+        with torch.no_grad():
+            expected = module(*positional, **(named or {}))
+        return np.allclose(program(**fed), expected.numpy(), atol=1e-5)
+
+    def arrays(self, value):
+        import torch
+
+        if isinstance(value, torch.Tensor):
+            return [value.numpy()]
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else []
+        return [array for part in parts for array in self.arrays(part)]
+
+    def test_inputs_may_be_nested(self):
+        import torch
+
+        class Recurrent(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = torch.nn.LSTM(8, 16)
+
+            def forward(self, x, state):
+                return self.rnn(x, state)[0]
+
+        class Pair(torch.nn.Module):
+            def forward(self, parts):
+                return parts["x"] - parts["y"]
+
+        x, h, c = torch.randn(3, 2, 8), torch.randn(1, 2, 16), torch.randn(1, 2, 16)
+        model = assay.load(Recurrent(), (x, (h, c)))
+        assert [value["name"] for value in model.inputs] == ["x", "state_0", "state_1"]
+        assert self.same_as_torch(Recurrent(), (x, (h, c)), (x, (h, c)))
+        parts = {"x": h, "y": c}
+        assert self.same_as_torch(Pair(), (parts,), (parts,))
+
+    def test_inputs_by_name_reach_their_parameters(self):
+        import torch
+
+        class Masked(torch.nn.Module):
+            def forward(self, x, mask=None, kind=None, *, scale=None, negate=False):
+                x = x if mask is None else x * mask
+                x = x if kind is None else x + kind
+                x = x if scale is None else x * scale
+                return -x if negate else x
+
+        x, kind = torch.randn(2, 3), torch.randn(2, 3)
+        named = {"x": x, "kind": kind, "scale": torch.tensor([2.0]), "negate": True}
+        assert self.same_as_torch(Masked(), named, named=named)  # and not kind as the mask
+        assert self.same_as_torch(Masked(), {"x": x, "mask": None, "kind": kind}, named={"x": x, "kind": kind})
+        with pytest.raises(assay.Error, match="no argument 'colour'"):
+            assay.count(Masked(), {"x": x, "colour": x})
+        with pytest.raises(assay.Error, match="no array among the inputs"):
+            assay.count(Masked(), (None, True))
+
+    def test_scripts_are_models(self):
+        import torch
+
+        network = self.network().eval()
+        x = torch.randn(2, 3, 8, 8)
+        for script in (torch.jit.script(network), torch.jit.trace(network, x)):
+            assert np.allclose(assay.compile(script, x)(x), network(x).detach().numpy(), atol=1e-5)
+
+    def test_layers_of_the_module_itself_have_its_name(self):
+        import torch
+
+        class Doubled(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = torch.nn.LayerNorm(4)
+
+            def forward(self, x):
+                return self.norm(x) * 2
+
+        assert [layer["name"] for layer in assay.count(torch.nn.Linear(4, 3), torch.zeros(2, 4)).layers] == ["Linear"]
+        names = [layer["name"] for layer in assay.count(Doubled(), torch.zeros(2, 4)).layers]
+        assert names[-1] == "Doubled"
+        assert all(name == "norm" or name.startswith("norm.") for name in names[:-1])
+
+    def test_comparisons_have_the_names_of_modules(self):
+        import torch
+
+        comparison = assay.compare(torch.nn.Linear(64, 64), torch.nn.Linear(64, 8), torch.zeros(1, 64), max_time=0.5)
+        assert comparison["a"]["model"] == comparison["b"]["model"] == "Linear"
+        assert "/tmp" not in str(comparison)
+
+    def test_a_deployment_runs_batches_of_its_own_size(self):
+        import torch
+
+        module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
+        for given in ({"inputs": torch.zeros(1, 1, 28, 28)}, {"input_shapes": (1, 1, 28, 28)}):
+            assert assay.simulate_deployment(module, 8, seconds=0.05, **given)["batch"] == 8
+
+    def test_losses_of_torch_are_known_as_objects_and_functions(self):
+        import torch
+
+        x = torch.zeros(2, 4)
+        passes = [assay.profile_backward_pass(torch.nn.Linear(4, 3), x, loss)["loss_flops"]
+                  for loss in (torch.nn.MSELoss(), torch.nn.functional.mse_loss, "mean-squared-error")]
+        assert passes[0] == passes[1] == passes[2]
+        with pytest.raises(assay.UsageError, match="KLDivLoss"):
+            assay.profile_backward_pass(torch.nn.Linear(4, 3), x, torch.nn.KLDivLoss())
+
+    def test_training_takes_the_batches_of_the_loader(self):
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+
+        data = TensorDataset(torch.randn(40, 1, 28, 28), torch.randint(0, 10, (40,)))
+        for loader in (DataLoader(data, batch_size=8), DataLoader(data, batch_size=40)):
+            assert len(assay.train("zoo:small_cnn_gap", loader).epochs) == 1
 
     def test_a_module_without_inputs_is_an_error(self):
         with pytest.raises(assay.UsageError, match="example inputs"):

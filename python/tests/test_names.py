@@ -1,9 +1,13 @@
 """The names that users of the command line and the library know are there, and importing is light."""
 
+import functools
+import inspect
 import pathlib
 import re
 import subprocess
 import sys
+
+import pytest
 
 import assay
 
@@ -75,6 +79,46 @@ def test_the_stub_of_the_package_names_what_the_package_has():
 
 def test_the_package_says_that_it_is_typed():
     assert (PACKAGE / "py.typed").exists()
+
+
+def test_the_package_runs_as_the_command():
+    printed = subprocess.run([sys.executable, "-m", "assay", "--version"], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == f"assay {assay.__version__}"
+
+
+# Names and defaults of arguments; None: without a default.
+ARGUMENTS = {
+    "hardware.estimate_layerwise_stats": {"model": None, "batch_size": None, "input_shape": (1, 28, 28), "activation_bytes_per_value": None},
+    "hardware.summarize_hardware": {"layers": None, "latency_ms": None, "memory_bandwidth_gbps": None, "peak_compute_gmacs": None},
+    "hardware.precision_tradeoff_table": {"rows": None},
+    "hardware.save_hardware_artifacts": {"dir": None, "layers": None, "precision_table": None, "summary": None},
+    "metrics.collect_metrics": {"model": None, "loader": None, "device": "cpu", "power_watts": 5.0, "precision": "fp32",
+                                "latency_multiplier": 1.0, "benchmark_repeats": 5},
+    "metrics.evaluate_accuracy": {"model": None, "loader": None, "device": "cpu", "precision": "fp32"},
+    "metrics.measure_latency": {"model": None, "input": None, "num_runs": 100, "warmup": 3},
+    "metrics.measure_latency_distribution": {"model": None, "input": None, "repeats": 5, "num_runs": 100, "warmup": 3},
+    "metrics.model_memory_mb": {"model": None},
+    "metrics.memory_violations": {"memory_mb": None, "budgets": None},
+    "Profiler.count_parameters": {"model": None},
+    "Profiler.count_flops": {"model": None, "input_shape": None},
+    "Profiler.measure_memory": {"model": None, "input_shape": None},
+    "Profiler.measure_latency": {"model": None, "input": None, "warmup": 10, "iterations": 100},
+    "Profiler.profile_forward_pass": {"model": None, "input": None},
+    "Profiler.profile_backward_pass": {"model": None, "input": None, "loss": None},
+    "profile_forward_pass": {"model": None, "input": None},
+    "profile_backward_pass": {"model": None, "input": None, "loss": None},
+    "hardware_profile.build_hardware_profile_table": {"feature_count": None, "batch_size": None, "stream_interval_ms": None},
+    "hardware_profile.write_hardware_profile_artifacts": {"profile": None, "dir": None},
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_have_their_names_order_and_defaults(name):
+    function = functools.reduce(getattr, name.split("."), assay)
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
+    for parameter, (argument, default) in zip(parameters, ARGUMENTS[name].items()):
+        assert parameter.name == argument
+        assert parameter.default in ((default,) if default is not None else (None, parameter.empty))
 
 
 def test_the_command_is_the_native_program():

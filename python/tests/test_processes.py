@@ -124,6 +124,30 @@ def test_a_copy_of_the_process_runs_models(environment, first):
     assert done.stdout.strip() == "fine", done.stderr
 
 
+INTERRUPTED_BY_FORK = """
+import os, threading, time
+import assay
+program = assay.compile("zoo:resnet18", threads=2)
+x = program.random_inputs()[0]
+expected = program(x)
+stop = threading.Event()
+thread = threading.Thread(target=lambda: [program(x) for _ in iter(stop.is_set, True)])
+thread.start()
+time.sleep(0.1)
+process = os.fork()
+if process == 0:
+    os._exit(0 if (program(x) == expected).all() else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+stop.set()
+thread.join()
+"""
+
+
+def test_a_copy_of_the_process_runs_what_another_thread_was_running():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_BY_FORK], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "0", done.stderr
+
+
 def test_torch_keeps_its_number_of_threads():
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()

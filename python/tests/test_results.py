@@ -1,8 +1,10 @@
 """Results are mappings, tables, frames, pages and files."""
 
+import copy
 import json
 import pickle
 
+import numpy as np
 import pytest
 
 import assay
@@ -56,7 +58,7 @@ def test_a_notebook_shows_the_page_in_a_frame(count, profile):
     for result in (count, profile):
         html = result._repr_html_()
         assert html.startswith("<iframe srcdoc=") and 'sandbox="allow-scripts"' in html
-        assert "<script" not in html and "&lt;script" in html
+        assert "<script" not in html and ("&lt;script" in html) == assay._core.has_page_charts()
 
 
 def test_pages_of_comparisons_and_studies(tmp_path):
@@ -87,8 +89,36 @@ def test_stored_profiles_are_compared(profile, tmp_path):
 
 def test_results_travel_between_processes(count, profile):
     for result in (count, profile):
-        copy = pickle.loads(pickle.dumps(result))
-        assert copy == result and str(copy) == str(result) and type(copy) is type(result)
+        other = pickle.loads(pickle.dumps(result))
+        assert other == result and str(other) == str(result) and type(other) is type(result)
+
+
+def test_results_keep_their_models():
+    optimized = assay.optimize("zoo:small_cnn_gap", prune=0.5, max_time=0.1)
+    trained = assay.train("zoo:small_cnn_gap", "synthetic", train_subset=64, val_subset=16)
+    for result in (optimized, trained):
+        other = pickle.loads(pickle.dumps(result))
+        assert other == result and list(other.model.tensors()) == list(result.model.tensors())
+    assert pickle.loads(pickle.dumps(optimized)).met is optimized.met
+
+
+def test_copies_of_results_are_results(profile, tmp_path):
+    for duplicate in (copy.copy(profile), copy.deepcopy(profile)):
+        assert duplicate == profile and type(duplicate) is type(profile)
+        duplicate.save(tmp_path / "a.png")
+    changed = copy.deepcopy(profile)
+    changed["latency"]["median_ms"] = -1
+    assert profile.latency_ms > 0
+
+
+def test_models_arrays_and_data_travel_between_processes():
+    model = assay.load("zoo:lenet5")
+    other = pickle.loads(pickle.dumps(model))
+    assert other.name == model.name and assay.count(other).layers == assay.count(model).layers
+    tensor = pickle.loads(pickle.dumps(assay.Tensor([[1.0, 2.0]])))
+    assert tensor.dtype == np.float32 and tensor.ndim == 2 and len(tensor) == 1 and list(tensor[0]) == [1, 2]
+    data = pickle.loads(pickle.dumps(assay.Dataset("d", np.ones((2, 1, 2, 2), np.float32), np.array([0, 1]))))
+    assert (len(data), data.name, data.classes, data.samples.sum()) == (2, "d", 2, 8)
 
 
 def test_gates_can_fail():

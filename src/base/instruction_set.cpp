@@ -10,6 +10,9 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace assay {
@@ -90,7 +93,7 @@ bool has_byte_permutations() {
 
 bool has_float16_arithmetic() {
   constexpr unsigned kAvx512Fp16 = 23;
-  return has_bit(cpuid_leaf(7, 0).d, kAvx512Fp16);
+  return has_level(InstructionSet::Avx512Vnni) && has_bit(cpuid_leaf(7, 0).d, kAvx512Fp16);
 }
 
 #else
@@ -104,10 +107,30 @@ bool has_byte_permutations() {
 }
 
 bool has_float16_arithmetic() {
+#if defined(__aarch64__)
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDHP) != 0;
+#else
   return false;
+#endif
 }
 
 #endif
+
+bool has_dot_products() {
+#if defined(__aarch64__)
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
+  return false;
+#endif
+}
+
+bool has_byte_matrix_products() {
+#if defined(__aarch64__)
+  return (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+#else
+  return false;
+#endif
+}
 
 InstructionSet allowed_by_environment() {
   const char* value = std::getenv("ASSAY_MAX_ISA");
@@ -143,8 +166,15 @@ bool may_use_byte_permutations() {
 }
 
 bool may_use_float16_arithmetic() {
-  return may_use(InstructionSet::Avx512Vnni) && has_float16_arithmetic() &&
-         highest_allowed_level() >= InstructionSet::Amx;
+  return highest_allowed_level() >= InstructionSet::Amx && has_float16_arithmetic();
+}
+
+bool may_use_dot_products() {
+  return highest_allowed_level() >= InstructionSet::Avx512Vnni && has_dot_products();
+}
+
+bool may_use_byte_matrix_products() {
+  return highest_allowed_level() >= InstructionSet::Amx && has_byte_matrix_products();
 }
 
 bool processor_has_tiles() {

@@ -32,9 +32,17 @@ bool may_use(InstructionSet level);
 // allow VNNI.
 bool may_use_byte_permutations();
 
-// Arithmetic on float16 numbers (AVX512-FP16), as Sapphire Rapids has it; ASSAY_MAX_ISA has to
-// allow AMX.
+// Arithmetic on float16 numbers (AVX512-FP16, FEAT_FP16 of AArch64), as Sapphire Rapids and
+// Cortex-A76 have it; ASSAY_MAX_ISA has to allow AMX.
 bool may_use_float16_arithmetic();
+
+// AArch64's dot products of 8-bit numbers (FEAT_DotProd), as Cortex-A76 has them; ASSAY_MAX_ISA has
+// to allow VNNI.
+bool may_use_dot_products();
+
+// AArch64's matrix products of 8-bit numbers (FEAT_I8MM), as Neoverse V1 has them; ASSAY_MAX_ISA
+// has to allow AMX.
+bool may_use_byte_matrix_products();
 
 // Whether tile instructions work in every thread of this process. The first call asks the system
 // for the permission that they need; a thread loads its own tile configuration.

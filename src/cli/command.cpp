@@ -199,6 +199,18 @@ std::string Command::unexpected() const {
                      near ? fmt::format("; did you mean '{}'?", *near) : "");
 }
 
+namespace {
+
+// CLI11 says "--depth: At Most 1 required but received 2", "--depth: 1 required N missing".
+std::string argument_mismatch(const std::string& text) {
+  const std::string name = text.substr(0, text.find(':'));
+  if (name == text) return text;
+  const bool has_too_many = text.find("At Most") != std::string::npos;
+  return name + (has_too_many ? " is given more than once" : " needs a value");
+}
+
+}  // namespace
+
 bool Command::parse(int count, char** words) try {
   app_->parse(count, words);
   return true;
@@ -208,6 +220,8 @@ bool Command::parse(int count, char** words) try {
   return false;
 } catch (const CLI::ExtrasError&) {
   throw UsageError(unexpected());
+} catch (const CLI::ArgumentMismatch& error) {
+  throw UsageError(argument_mismatch(error.what()));
 } catch (const CLI::ParseError& error) {
   if (error.get_exit_code() != 0) throw UsageError(error.what());
   app_->exit(error);  // prints the text of --version

@@ -40,6 +40,7 @@ constexpr const char* kCompareExamples = R"(Examples:
   assay profile old.onnx --json > old.json       then, later,
   assay compare old.json new.onnx                old.onnx runs again if it is unchanged
   assay compare old.json new.json --stored       the stored samples
+  assay profile new.onnx --json | assay compare old.json -   '-' is a profile from a pipe
   assay compare outputs_old outputs_new          two sweeps, row by row
 As a gate, with exit code 1 if it fails:
   assay compare old.onnx new.onnx --fail-if 'latency>5%' --max-time 20
@@ -178,6 +179,7 @@ void check_gates(const CompareArguments& arguments, const CompareRequest& reques
 
 CompareReport compared(const CompareArguments& arguments, const CompareRequest& request,
                        bool quiet) {
+  if (arguments.a == "-" && arguments.b == "-") fail_usage("only one of A and B can be -");
   ComparedResult a = find_result(arguments.a, arguments.shapes, arguments.engine);
   ComparedResult b = find_result(arguments.b, arguments.shapes, arguments.engine);
   const bool a_is_sweep = a.source == ResultSource::Sweep;
@@ -213,7 +215,9 @@ void add_compare(CommandLine& program) {
   auto arguments = std::make_shared<CompareArguments>();
   Command* compare = program.app.add_subcommand(
       "compare", "Tell which of two models is faster, or fail if a limit is exceeded");
-  const char* what = "an .onnx file, zoo:NAME, a profile stored as .json, or a sweep's folder";
+  const char* what =
+      "an .onnx file, zoo:NAME, a profile stored as .json (- reads one from standard input), or a "
+      "sweep's folder";
   compare->add_option("A", arguments->a, what)->required();
   compare->add_option("B", arguments->b, what)->required();
   add_gate_options(*compare, arguments->gates);

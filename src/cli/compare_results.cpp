@@ -1,6 +1,8 @@
 #include "cli/compare_results.h"
 
 #include <filesystem>
+#include <iostream>
+#include <iterator>
 
 #include "assay/precision.h"
 #include "assay/stored_profile.h"
@@ -21,8 +23,17 @@ bool is_folder(const std::string& argument) {
   return std::filesystem::is_directory(argument, ignored);
 }
 
+constexpr const char* kStandardInput = "-";
+
+StoredProfile read_profile_from_pipe() {
+  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  if (text.empty()) fail_bad_input("-: nothing came from standard input, expected a profile");
+  return parse_profile_json(text, "standard input");
+}
+
 StoredProfile read_profile(const std::string& path) {
   constexpr std::size_t kLargest = std::size_t{1} << 30;
+  if (path == kStandardInput) return read_profile_from_pipe();
   const auto file = MappedFile::open(path);
   if (file->bytes().size() > kLargest) fail_bad_input("{}: too large to be a profile", path);
   const std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
@@ -108,7 +119,8 @@ bool are_of_one_model(const ComparedResult& a, const ComparedResult& b) {
 ComparedResult find_result(const std::string& argument, const ModelArguments& shapes,
                            const EngineArguments& engine) {
   ComparedModel fresh{argument, shapes, engine};
-  if (argument.ends_with(".json")) return stored_result(argument, argument, std::move(fresh));
+  const bool is_profile = argument.ends_with(".json") || argument == kStandardInput;
+  if (is_profile) return stored_result(argument, argument, std::move(fresh));
   if (!is_folder(argument)) return {.argument = argument, .fresh = std::move(fresh)};
   const std::filesystem::path folder(argument);
   if (is_sweep_folder(folder)) {

@@ -1,7 +1,9 @@
 // assay fit: on which devices a model would run, how fast, and whether it fits in memory.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "assay/count.h"
 #include "assay/device_list.h"
 #include "assay/fit_report.h"
 #include "assay/stored_calibration.h"
@@ -50,11 +52,12 @@ std::optional<double> limit_of(const char* flag, const std::string& text) {
   return parse_decimal(flag, text, 1e-9);
 }
 
-std::vector<Device> wanted_devices(const FitArguments& arguments, const Machine& machine,
+constexpr const char* kHere = "this-machine";
+
+std::vector<Device> wanted_devices(const FitArguments& arguments, Device here,
                                    std::vector<std::string>& warnings) {
   KnownDevices known = known_devices(arguments.devices);
   warnings.insert(warnings.end(), known.warnings.begin(), known.warnings.end());
-  Device here = device_from_machine(machine, "this-machine");
   known.devices.insert(known.devices.begin(), std::move(here));
   if (!arguments.ids.empty()) {
     std::vector<Device> chosen;
@@ -79,20 +82,36 @@ bool fits_somewhere(const FitReport& report) {
   });
 }
 
-Exit fit_and_print(const FitArguments& arguments, const Machine& machine,
+struct FitRequest {
+  Graph graph;
+  FitOptions options;
+};
+
+// Throws what is wrong with the model, the devices or the limits, before anything is measured.
+FitRequest checked_request(const FitArguments& arguments) {
+  FitRequest request;
+  request.options.precision = arguments.precision;
+  request.options.limits = {.max_ms = limit_of("--max-ms", arguments.max_ms),
+                            .max_mb = limit_of("--max-mb", arguments.max_mb),
+                            .max_watts = limit_of("--max-watts", arguments.max_watts)};
+  std::vector<std::string> warnings;
+  wanted_devices(arguments, {.id = kHere}, warnings);
+  RequestedModel model = requested_model(arguments.model);
+  request.graph = std::move(model.graph);
+  request.options.count.bindings = std::move(model.run.bindings);
+  request.options.count.input_values = std::move(model.run.known_values);
+  const std::string& name = arguments.model.model;
+  naming_model(name, [&] { return count_model(request.graph, name, request.options.count); });
+  return request;
+}
+
+Exit fit_and_print(const FitArguments& arguments, FitRequest request, const Machine& machine,
                    const Calibration& calibration, bool quiet, std::vector<std::string> warnings,
                    PageFile& page) {
-  FitOptions options{.precision = arguments.precision};
-  options.limits = {.max_ms = limit_of("--max-ms", arguments.max_ms),
-                    .max_mb = limit_of("--max-mb", arguments.max_mb),
-                    .max_watts = limit_of("--max-watts", arguments.max_watts)};
-  const auto devices = wanted_devices(arguments, machine, warnings);
-  RequestedModel request = requested_model(arguments.model);
-  options.count.bindings = std::move(request.run.bindings);
-  options.count.input_values = std::move(request.run.known_values);
+  const auto devices = wanted_devices(arguments, device_from_machine(machine, kHere), warnings);
   FitReport report = naming_model(arguments.model.model, [&] {
     return fit_model(std::move(request.graph), arguments.model.model, devices, calibration,
-                     options);
+                     request.options);
   });
   report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
   use_flags(report.warnings);
@@ -111,6 +130,8 @@ Exit run_fit(const FitArguments& arguments, bool quiet) {
   if (arguments.validate && !arguments.html.empty()) {
     fail_usage("--html cannot be combined with --validate");
   }
+  std::optional<FitRequest> request;
+  if (!arguments.validate) request = checked_request(arguments);
   PageFile page(arguments.html);
   catch_interrupts();
   std::vector<std::string> warnings;
@@ -126,7 +147,8 @@ Exit run_fit(const FitArguments& arguments, bool quiet) {
     print_warnings(warnings, quiet);
     return Exit::Fine;
   }
-  return fit_and_print(arguments, machine, calibration, quiet, std::move(warnings), page);
+  return fit_and_print(arguments, std::move(*request), machine, calibration, quiet,
+                       std::move(warnings), page);
 }
 
 }  // namespace

@@ -6,8 +6,11 @@
 #include <iterator>
 #include <ranges>
 
+#include "assay/error.h"
 #include "assay/page.h"
+#include "base/fail.h"
 #include "base/sha256.h"
+#include "base/system_error.h"
 #include "cli/origin.h"
 
 namespace assay::cli {
@@ -52,8 +55,26 @@ std::string own_command() {
 PageFile::PageFile(const std::string& path)
     : file_(path.empty() ? nullptr : std::make_unique<AtomicFile>(path)) {}
 
-void PageFile::put(const std::string& name, std::string json) {
-  file_->write(page_html({.documents = {{name, with_origin(std::move(json))}},
+std::string result_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail_bad_input("{}: cannot be read: {}", path.string(), last_system_error());
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string record_in(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "reproducibility.json";
+  if (!std::filesystem::is_regular_file(path)) return "";
+  std::string text = result_text(path);
+  try {
+    result_schema(text, path.string());
+  } catch (const Error&) {
+    return "";
+  }
+  return text;
+}
+
+void PageFile::put(const std::string& name, std::string json, std::string record) {
+  file_->write(page_html({.documents = {{name, with_origin(std::move(json)), std::move(record)}},
                           .command = own_command(),
                           .sources = own_models()}));
   file_->commit();

@@ -156,7 +156,9 @@ class Files {
     add(folder / "trace.json", profile_trace_of);
   }
 
-  void write(const Profile& profile, const ProfileReportOptions& options) {
+  // Files have all rows, however many the terminal shows.
+  void write(const Profile& profile, ProfileReportOptions options) {
+    options.top = {};
     for (auto& [format, file] : files_) {
       file->write(format(profile, options));
       file->commit();

@@ -77,8 +77,10 @@ std::string rendered(const OutputFormat& format, const TrainingProfile& profile,
       [&] { return training_csv(profile, options); });
 }
 
+// Files have all rows, however many the terminal shows.
 void write_files(const std::filesystem::path& folder, const TrainingProfile& profile,
-                 const TrainingReportOptions& options) {
+                 TrainingReportOptions options) {
+  options.top = {};
   write_file(folder / "profile.json", with_origin(training_json(profile, options)));
   write_file(folder / "layers.csv", training_csv(profile, options));
   write_file(folder / "memory.png", training_memory_png(profile));

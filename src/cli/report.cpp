@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "assay/error.h"
 #include "assay/page.h"
 #include "base/atomic_file.h"
 #include "base/fail.h"
-#include "base/system_error.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -32,12 +29,6 @@ constexpr const char* kReportExamples = R"(Examples:
   assay report profile.json                     one result, written to report.html
   assay report before.json after.json           two profiles side by side
 A result is what --json prints. The page is one file: it needs no network and no other file.)";
-
-std::string result_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_bad_input("{}: cannot be read: {}", path.string(), last_system_error());
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // Folders hold other JSON too: traces, records, journals.
 bool is_shown(const std::string& schema) {
@@ -61,19 +52,6 @@ std::string schema_if_json(const std::string& text, const std::filesystem::path&
   } catch (const Error&) {
     return "";
   }
-}
-
-// 'assay sweep' writes down there what made its results.
-std::string record_in(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "reproducibility.json";
-  if (!std::filesystem::is_regular_file(path)) return "";
-  std::string text = result_text(path);
-  try {
-    result_schema(text, path.string());
-  } catch (const Error&) {
-    return "";
-  }
-  return text;
 }
 
 void add_folder(const std::filesystem::path& folder, std::vector<PageDocument>& documents) {

@@ -57,7 +57,8 @@ Exit report_sweep(const SweepResult& result, const std::string& folder, const Sw
     print_data(data_of(merged, format));
   }
   if (!merged.runs.empty()) {
-    page.write("summary.json", [&] { return data_of(merged, SweepFormat{.json = true}); });
+    page.write(
+        "summary.json", [&] { return data_of(merged, SweepFormat{.json = true}); }, folder);
   }
   print_note(progress_text(result.outcome), quiet);
   if (!merged.runs.empty()) print_note("results are in " + folder, quiet);

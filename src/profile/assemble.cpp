@@ -41,12 +41,6 @@ double gflops_per_second(std::int64_t flops, double milliseconds) {
   return milliseconds > 0 ? static_cast<double>(flops) / (milliseconds * 1e6) : 0.0;
 }
 
-std::string timing_warning(const TimingWarning& warning) {
-  return warning.advice.empty()
-             ? fmt::format("{}: {}", warning.name, warning.message)
-             : fmt::format("{}: {}; {}", warning.name, warning.message, warning.advice);
-}
-
 // One warning per op, with the first reason given for it.
 void warn_of_slow_kernels(const std::vector<ProfileStep>& steps,
                           std::vector<std::string>& warnings) {
@@ -76,6 +70,12 @@ ProfileMemory memory_of(const ProgramMemory& taken) {
 }
 
 }  // namespace
+
+std::string warning_text(const TimingWarning& warning) {
+  return warning.advice.empty()
+             ? fmt::format("{}: {}", warning.name, warning.message)
+             : fmt::format("{}: {}; {}", warning.name, warning.message, warning.advice);
+}
 
 Facts known_before(Prepared& prepared) {
   return {.model = std::move(prepared.model),
@@ -118,7 +118,7 @@ Profile assemble(Facts facts, const ProgramFacts& program, Observation seen) {
   profile.warnings = std::move(facts.warnings);
   warn_of_slow_kernels(profile.steps, profile.warnings);
   for (const auto& warning : seen.measurement.warnings) {
-    profile.warnings.push_back(timing_warning(warning));
+    profile.warnings.push_back(warning_text(warning));
   }
   profile.latency = std::move(seen.measurement);
   profile.traced_runs = std::move(seen.traced_runs);

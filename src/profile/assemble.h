@@ -30,6 +30,9 @@ struct ProgramFacts {
 };
 ProgramFacts facts_of(const Program& program);
 
+// "drift: the median rose by 8 %; let the machine warm up"
+std::string warning_text(const TimingWarning& warning);
+
 Profile assemble(Facts facts, const ProgramFacts& program, Observation seen);
 
 }  // namespace assay::profile

@@ -2,6 +2,7 @@
 
 #include "assay/precision.h"
 #include "base/fail.h"
+#include "execute/full_lengths.h"
 
 namespace assay::profile {
 
@@ -34,14 +35,17 @@ Prepared prepare_to_run(Graph graph, std::string name, const RunOptions& options
   }
   Prepared prepared = prepare_model(std::move(graph), std::move(name), count);
   prepared.warnings.insert(prepared.warnings.end(), warnings.begin(), warnings.end());
+  prepared.full_lengths = execute::full_lengths(prepared.inferred.graph);
   return prepared;
 }
 
-std::vector<Tensor> inputs_for(const Program& program, const RunOptions& options) {
+std::vector<Tensor> inputs_for(const Program& program, const RunOptions& options,
+                               const std::map<std::string, Tensor>& full_lengths) {
   std::vector<Tensor> tensors;
   for (const Value& input : program.inputs()) {
     const Tensor* given = find_in(options.inputs, input.name);
     if (given == nullptr) given = find_in(options.known_values, input.name);
+    if (given == nullptr) given = find_in(full_lengths, input.name);
     tensors.push_back(given != nullptr ? *given : random_inputs({input}, options.seed).front());
   }
   return tensors;

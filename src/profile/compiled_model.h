@@ -12,8 +12,9 @@ namespace assay::profile {
 // Checked, bound (contents give shapes), inferred, counted and planned.
 Prepared prepare_to_run(Graph graph, std::string name, const RunOptions& options);
 
-// Every input: as given, as known, or drawn at random.
-std::vector<Tensor> inputs_for(const Program& program, const RunOptions& options);
+// Every input: as given, as known, full lengths of sequences, or drawn at random.
+std::vector<Tensor> inputs_for(const Program& program, const RunOptions& options,
+                               const std::map<std::string, Tensor>& full_lengths = {});
 
 // Options for a model fed with these tensors, in the order of its inputs.
 RunOptions options_for(const Graph& model, const ModelInputs& input, const ProgramOptions& program);

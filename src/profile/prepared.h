@@ -11,7 +11,8 @@ struct Prepared {
   Inferred inferred;
   CostSheet cost;
   MemoryPlan plan;
-  std::int64_t stored_bytes = 0;  // parameters, statistics and constants
+  std::int64_t stored_bytes = 0;               // parameters, statistics and constants
+  std::map<std::string, Tensor> full_lengths;  // inputs that say how long sequences are
   std::vector<std::string> warnings;
 };
 

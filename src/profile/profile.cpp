@@ -172,9 +172,10 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   start_up.infer_ms = timed_ms(steady_clock(), [&] {
     prepared = prepare_to_run(std::move(graph), std::move(name), options.run);
   });
-  const ProgramCallbacks callbacks{.after_compile = [&](Program& program) {
-    program.set_inputs(inputs_for(program, options.run));
-  }};
+  const ProgramCallbacks callbacks{
+      .after_compile = [&, lengths = prepared.full_lengths](Program& program) {
+        program.set_inputs(inputs_for(program, options.run, lengths));
+      }};
   Profile profile = profile_prepared(std::move(prepared), start_up, options, callbacks, progress);
   profile.advice = advise(profile);
   return profile;

@@ -29,7 +29,7 @@ RunResult run_model(Graph graph, std::string name, const RunOptions& options, Pr
   std::unique_ptr<Program> program;
   result.compile_ms = timed_ms(
       clock, [&] { program = compile(std::move(prepared.inferred), options.program, progress); });
-  program->set_inputs(inputs_for(*program, options));
+  program->set_inputs(inputs_for(*program, options, prepared.full_lengths));
   result.run_ms = timed_ms(clock, [&] { program->run(); });
   result.model = std::move(prepared.model);
   result.program = options.program;

@@ -11,9 +11,9 @@ namespace {
 
 using Path = std::vector<std::string>;
 
-// "features", "features.4": the second repeats the first.
+// "features", "features.4" or "block1", "block1-0": the second repeats the first.
 bool repeats(const std::string& scope, const std::string& next) {
-  return next.starts_with(scope + ".");
+  return next.starts_with(scope + ".") || next.starts_with(scope + "-");
 }
 
 // The parts of a name between slashes, without scopes that the next one repeats.

@@ -76,6 +76,7 @@ Json trail_json(const OptimizeReport& report) {
   Json rows = Json::array();
   for (const OptimizeTrial& trial : report.result.trail) {
     Json row = object_of(trial_figures(trial));
+    row["outcome"] = trial_outcome(report, trial);
     row["seconds"] = trial.seconds;
     row["notes"] = trial.notes;
     rows.push_back(std::move(row));

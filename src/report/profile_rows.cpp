@@ -199,16 +199,17 @@ void sort_by(std::vector<ProfileRow>& rows, const std::string& key) {
   if (at < kProfileFields.size()) sort_by(rows, static_cast<ProfileField>(at));
 }
 
-void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) {
-  if (top == 0 || rows.size() <= top) return;
+// The sum of the rows beyond the top, which go; nothing if there are none.
+std::optional<ProfileRow> cut_to(std::size_t top, std::vector<ProfileRow>& rows) {
+  if (top == 0 || rows.size() <= top) return {};
   Sum rest;
   for (std::size_t i = top; i < rows.size(); ++i) rest.add(rows[i]);
   const std::string title = fmt::format("({} more)", with_thousands(rest.count));
   rows.resize(top);
-  if (hidden == nullptr) return;
-  *hidden = rest.finished();
-  hidden->cost.name = title;
-  hidden->warnings.clear();
+  ProfileRow row = rest.finished();
+  row.cost.name = title;
+  row.warnings.clear();
+  return row;
 }
 
 }  // namespace
@@ -249,7 +250,9 @@ std::vector<ProfileRow> report::profile_rows(const Profile& profile,
   } else if (top > 0) {
     sort_by(rows, ProfileField::Time);
   }
-  cut_to(top, rows, hidden);
+  const auto rest = cut_to(top, rows);
+  if (rest && hidden != nullptr) *hidden = *rest;
+  if (rest && hidden == nullptr) rows.push_back(*rest);
   rows.push_back(between_steps(profile));
   return rows;
 }

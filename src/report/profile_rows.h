@@ -47,8 +47,8 @@ std::span<const ColumnName> profile_fields();  // in the order of the enumeratio
 // The figure that a field shows, if it is one of a count's.
 const CountColumn* counted_figure(ProfileField field);
 
-// All rows, "(between steps)" last, sorted and cut to the top as requested. `hidden`, if given,
-// gets the sum of the other rows.
+// All rows, "(between steps)" last, sorted and cut to the top as requested. The sum of the other
+// rows is a row "(N more)" before it, or goes to `hidden` if that is given.
 std::vector<ProfileRow> profile_rows(const Profile& profile, const ProfileReportOptions& options,
                                      ProfileRow* hidden = nullptr);
 

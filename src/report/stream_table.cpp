@@ -65,7 +65,7 @@ std::string precision_text(const PrecisionTradeoffs& tradeoffs) {
                      kib_text(tradeoffs.fp16_memory_kb), kib_text(tradeoffs.int8_memory_kb));
 }
 
-std::string summary(const HardwareProfile& profile) {
+std::string summary(const HardwareProfile& profile, const DisplayNames& names) {
   return labelled("setting", setting_text(profile)) + labelled("latency", latency_text(profile)) +
          labelled("verdict",
                   fmt::format("{}   {}", name(profile.forecast.outlook), profile.forecast.reason)) +
@@ -74,7 +74,7 @@ std::string summary(const HardwareProfile& profile) {
          labelled("precision", precision_text(profile.precision_tradeoffs)) +
          labelled("", profile.precision_tradeoffs.note) +
          labelled("cache", profile.edge_constraints.cache_sensitivity) +
-         labelled("bottleneck", profile.edge_constraints.bottleneck);
+         labelled("bottleneck", names.in_text(profile.edge_constraints.bottleneck));
 }
 
 // --- the table of operators
@@ -146,11 +146,11 @@ class OperatorTable {
   TextTable table_;
 };
 
-std::string operators_table(const HardwareProfile& profile, const Layout& layout) {
+std::string operators_table(const HardwareProfile& profile, const DisplayNames& names,
+                            const Layout& layout) {
   const auto rows = shown_rows(profile);
   const std::size_t shown = std::min(rows.size(), kRowsShown);
   OperatorTable table(profile.totals);
-  const DisplayNames names = operator_names(profile);
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(title_of(*rows[i], names), rows[i]->latency_ms, rows[i]->memory_kb,
               bound_text(*rows[i]));
@@ -276,8 +276,9 @@ std::string deployment_text(const std::optional<Deployment>& deployment) {
 
 std::string stream_table(const StreamReport& report, const Layout& layout) {
   const HardwareProfile& profile = report.profile;
-  return headline(profile.model) + "\n" + summary(profile) + "\n" +
-         operators_table(profile, layout) + "\n" + convention(profile) +
+  const DisplayNames names = operator_names(profile);
+  return headline(profile.model) + "\n" + summary(profile, names) + "\n" +
+         operators_table(profile, names, layout) + "\n" + convention(profile) +
          measured_text(report.streamed.measured, profile, layout) +
          search_text(report.streamed.search) + deployment_text(report.deployment);
 }

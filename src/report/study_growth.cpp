@@ -233,7 +233,8 @@ StudyReport study_report(const PrecisionComparison& study) {
                                  {"size_mb", "size", "MB"},
                                  {"gflops_per_second", "GFLOP/s", "", false},
                                  {"output_deviation", "deviation"},
-                                 {"output_agreement", "agreement"}},
+                                 {"output_agreement", "agreement"},
+                                 {"compared_rows", "rows", "", false}},
                      .rows = {},
                      .charts = {precision_chart("latency by precision", "latency, ms", study,
                                                 &PrecisionStudyRow::latency_ms),
@@ -244,7 +245,7 @@ StudyReport study_report(const PrecisionComparison& study) {
   for (const PrecisionStudyRow& row : study.rows) {
     report.rows.push_back({row.precision, row.latency_ms, row.speedup, row.memory_mb, row.size_mb,
                            row.gflops_per_second, optional_cell(row.output_deviation),
-                           optional_cell(row.output_agreement)});
+                           optional_cell(row.output_agreement), row.compared_rows});
   }
   report.details = {{"batch", StudyCell(study.batch)},
                     {"fastest", text_cell(study.fastest)},

@@ -1,6 +1,8 @@
 // A Chrome trace of torch.profiler. Operators are nested: aten::conv2d calls aten::convolution,
 // which calls aten::mkldnn_convolution. The outermost of them is what a model's author wrote, so
-// its whole time counts. With a GPU, the kernels that an operator launched count instead.
+// its whole time counts. With a GPU, the kernels that an operator launched count instead. An
+// operator that runs a whole block of a transformer is the exception: the operators that it calls
+// count.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -92,14 +94,74 @@ class Calls {
   std::map<std::pair<std::string, std::string>, std::size_t> inside_;
 };
 
+// Forward passes of modules as one operator, in which a model has many nodes.
+bool is_whole_block(const TimedEvent& event) {
+  static const std::set<std::string> kBlocks = {"_transformer_encoder_layer_fwd",
+                                                "_transformer_decoder_only_layer_fwd",
+                                                "_native_multi_head_attention"};
+  return kBlocks.contains(plain_op(event.name));
+}
+
+// The blocks around the operators that were found, and what to do with a block's own time: it is
+// shared out among the operators inside, so that no time is lost.
+class Blocks {
+ public:
+  explicit Blocks(const std::vector<TimedEvent>& operators)
+      : operators_(operators), around_(operators.size(), TimedEvent::kNone) {}
+
+  // Whether no operator but blocks are around this one. To be asked for one after the other.
+  bool has_only_blocks_around(std::size_t i, std::vector<Operator>& found) {
+    const std::size_t parent = operators_[i].parent;
+    if (parent != TimedEvent::kNone) around_[i] = is_open_[parent] ? parent : around_[parent];
+    is_open_.push_back(false);
+    close_until(around_[i], found);
+    return parent == TimedEvent::kNone || is_open_[parent];
+  }
+  void open(std::size_t i, const std::vector<Operator>& found) {
+    is_open_[i] = true;
+    open_.push_back({i, found.size()});
+  }
+  void close_all(std::vector<Operator>& found) { close_until(TimedEvent::kNone, found); }
+
+ private:
+  struct Open {
+    std::size_t event = 0;
+    std::size_t first = 0;  // of the operators inside
+  };
+
+  void close_until(std::size_t around, std::vector<Operator>& found) {
+    while (!open_.empty() && open_.back().event != around) {
+      share_out(operators_[open_.back().event], open_.back().first, found);
+      open_.pop_back();
+    }
+  }
+  static void share_out(const TimedEvent& block, std::size_t first, std::vector<Operator>& found) {
+    double inside_ms = 0;
+    for (std::size_t i = first; i < found.size(); ++i) inside_ms += found[i].milliseconds;
+    if (!(inside_ms > 0)) return;
+    const double factor = block.duration_us / 1000 / inside_ms;
+    for (std::size_t i = first; i < found.size(); ++i) found[i].milliseconds *= factor;
+  }
+
+  const std::vector<TimedEvent>& operators_;
+  std::vector<std::size_t> around_;
+  std::vector<bool> is_open_;
+  std::vector<Open> open_;
+};
+
 std::vector<Operator> outermost(std::vector<TimedEvent> operators,
                                 const std::map<std::string, double>& gpu, Calls& calls) {
   nest(operators, WrittenFirst::Outer);
   std::vector<Operator> found;
   std::vector<std::size_t> place(operators.size());
+  Blocks blocks(operators);
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const TimedEvent& event = operators[i];
-    const bool is_outer = event.parent == TimedEvent::kNone;
+    const bool is_outer = blocks.has_only_blocks_around(i, found);
+    if (is_outer && gpu.empty() && is_whole_block(event)) {
+      blocks.open(i, found);
+      continue;
+    }
     place[i] = is_outer ? found.size() : place[event.parent];
     if (is_outer) {
       found.push_back({event.name, event.start_us, event.end_us(),
@@ -111,6 +173,7 @@ std::vector<Operator> outermost(std::vector<TimedEvent> operators,
     const auto launched = gpu.find(argument(event, "External id"));
     if (launched != gpu.end()) found[place[i]].milliseconds += launched->second;
   }
+  blocks.close_all(found);
   return found;
 }
 
@@ -132,13 +195,18 @@ std::vector<Operator> without_rounded_calls(const std::vector<Operator>& operato
   return found;
 }
 
-// Operators that make another view of a tensor, or pass it on.
+// Operators that make another view of a tensor, pass it on, or begin one.
 bool computes_nothing(const Operator& one) {
   static const std::set<std::string> kViews = {
-      "as_strided", "view",    "_unsafe_view", "_reshape_alias", "expand", "unsqueeze",
-      "squeeze",    "select",  "slice",        "transpose",      "t",      "permute",
-      "lift_fresh", "dropout", "detach",       "alias",          "item",   "_local_scalar_dense",
-      "is_nonzero", "narrow",  "unfold"};
+      "as_strided",     "view",       "_unsafe_view",
+      "_reshape_alias", "expand",     "unsqueeze",
+      "squeeze",        "select",     "slice",
+      "transpose",      "t",          "permute",
+      "lift_fresh",     "dropout",    "detach",
+      "alias",          "item",       "_local_scalar_dense",
+      "is_nonzero",     "narrow",     "unfold",
+      "empty",          "empty_like", "zero_",
+      "resolve_conj",   "resolve_neg"};
   return kViews.contains(plain_op(one.name));
 }
 
@@ -193,6 +261,32 @@ std::vector<std::vector<Operator>> split_repetitions(const std::vector<Operator>
   return {all};
 }
 
+std::size_t equal_runs(const std::vector<std::vector<Operator>>& runs,
+                       const std::vector<Operator>& one) {
+  const auto is_like = [&](const auto& run) { return are_same(run, one); };
+  return static_cast<std::size_t>(std::ranges::count_if(runs, is_like));
+}
+
+// The same where rounded times make some of the passes differ: a pass ends where the last operator
+// is followed by the first one. One of the most frequent sequence comes last.
+std::vector<std::vector<Operator>> split_passes(const std::vector<Operator>& all) {
+  constexpr std::size_t kMostPasses = 200;
+  std::vector<std::vector<Operator>> runs;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool begins =
+        i == 0 || (all[i - 1].name == all.back().name && all[i].name == all.front().name);
+    if (begins) runs.emplace_back();
+    runs.back().push_back(all[i]);
+  }
+  if (runs.size() > kMostPasses) return {all};
+  const auto usual = std::ranges::max_element(
+      runs.rbegin(), runs.rend(), {}, [&](const auto& run) { return equal_runs(runs, run); });
+  const std::size_t equal = equal_runs(runs, *usual);
+  if (equal < 2 || 2 * equal < runs.size()) return {all};
+  std::rotate(usual.base() - 1, usual.base(), runs.end());
+  return runs;
+}
+
 double sum_ms(const std::vector<Operator>& run) {
   double sum = 0;
   for (const Operator& one : run) sum += one.milliseconds;
@@ -207,16 +301,24 @@ Runs runs_of(const std::vector<Operator>& operators, const std::vector<TimedEven
 }
 
 std::size_t like_the_last(const Runs& runs) {
-  const auto is_like = [&](const auto& run) { return are_same(run, runs.back()); };
-  return static_cast<std::size_t>(std::ranges::count_if(runs, is_like));
+  return equal_runs(runs, runs.back());
 }
 
 // Where rounding makes runs differ, their views are left aside.
 Runs runs_of_rounded(const std::vector<Operator>& operators, const std::vector<TimedEvent>& steps) {
   Runs runs = runs_of(operators, steps);
   if (runs.empty() || (runs.size() > 1 && like_the_last(runs) == runs.size())) return runs;
-  Runs plain = runs_of(without_views(operators), steps);
+  const std::vector<Operator> computing = without_views(operators);
+  Runs plain = runs_of(computing, steps);
+  if (plain.size() == 1) plain = split_passes(computing);
   return like_the_last(plain) > like_the_last(runs) ? plain : runs;
+}
+
+// Fresh tensors, such as the initial state of an LSTM, are made for the operator after them.
+bool makes_a_tensor(const Operator& one) {
+  static const std::set<std::string> kMakers = {"zeros",     "ones",  "full",  "zeros_like",
+                                                "ones_like", "empty", "zero_", "fill_"};
+  return kMakers.contains(plain_op(one.name));
 }
 
 void add_kernels(const std::vector<std::vector<Operator>>& runs, const std::string& device,
@@ -224,6 +326,7 @@ void add_kernels(const std::vector<std::vector<Operator>>& runs, const std::stri
   for (const Operator& one : runs.front()) {
     trace.kernels.push_back(
         {.name = one.name, .op = plain_op(one.name), .algorithm = one.name, .device = device});
+    trace.kernels.back().is_layout_change = makes_a_tensor(one);
   }
   for (const std::vector<Operator>& run : runs) {
     for (std::size_t i = 0; i < run.size(); ++i) {

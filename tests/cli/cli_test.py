@@ -129,6 +129,10 @@ class Usage(Case):
         self.expect(2, "--frobnicate", "count", "zoo:mlp", "--frobnicate")
         self.expect(2, "did you mean '--depth'?", "count", "zoo:mlp", "--dept", "1")
 
+    def test_options_without_a_value_or_given_twice(self):
+        self.expect(2, "--depth needs a value", "count", "zoo:mlp", "--depth")
+        self.expect(2, "--depth is given more than once", "count", "zoo:mlp", "--depth", "1", "--depth", "2")
+
     def test_names_that_are_nearly_right(self):
         self.expect(3, "did you mean 'zoo:resnet18'?", "count", "resnet18")
         self.expect(3, "raspberry-pi-4", "devices", "rpi4")
@@ -803,6 +807,12 @@ class Fitting(CalibratedCase):
         self.fit("zoo:mlp", "--device", "this-machine", "--max-ms", "0.000001", code=1)
         self.fit("zoo:mlp", "--device", "this-machine", "--max-mb", "0.001", code=1)
         self.fit("zoo:mlp", "--device", "jetson-nano", "--max-watts", "0.5", code=1)
+
+    def test_mistakes_are_found_before_anything_is_measured(self):
+        nothing_cached = {**self.environment, "XDG_CACHE_HOME": str(self.folder)}
+        for message, words in (("raspberry-pi-4", ["zoo:mlp", "--device", "rpi4"]), ("zoo:mlp", ["mlp"]),
+                               ("dim", ["zoo:mlp", "--dim", "rows=2"])):
+            self.expect(3, message, "fit", *words, env=nothing_cached)
 
     def test_lower_precision_needs_less(self):
         need = [json.loads(self.fit("zoo:mlp", "--device", "jetson-nano", "--precision", precision, "--json").stdout)

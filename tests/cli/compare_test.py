@@ -53,6 +53,10 @@ class Comparing(CompareCase):
         self.assertRegex(result.stderr, r"processes that differ by .* % \((measured|assumed)")
         document = self.document(0, large, small)
         self.assertEqual(document["verdict"], "FASTER")
+        piped = self.compared(0, large, "-", "--json", input=small.read_text())
+        self.assertEqual(json.loads(piped.stdout)["ratio"], document["ratio"])
+        self.expect(3, "nothing came from standard input", "compare", large, "-", input="")
+        self.expect(2, "only one of", "compare", "-", "-")
         self.assertAlmostEqual(document["ratio"], document["b"]["median_ms"] / document["a"]["median_ms"], delta=1e-9)
         self.assertLess(document["ci95_high"], 1)
         for figure in ("estimated_total_bytes", "estimated_total_macs", "latency_ms", "achieved_bandwidth_gbps"):

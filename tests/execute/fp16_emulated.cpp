@@ -14,6 +14,8 @@ struct Fp16 {
   float numbers[kFp16Columns] = {};  // each one that float16 holds
 };
 
+constexpr std::size_t kFp16Rows = 24;
+
 float as_float(std::uint16_t bits) {
   return graph::half_to_float(bits);
 }
@@ -60,6 +62,7 @@ void multiply_row(const std::uint16_t* in, std::uint16_t factor, std::uint16_t* 
     out[i] = graph::float_to_half(as_float(in[i]) * as_float(factor));
 }
 
+#include "execute/cpu/simd/fp16/fp16_by_number.inc"
 #include "execute/cpu/simd/fp16/fp16_product.inc"
 
 }  // namespace

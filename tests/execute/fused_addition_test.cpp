@@ -6,7 +6,7 @@
 
 #include "assay/graph.h"
 #include "assay/program.h"
-#include "base/instruction_set.h"
+#include "execute/cpu/simd/tiles/tile_product.h"
 
 namespace assay {
 namespace {
@@ -107,7 +107,7 @@ Tensor sum_of(const Graph& graph, const Tensor& image, std::size_t& steps) {
 
 TEST(FusedAddition, ByTilesIsRoundedAsTheAdditionAlone) {
   // Emulated ones round products before they are added.
-  if (!has_tiles()) GTEST_SKIP() << "no tile instructions here";
+  if (cpu::tiles() == nullptr) GTEST_SKIP() << "no tile instructions here";
   const TwoConvolutions two;
   for (const bool a_is_first : {true, false}) {
     std::size_t fused_steps = 0, steps = 0;

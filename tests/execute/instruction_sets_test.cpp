@@ -11,6 +11,7 @@
 #include "assay/zoo.h"
 #include "base/instruction_set.h"
 #include "execute/cpu/simd/simd.h"
+#include "execute/cpu/simd/tiles/tile_product.h"
 
 namespace assay::cpu {
 namespace {
@@ -26,7 +27,10 @@ InstructionSet level_of(const std::string& isa) {
       {"avx512", InstructionSet::Avx512},
       {"avx512_vnni", InstructionSet::Avx512Vnni},
       {"avx512_bf16", InstructionSet::Avx512Bf16},
-      {"amx", InstructionSet::Amx}};
+      {"amx", InstructionSet::Amx},
+      {"neon_dot", InstructionSet::Avx512Vnni},
+      {"neon_i8mm", InstructionSet::Amx},
+      {"neon_fp16", InstructionSet::Amx}};
   return kLevels.at(isa);
 }
 
@@ -45,7 +49,7 @@ TEST(MaxIsa, LimitsOurLoops) {
     EXPECT_LE(level_of(simd_for(floats).name), highest_allowed_level());
 }
 
-TEST(MaxIsa, LetsOneDnnMultiply8BitNumbersOnlyFromVnniOn) {
+TEST(MaxIsa, Lets8BitNumbersBeMultipliedOnlyFromVnniOn) {
   if (highest_allowed_level() >= InstructionSet::Avx512Vnni) return;
   EXPECT_FALSE(has_exact_8_bit_products());
 }
@@ -58,7 +62,8 @@ TEST(IsaOf, ReadsTheNamesOfImplementations) {
   EXPECT_EQ(isa_of("jit:avx512_core", "fp32"), "avx512");
   EXPECT_EQ(isa_of("jit_dw:avx2", "fp32"), "avx2");
   EXPECT_EQ(isa_of("depthwise:avx512_vnni", "int8"), "avx512_vnni");
-  EXPECT_EQ(isa_of("tiles int8", "int8"), "amx");
+  EXPECT_EQ(isa_of("tiles int8", "int8"), tiles() == nullptr ? "amx" : tiles()->name);
+  EXPECT_EQ(isa_of("depthwise:neon_dot", "int8"), "neon_dot");
   EXPECT_EQ(isa_of("winograd 4x4", "fp32"), simd().name);
 }
 

@@ -176,10 +176,11 @@ TEST(OwnConvolution, WinogradEqualsTheDefiningSum) {
   }
 }
 
-// From channels last to blocks of channels, or back.
+// From channels last to blocks of channels, or back; a block of 0 is channels last too.
 enum class To { Blocks, ChannelsLast };
 std::vector<float> rearranged(const std::vector<float>& images, std::int64_t count,
                               std::int64_t channels, std::int64_t block, To to) {
+  if (block == 0) return images;
   std::vector<float> result(images.size());
   const std::int64_t pixels = static_cast<std::int64_t>(images.size()) / count / channels;
   for (std::int64_t image = 0; image < count; ++image) {
@@ -255,16 +256,19 @@ class TrainedWinogradTest : public testing::TestWithParam<std::int64_t> {
        .height = 6,
        .width = 5,
        .pad_begin = 0,
-       .pad_end = 2}};
+       .pad_end = 2},
+      {.images = 2, .channels = 7, .outputs = 37, .height = 9, .width = 8}};  // no blocks
 
   // `check(sizes, grid, tile, threads, kernels)`
   template <typename Check>
   static void for_each_case(const Check& check) {
+    const std::int64_t block = GetParam();
     for (const Sizes& sizes : kSizes) {
+      if (block != 0 && sizes.channels % block != 0) continue;
       for (const std::size_t tile : {2u, 4u}) {
         for (const SimdKernels* kernels : all_kernels()) {
           const std::size_t vector = kernels->panel_width / 2;
-          if (vector > static_cast<std::size_t>(GetParam())) continue;  // wider than a block
+          if (block != 0 && vector > static_cast<std::size_t>(block)) continue;  // wider
           for (const int threads : {1, 2}) check(sizes, grid_of(sizes), tile, threads, *kernels);
         }
       }
@@ -322,7 +326,7 @@ TEST_P(TrainedWinogradTest, EqualsTheDefiningSumBack) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, TrainedWinogradTest, testing::Values(8, 16));
+INSTANTIATE_TEST_SUITE_P(Blocks, TrainedWinogradTest, testing::Values(0, 8, 16));
 
 TEST(OwnConvolution, WinogradCountsWhatItExecutes) {
   const Sizes sizes{.images = 1, .channels = 16, .outputs = 32, .height = 8, .width = 8};

@@ -16,6 +16,10 @@ using namespace packed;
 std::vector<const TileKernels*> all_tiles() {
   std::vector<const TileKernels*> all = {&tiles_emulated()};
   if (tiles() != nullptr) all.push_back(tiles());
+#if defined(__aarch64__)
+  // Processors of matrix products have dot products too.
+  if (tiles() == &tiles_i8mm()) all.push_back(&tiles_dot());
+#endif
   return all;
 }
 
@@ -23,6 +27,7 @@ TEST(TileConvolution, RandomLayersEqualTheDefiningSum) {
   for (const TileKernels* kernels : all_tiles()) {
     for (unsigned seed = 0; seed < 300; ++seed) {
       const Setting setting = random_setting(seed);
+      if (setting.layer.type == TileType::BF16 && !kernels->multiplies_bf16) continue;
       SCOPED_TRACE(std::string(kernels->name) + ", seed " + std::to_string(seed) + ": " +
                    described(setting));
       expect_defining_sums(setting, TileConvolution(setting.layer, setting.threads, *kernels));
@@ -77,11 +82,13 @@ TEST(TileConvolution, CountsThePaddingOfTheDepth) {
 }
 
 TEST(TilesOfThisMachine, AreUsedByTheseTestsIfThereAreAny) {
-  const TileKernels* hardware = tiles();
-  RecordProperty("tiles", hardware == nullptr ? "emulated" : "emulated and amx");
-  std::printf("tile tests run on: %s\n", hardware == nullptr ? "emulated" : "emulated and amx");
-  EXPECT_EQ(hardware != nullptr, has_tiles());
-  EXPECT_EQ(all_tiles().size(), has_tiles() ? 2u : 1u);
+  const bool has_hardware = has_tiles() || may_use_dot_products();
+  EXPECT_EQ(tiles() != nullptr, has_hardware);
+  std::string names;
+  for (const TileKernels* kernels : all_tiles()) names += std::string(" ") + kernels->name;
+  RecordProperty("tiles", names);
+  std::printf("tile tests run on:%s\n", names.c_str());
+  EXPECT_EQ(all_tiles().size() > 1, has_hardware);
 }
 
 }  // namespace

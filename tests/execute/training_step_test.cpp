@@ -132,6 +132,18 @@ void expect_same_training(const Inferred& model, const TrainingStepOptions& opti
   }
 }
 
+// Weights are read where they are; rows that fill sixteens and rows that do not.
+TEST(TrainingStep, OfLinearLayersIsTheSameForAnyNumberOfRows) {
+  for (const std::int64_t rows : {5, 16, 37}) {
+    for (const int threads : {1, 2}) {
+      GraphBuilder builder("linear", 5, 17);
+      const ValueId x = builder.input("x", DataType::Float32, Shape{rows, 50});
+      builder.output(Sequential({Linear(50, 530), Relu(), Linear(530, 10)})(builder, x), "y");
+      expect_same_training(infer_shapes(builder.finish()), {.loss = Loss::CrossEntropy}, threads);
+    }
+  }
+}
+
 TEST(TrainingStep, WithDropoutsIsFastAndTheSame) {
   for (const int threads : {1, 2}) {
     GraphBuilder builder("dropouts", 5, 17);

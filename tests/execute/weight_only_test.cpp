@@ -276,6 +276,28 @@ TEST(FewRows, AreMultipliedByRowsOfAMatrixAtAnyWidth) {
   }
 }
 
+TEST(FewRows, SixteenAreMultipliedSideBySideAtAnyWidth) {
+  for (const cpu::SimdKernels* kernels : {&cpu::simd_baseline(), &cpu::simd()}) {
+    for (const std::size_t columns : {1u, 8u, 21u}) {
+      for (const std::size_t depth : {1u, 16u, 37u}) {
+        const auto x = some_floats(static_cast<std::int64_t>(16 * depth), 1);
+        const auto matrix = some_floats(static_cast<std::int64_t>(columns * depth), 2);
+        std::vector<float> rows(16 * depth);
+        std::vector<float> products(16 * columns);
+        kernels->transpose(x.data(), depth, rows.data(), 16, 16, depth);
+        kernels->sixteen_by_rows(rows.data(), matrix.data(), columns, depth, products.data());
+        for (std::size_t i = 0; i < products.size(); ++i) {
+          double expected = 0;
+          for (std::size_t k = 0; k < depth; ++k)
+            expected += static_cast<double>(x[i % 16 * depth + k]) *
+                        static_cast<double>(matrix[i / 16 * depth + k]);
+          EXPECT_NEAR(products[i], expected, 1e-5) << kernels->name << " " << columns;
+        }
+      }
+    }
+  }
+}
+
 TEST(FewRows, ALargeMatrixIsReadInPanelsOrWhereItIsStored) {
   for (const bool is_shared : {false, true}) {
     for (const std::int64_t m : {1, 4}) {

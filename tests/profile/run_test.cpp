@@ -90,6 +90,37 @@ TEST(RunModel, RunsOnTheContentGivenWhichAlsoBindsTheShape) {
   EXPECT_EQ(output[3], 0);
 }
 
+// A GRU of 5 steps and a batch of 2, whose lengths are an input of another type.
+Graph recurrent_with_lengths() {
+  const auto ramp = [](std::vector<std::int64_t> dims, std::size_t count) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) / 10 - 0.3f;
+    return Tensor::of_float(std::move(dims), values);
+  };
+  GraphBuilder builder("g", 0, 17);
+  const ValueId x = builder.input("x", DataType::Float32, Shape{5, 2, 4});
+  const ValueId lengths = builder.input("lengths", DataType::Int64, Shape{2});
+  const ValueId cast = builder.node("Cast", "cast", {lengths}, {{"to", std::int64_t{6}}});
+  const auto results =
+      builder.node_with_outputs("GRU", "gru",
+                                {x, builder.constant("w", ramp({1, 9, 4}, 36)),
+                                 builder.constant("r", ramp({1, 9, 3}, 27)), ValueId{}, cast},
+                                2, {{"hidden_size", std::int64_t{3}}});
+  builder.output(results[1], "state");
+  return builder.finish();
+}
+
+TEST(RunModel, DrawsSequencesOfFullLength) {
+  RunOptions options{.program = reference()};
+  const auto drawn = run_model(recurrent_with_lengths(), "g", options);
+  options.inputs["lengths"] = Tensor::of_int64({2}, {5, 5});
+  const auto full = run_model(recurrent_with_lengths(), "g", options);
+  EXPECT_EQ(drawn.outputs[0].tensor, full.outputs[0].tensor);
+  options.inputs["lengths"] = Tensor::of_int64({2}, {1, 5});
+  const auto shorter = run_model(recurrent_with_lengths(), "g", options);
+  EXPECT_FALSE(drawn.outputs[0].tensor == shorter.outputs[0].tensor);
+}
+
 TEST(RunModel, RefusesContentOfAnotherTypeOrName) {
   RunOptions options{.program = reference()};
   options.inputs["input"] = Tensor::of_int64({1, 784}, std::vector<std::int64_t>(784));

@@ -5,13 +5,17 @@
 #include "assay/error.h"
 #include "assay/precision.h"
 #include "assay/zoo.h"
+#include "profile/studies/rounds.h"
 #include "profile/tiny_decoder.h"
+#include "timing/simulation.h"
 
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::FakeMachine;
+using ::testing::HasSubstr;
 
 // A machine of round figures: nothing is measured but the models.
 Machine round_machine() {
@@ -33,6 +37,26 @@ StudyOptions quick() {
   StudyOptions options{.warmup = 1, .runs = 2, .rounds = 1, .machine = round_machine()};
   options.program.cpu.threads = 1;
   return options;
+}
+
+// --- other load
+
+TEST(LoadOfOthers, IsAWarningOnce) {
+  // Of 10 s of two processors, 2 s went to this process and 12 s to others.
+  FakeMachine busy({{}, {.busy_seconds = 14, .idle_seconds = 6, .own_seconds = 2}});
+  const profile::LoadSince load(busy);
+  std::vector<std::string> warnings;
+  load.add_to(warnings);
+  load.add_to(warnings);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("competing-load: other programs used 60 %")));
+}
+
+TEST(LoadOfOthers, IsNotMentionedWhereThereWasNone) {
+  FakeMachine idle({{}, {.busy_seconds = 2, .idle_seconds = 18, .own_seconds = 2}});
+  const profile::LoadSince load(idle);
+  std::vector<std::string> warnings;
+  load.add_to(warnings);
+  EXPECT_TRUE(warnings.empty());
 }
 
 // --- exponents
@@ -175,6 +199,15 @@ TEST(BatchSizeEffects, MeasuresEveryBatchOfAnyModel) {
   EXPECT_TRUE(study.sweet_spot);
 }
 
+TEST(BatchSizeEffects, ComparesTheSweetSpotWithTheFirstBatch) {
+  BatchSizeEffects study;
+  study.rows = {{1, 2, 500, 10, 50, true}, {8, 4, 2000, 15, 133, true}};
+  study.sweet_spot = study.best_batch = study.most_per_mb = 8;
+  EXPECT_THAT(batch_verdict(study),
+              Contains("Compared with batch 1, it has 4 times the throughput, 2 times the "
+                       "latency and 1.5 times the memory."));
+}
+
 TEST(BatchSizeEffects, SaysThatNoBatchFits) {
   const BatchSizeEffects study =
       analyze_batch_size_effects({.measuring = quick(), .batches = {1, 2}, .max_mb = 0.001});
@@ -311,6 +344,16 @@ TEST(Precisions, AreComparedWithTheFirst) {
   EXPECT_GT(study.rows[1].output_deviation.value(), 0);
   EXPECT_LT(study.rows[1].output_deviation.value(), 0.01);
   EXPECT_EQ(study.smallest, "fp16");
+  EXPECT_EQ(study.rows[1].compared_rows, 16);  // one of each input
+}
+
+TEST(Precisions, VerdictTellsHowManyRowsAgree) {
+  PrecisionComparison study;
+  study.rows = {{.precision = "fp32"}, {.precision = "int8"}};
+  study.rows[1].output_deviation = 0.01;
+  study.rows[1].output_agreement = 0.875;
+  study.rows[1].compared_rows = 16;
+  EXPECT_THAT(precision_verdict(study).back(), HasSubstr("the same in 88 % of 16 rows"));
 }
 
 // --- threads

@@ -14,8 +14,10 @@ namespace {
 
 TEST(DisplayNames, RepeatedScopesAndTheOpAreLeftOut) {
   const std::vector<std::string> names = {"/features/features.4/block/block.0/block.0.0/Conv",
-                                          "/classifier/classifier.3/Gemm", "/Flatten"};
+                                          "/classifier/classifier.3/Gemm", "/Flatten",
+                                          "/trunk/block1/block1-0/f/f.a/Conv"};
   const DisplayNames shown(names);
+  EXPECT_EQ(shown.of(names[3]), "trunk.block1-0.f.a");
   EXPECT_EQ(shown.of(names[0]), "features.4.block.0.0");
   EXPECT_EQ(shown.of(names[1]), "classifier.3");
   EXPECT_EQ(shown.of(names[2]), "Flatten");

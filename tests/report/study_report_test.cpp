@@ -92,8 +92,8 @@ ProfilingOverhead made_up_overhead() {
 PrecisionComparison made_up_precisions() {
   PrecisionComparison study;
   set_made_up_facts(study);
-  study.rows = {{"fp32", 28.6, 1, 44.6, 93, 126, {}, {}},
-                {"int8", 11.8, 2.42, 11.2, 15.4, 306, 0.0091, 1.0}};
+  study.rows = {{"fp32", 28.6, 1, 44.6, 93, 126, {}, {}, 0},
+                {"int8", 11.8, 2.42, 11.2, 15.4, 306, 0.0091, 1.0, 16}};
   study.fastest = "int8";
   study.smallest = "int8";
   return study;

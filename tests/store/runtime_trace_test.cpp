@@ -117,6 +117,48 @@ TEST(RuntimeTrace, TorchWithoutKinetoMayHideViews) {
   EXPECT_DOUBLE_EQ(trace.kernels[0].run_ms[1], 0.009);
 }
 
+// Rounding makes a copy of the second of three passes an operator of its own.
+TEST(RuntimeTrace, TorchWithoutKinetoHasPassesThatDiffer) {
+  const RuntimeTrace trace = parse_runtime_trace(R"([
+    {"name":"aten::zeros","ph":"X","ts":1,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::lstm","ph":"X","ts":10,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::linear","ph":"X","ts":50,"dur":5,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::zeros","ph":"X","ts":101,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::lstm","ph":"X","ts":110,"dur":30,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::copy_","ph":"X","ts":144,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::linear","ph":"X","ts":150,"dur":5,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::zeros","ph":"X","ts":201,"dur":1,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::lstm","ph":"X","ts":210,"dur":20,"tid":1,"pid":"CPU functions","args":{}},
+    {"name":"aten::linear","ph":"X","ts":250,"dur":5,"tid":1,"pid":"CPU functions","args":{}}
+  ])",
+                                                 "trace.json");
+  ASSERT_EQ(trace.kernels.size(), 3u);
+  EXPECT_TRUE(trace.kernels[0].is_layout_change) << "the state is made for the LSTM";
+  EXPECT_EQ(trace.kernels[1].name, "aten::lstm");
+  EXPECT_DOUBLE_EQ(trace.kernels[1].run_ms.back(), 0.020);
+  EXPECT_THAT(trace.notes,
+              testing::Contains(testing::HasSubstr("1 of 3 runs called other operators")));
+}
+
+// A layer of nn.TransformerEncoder in eval mode: 40 µs, of which the two products show 10 and 20.
+TEST(RuntimeTrace, OperatorsInsideAWholeBlockOfATransformerCount) {
+  const RuntimeTrace trace = parse_runtime_trace(R"({"traceEvents":[
+    {"ph":"X","cat":"cpu_op","name":"aten::embedding","pid":1,"tid":1,"ts":0,"dur":5},
+    {"ph":"X","cat":"cpu_op","name":"aten::_transformer_encoder_layer_fwd","pid":1,"tid":1,"ts":10,"dur":40},
+    {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":12,"dur":10},
+    {"ph":"X","cat":"cpu_op","name":"aten::resolve_conj","pid":1,"tid":1,"ts":13,"dur":1},
+    {"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":1,"tid":1,"ts":25,"dur":20},
+    {"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":1,"ts":60,"dur":7}]})",
+                                                 "file");
+  std::vector<std::string> names;
+  for (const RuntimeKernel& kernel : trace.kernels) names.push_back(kernel.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"aten::embedding", "aten::mm", "aten::addmm",
+                                             "aten::linear"}));
+  EXPECT_NEAR(trace.kernels[1].run_ms.front(), 0.010 * 40 / 30, 1e-12);
+  EXPECT_NEAR(trace.kernels[2].run_ms.front(), 0.020 * 40 / 30, 1e-12);
+  EXPECT_NEAR(trace.runs_ms.front(), 0.005 + 0.040 + 0.007, 1e-12);
+}
+
 TEST(RuntimeTrace, NamesOfTensorRTListTheirNodes) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(nodes_of_layer("PWN(add, PWN(relu)) + (conv)"), (Names{"add", "relu", "conv"}));

@@ -5,8 +5,11 @@ const MOST_AT_FIRST = 60; // boxes when the page opens
 const RUN = 40; // nodes without modules are folded in runs of this length
 export const MOST_BOXES = 1500;
 
+const FEW = 4; // constants that are drawn one by one
+const CONSTANTS = '(constants)';
+
 // {id, name, parent, children: [ids], layers: [layers]}; leaves have one node.
-export function moduleGroups(layers) {
+export function moduleGroups(layers, edges = []) {
   const groups = new Map([['', { id: '', name: '', parent: null, children: [], nodes: [] }]]);
   const leaves = new Map();
   for (const layer of layers) {
@@ -37,8 +40,33 @@ export function moduleGroups(layers) {
     groups.set(id, leaves.get(layer.node));
     groups.get(parent).children.push(id);
   }
-  for (const group of [...groups.values()]) foldRuns(group, groups);
+  const read = new Set(edges.map(([, to]) => to));
+  for (const group of [...groups.values()]) {
+    foldConstants(group, groups, read);
+    foldRuns(group, groups);
+  }
   return groups;
+}
+
+// Replaces children of a group by one group of them.
+function fold(children, group, id, name, groups) {
+  groups.set(id, { id, name, parent: group.id, children, nodes: [] });
+  for (const child of children) groups.get(child).parent = id;
+}
+
+// Nodes that read no other node and do no work: copies of weights, which exporters write in dozens.
+function foldConstants(group, groups, read) {
+  const isConstant = (id) => {
+    const { node, layers = [] } = groups.get(id);
+    const isIdle = layers.every((layer) => !layer.flops && !layer.time_ms && !bytesMoved(layer));
+    return node !== undefined && !read.has(node) && isIdle;
+  };
+  const constants = group.children.filter(isConstant);
+  if (constants.length <= FEW || constants.length === group.children.length) return;
+  const id = `${group.id}/${CONSTANTS}`;
+  fold(constants, group, id, CONSTANTS, groups);
+  const folded = new Set(constants);
+  group.children = [id, ...group.children.filter((child) => !folded.has(child))];
 }
 
 // A group with very many children gets runs of them as groups of their own.
@@ -48,8 +76,7 @@ function foldRuns(group, groups) {
   for (let at = 0; at < group.children.length; at += RUN) {
     const children = group.children.slice(at, at + RUN);
     const id = `${group.id}/run${at}`;
-    groups.set(id, { id, name: `${at + 1} to ${at + children.length}`, parent: group.id, children, nodes: [] });
-    for (const child of children) groups.get(child).parent = id;
+    fold(children, group, id, `${at + 1} to ${at + children.length}`, groups);
     runs.push(id);
   }
   group.children = runs;
@@ -61,7 +88,7 @@ export function openAtFirst(groups) {
   let level = [...groups.get('').children];
   let boxes = level.length;
   for (;;) {
-    const inner = level.filter((id) => groups.get(id).children.length > 0);
+    const inner = level.filter((id) => groups.get(id).children.length > 0 && groups.get(id).name !== CONSTANTS);
     const more = inner.reduce((sum, id) => sum + groups.get(id).children.length - 1, 0);
     if (inner.length === 0 || boxes + more > MOST_AT_FIRST) return open;
     inner.forEach((id) => open.add(id));

@@ -56,6 +56,9 @@ export function si(value, unit = '') {
   return name ? `${text} ${name}` : text;
 }
 
+// Per second: whole numbers up to a million, as in the terminal's tables.
+export const rate = (value) => (!isNumber(value) || Math.abs(value) >= 1e6 ? si(value) : digits(value));
+
 export const percent = (share, count = 1) => (isNumber(share) ? `${(100 * share).toFixed(count)} %` : NONE);
 
 // −25.0 %, +3.1 %, ×12.3
@@ -72,9 +75,12 @@ export function interval(low, high, text = time) {
 
 export const shape = (dims) => (Array.isArray(dims) ? dims.map((dim) => dim ?? '?').join('×') : NONE);
 
+// Marks that change the writing direction would turn the text around a name too.
+export const inOneDirection = (name) => String(name).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+
 // "/models/resnet50.onnx" and "zoo:resnet50" are "resnet50".
 export function modelTitle(name) {
-  const text = String(name ?? '');
+  const text = inOneDirection(name ?? '');
   if (text.startsWith('zoo:')) return text.slice(4);
   const stem = text.slice(text.lastIndexOf('/') + 1);
   return stem.replace(/(.)\.onnx$/, '$1') || text;
@@ -98,7 +104,7 @@ const UNITS = [
   [/_mb_s$/, (v) => `${digits(v)} MB/s`],
   [/_watts$/, (v) => `${digits(v)} W`],
   [/_db$/, (v) => `${digits(v)} dB`],
-  [/_sps$|_per_second$/, (v) => `${si(v)}/s`],
+  [/_sps$|_per_second$/, (v) => `${rate(v)}/s`],
 ];
 const SHARES = /(^|_)(share|utilization|accuracy|agreement|efficiency|accuracy_ci95_low|accuracy_ci95_high)$/;
 const unitOf = (key) => UNITS.find(([pattern]) => pattern.test(key));

@@ -3,7 +3,7 @@ import { Graph, layout } from '@dagrejs/dagre';
 import { tip, whenVisible } from './chart.js';
 import { choice, h } from './dom.js';
 import { moduleGroups, MOST_BOXES, openAtFirst, visible } from './fold.js';
-import { bytes, si, time } from './format.js';
+import { bytes, si, time, whole } from './format.js';
 import { extentOf, HEIGHT, subtitleOf, TITLE, titleOf, View } from './graph_view.js';
 import { labelOf } from './layers.js';
 import { dot, section } from './parts.js';
@@ -109,7 +109,7 @@ export function graphSection(result, select) {
   const layers = result.layers.filter((layer) => typeof layer.node === 'number');
   if (edges.length === 0 || layers.length < 2) return null;
   const hasTime = layers.some((layer) => layer.time_ms > 0);
-  const groups = moduleGroups(layers);
+  const groups = moduleGroups(layers, edges);
   let open = openAtFirst(groups);
   let measure = hasTime ? 'time' : 'flops';
   const canvas = h('canvas', {
@@ -184,7 +184,7 @@ export function graphSection(result, select) {
     const edgesDrawn = arrange(shown, view.isDown ? 'TB' : 'LR');
     view.show(shown.boxes, edgesDrawn, framesOf(shown.boxes, groups));
     frame.style.height = view.isDown ? '' : `${heightFor(view.extent)}px`;
-    status.textContent = `${shown.boxes.length} boxes for ${layers.length} layers. Click a box with a number to open it, the title of an open module to fold it; hold Ctrl and use the wheel, or pinch, to zoom.`;
+    status.textContent = `${shown.boxes.length} boxes for ${whole(layers.length)} layers. Click a box with a number to open it, the title of an open module to fold it; hold Ctrl and use the wheel, or pinch, to zoom.`;
     colourBoxes();
     if (!keep) view.fit();
   }

@@ -1,7 +1,7 @@
 // What every page about layers shares: labels, the place of a layer in its module, and sums.
-import { isNumber } from './format.js';
+import { inOneDirection, isNumber } from './format.js';
 
-export const labelOf = (layer) => layer.label ?? layer.name ?? '';
+export const labelOf = (layer) => inOneDirection(layer.label ?? layer.name ?? '');
 export const isBetweenSteps = (layer) => layer.node === null && layer.op === '-';
 
 // The scopes of a layer, outermost first: "features.4.block.0" → features, 4, block, 0.
@@ -16,7 +16,7 @@ export const bytesMoved = (row) => (isNumber(row.bytes_read) ? row.bytes_read + 
 // Exporters name a tensor after the layer that writes it.
 export function tensorLabel(name, layers) {
   if (name === null || name === undefined) return '(workspace)';
-  return layers.get(String(name).replace(/_output_0$/, '')) ?? name;
+  return layers.get(String(name).replace(/_output_0$/, '')) ?? inOneDirection(name);
 }
 export const labelsByName = (layers) => new Map(layers.map((layer) => [layer.name, labelOf(layer)]));
 

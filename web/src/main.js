@@ -9,6 +9,7 @@ import { profilePage } from './pages/profile.js';
 import { streamPage } from './pages/stream.js';
 import { studyPage } from './pages/study.js';
 import { sweepPage } from './pages/sweep.js';
+import { sweepSeedsPage } from './pages/sweep_seeds.js';
 import { trainingProfilePage, trainPage } from './pages/training.js';
 import { section } from './parts.js';
 import { provenanceSection } from './provenance.js';
@@ -20,6 +21,7 @@ const PAGES = {
   count: countPage,
   compare: comparePage,
   sweep: sweepPage,
+  sweep_seeds: sweepSeedsPage,
   train: trainPage,
   optimize: optimizePage,
   fit: fitPage,
@@ -56,7 +58,22 @@ function uniqueIds(sections, prefix) {
   }
 }
 
-function pagesOf(documents) {
+// Several results that one command wrote together are shown one by one, those of several seeds after what they have in
+// common.
+function expanded(document) {
+  const { results, runs, made_by: madeBy } = document.result;
+  const together = kindOf(document.result) === 'sweep_seeds' ? runs : results;
+  if (!Array.isArray(together) || !together.every(isKnown)) return [document];
+  const parts = together.map((result, i) => ({
+    ...document,
+    name: `${document.name}, ${i + 1} of ${together.length}`,
+    result: { made_by: madeBy, ...result },
+  }));
+  return isKnown(document.result) ? [document, ...parts] : parts;
+}
+
+function pagesOf(stored) {
+  const documents = stored.flatMap(expanded);
   const pages = documents.map((document) => ({ ...document, page: pageOf(document.result) }));
   const profiles = documents.filter(({ result }) => kindOf(result) === 'profile').map(({ result }) => result);
   if (documents.length === 2 && profiles.length === 2) return [{ page: sideBySide(...profiles) }, ...pages];

@@ -33,9 +33,11 @@ const rising = (list) => [...list].sort((a, b) => a - b);
 
 // Headline figures are those of the result, in every digit that is shown.
 async function assertFigures(page, name, result) {
-  const figures = await page.$$eval('[data-key]', (list) =>
-    list.map((one) => [one.dataset.key, one.dataset.value, one.textContent]),
-  );
+  const figures = await page.$$eval('[data-key]', (list) => {
+    const part = document.querySelector('h2.result-title'); // where the results inside this one begin
+    const isOwn = (one) => !part || one.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING;
+    return list.filter(isOwn).map((one) => [one.dataset.key, one.dataset.value, one.textContent]);
+  });
   for (const [key, value, text] of figures) {
     assert.equal(Number(value), at(result, key), `${name}: ${key}`);
     assert.ok(shows(text, at(result, key)), `${name}: ${key} is ${at(result, key)}, the page says ${text}`);
@@ -231,10 +233,66 @@ const tests = {
     assert.ok(parseInt(await status(), 10) <= folded);
     await closed(page);
   },
+  async 'copies of weights are one box of the network until it is opened'() {
+    const result = deepProfile(20);
+    const idle = { op: 'Identity', time_ms: null, share: null, flops: 0, macs: 0, bytes_read: 0, bytes_written: 0 };
+    const copies = Array.from({ length: 30 }, (_, i) => ({ ...result.layers[0], ...idle, name: `Identity_${i}`, node: 20 + i }));
+    copies.forEach((copy, i) => {
+      delete copy.label;
+      result.edges.push([copy.node, i % 20]);
+    });
+    result.layers.push(...copies);
+    const page = await opened(pageOf('constants', result));
+    await scrolledTo(page, '#network .graph');
+    await page.waitForFunction(() => /boxes/.test(document.querySelector('#network [role=status]').textContent));
+    assert.ok(parseInt(await textOf(page, '#network [role=status]'), 10) <= 21);
+    await page.$$eval('#network button', (list) => list.find((one) => one.textContent === 'open all').click());
+    assert.match(await textOf(page, '#network [role=status]'), /^50 boxes/);
+    await closed(page);
+  },
+  async 'results that were printed together are shown one by one'() {
+    const list = [1, 2, 3].map((i) => ({ ...deepProfile(3), model: { name: `model${i}` } }));
+    const page = await opened(pageOf('together', { schema: 'assay.profiles/1', results: list }));
+    const titles = await textsOf(page, 'h1, h2.result-title');
+    assert.deepEqual(titles, ['model1', 'Profile: model2', 'Profile: model3']);
+    assert.match(await textOf(page, '#provenance'), /2 of 3/);
+    await closed(page);
+  },
+  async 'a sweep of several seeds shows what they have in common, then each'() {
+    const result = storedResult('sweep_seeds');
+    const page = await opened(pageOf('seeds', result));
+    assert.equal((await page.$$('h2.result-title')).length, result.seeds.length);
+    const rows = await textsOf(page, '#versions tbody tr');
+    assert.equal(rows.length, result.aggregates.length);
+    const [first] = await page.$$eval('#versions tbody tr', (list) =>
+      list.map((row) => [...row.children].map((cell) => cell.textContent)),
+    );
+    assert.ok(shows(first[1], result.aggregates[0].accuracy.mean), first[1]);
+    assert.ok(shows(first[4], result.aggregates[0].latency_ms.std), first[4]);
+    await scrolledTo(page, '#pareto .stage');
+    await page.waitForSelector('#pareto .stage svg');
+    await closed(page);
+  },
+  async 'names that change the writing direction turn no other text around'() {
+    const result = deepProfile(3);
+    result.layers[0].name = 'right\u202eleft';
+    delete result.layers[0].label;
+    const page = await opened(pageOf('directions', result));
+    assert.match((await column(page, 2)).join(), /right\ufffdleft/);
+    await closed(page);
+  },
+  async 'versions that were too close to the target are not called met'() {
+    const result = storedResult('optimize');
+    result.goal.target_ms = result.before.latency_ms;
+    result.trail.forEach((one) => Object.assign(one, { meets_target: true, outcome: 'too close' }));
+    const page = await opened(pageOf('outcome', result));
+    assert.ok((await textsOf(page, '#trail tbody td')).includes('too close'));
+    await closed(page);
+  },
   async 'dark and light have enough contrast'() {
     for (const [name, result] of [
       ['profile', deepProfile(20)],
-      ...['sweep', 'train', 'fit', 'optimize', 'stream', 'study'].map((kind) => [kind, storedResult(kind)]),
+      ...['sweep', 'sweep_seeds', 'train', 'fit', 'optimize', 'stream', 'study'].map((kind) => [kind, storedResult(kind)]),
     ]) {
       const html = pageOf(`dark-${name}`, result);
       for (const dark of [false, true]) {

@@ -50,7 +50,8 @@ bool holds_non_finite(const Tensor& tensor) {
 class CpuProgram final : public execute::ProgramBase {
  public:
   CpuProgram(Inferred model, const ProgramOptions& options, Progress* progress)
-      : ProgramBase(kEngine, model.graph, chosen_threads(model, options), options.keep_outputs),
+      : ProgramBase(kEngine, model.graph, chosen_threads(model, options, progress),
+                    options.keep_outputs),
         team_(threads(), options.cpu.pin_threads),
         options_{.program = options, .threads = threads()} {
     if (model.graph.carried().empty()) model_ = model;

@@ -66,7 +66,7 @@ LowerFunction find_lowering(const Node& node) {
 
 void check_cancelled(Progress* progress) {
   if (progress != nullptr && progress->cancelled()) {
-    throw Error(ErrorKind::Cancelled, "compiling was interrupted");
+    throw Error(ErrorKind::Cancelled, "cancelled while compiling");
   }
 }
 

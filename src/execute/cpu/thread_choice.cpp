@@ -8,6 +8,7 @@
 #include "execute/cpu/contest.h"
 #include "execute/cpu/onednn/tuned_machine.h"
 #include "execute/cpu/question.h"
+#include "execute/full_lengths.h"
 #include "execute/inputs.h"
 #include "execute/threads.h"
 
@@ -35,10 +36,11 @@ std::vector<Tensor> zeros_like(std::vector<Tensor> tensors) {
 
 class ThreadChoice {
  public:
-  ThreadChoice(const Inferred& model, const ProgramOptions& options)
+  ThreadChoice(const Inferred& model, const ProgramOptions& options, Progress* progress)
       : model_(model),
         options_(options),
-        inputs_(random_values(execute::given_inputs(model.graph))),
+        progress_(progress),
+        inputs_(with_full_lengths(random_values(execute::given_inputs(model.graph)))),
         state_(zeros_like(random_values(execute::state_inputs(model.graph)))) {}
 
   int run(int most) {
@@ -60,12 +62,21 @@ class ThreadChoice {
  private:
   std::unique_ptr<Executable> compiled(int threads) const {
     auto executable = std::make_unique<Executable>(
-        model_, LoweringOptions{.program = options_, .threads = threads}, nullptr);
+        model_, LoweringOptions{.program = options_, .threads = threads}, progress_);
     executable->set_state(state_);
     return executable;
   }
   std::vector<Tensor> random_values(const std::vector<ValueId>& ids) const {
     return random_inputs(execute::values_of(model_.graph, ids));
+  }
+  std::vector<Tensor> with_full_lengths(std::vector<Tensor> inputs) const {
+    const auto lengths = execute::full_lengths(model_.graph);
+    const auto values = execute::values_of(model_.graph, execute::given_inputs(model_.graph));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto found = lengths.find(values[i].name);
+      if (found != lengths.end()) inputs[i] = found->second;
+    }
+    return inputs;
   }
   std::int64_t run_nanoseconds(Executable& executable, int threads) const {
     Contestant alone(executable, inputs_, threads);
@@ -75,6 +86,7 @@ class ThreadChoice {
 
   const Inferred& model_;
   const ProgramOptions& options_;
+  Progress* progress_ = nullptr;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> state_;
 };
@@ -90,7 +102,7 @@ std::optional<int> known_answer(const execute::TuningFile& file, const std::stri
 
 }  // namespace
 
-int chosen_threads(const Inferred& model, const ProgramOptions& options) {
+int chosen_threads(const Inferred& model, const ProgramOptions& options, Progress* progress) {
   const int most = execute::thread_count(options.cpu.threads);
   const bool is_open = options.cpu.threads == 0 && options.cpu.fewer_where_faster;
   if (!is_open || most == 1 || !may_be_small(model)) return most;
@@ -98,7 +110,7 @@ int chosen_threads(const Inferred& model, const ProgramOptions& options) {
       fmt::format("threads of {} for {}", most, question_about(model, options.precision));
   if (const auto answer = known_answer(tuning_file_of(options), question, most)) return *answer;
   const execute::TeamScope team(most, options.cpu.pin_threads);
-  const int threads = ThreadChoice(model, options).run(most);
+  const int threads = ThreadChoice(model, options, progress).run(most);
   execute::TuningFile file = tuning_file_of(options);  // with what compiling has added
   file.add(question, std::to_string(threads));
   file.save();

@@ -10,6 +10,6 @@ namespace assay::cpu {
 
 // As `options.cpu` asks for; if it leaves the choice open, the number on which this model is
 // fastest: one a processor, unless half as many, and so on, are clearly faster.
-int chosen_threads(const Inferred& model, const ProgramOptions& options);
+int chosen_threads(const Inferred& model, const ProgramOptions& options, Progress* progress);
 
 }  // namespace assay::cpu

@@ -27,7 +27,7 @@ namespace profile {
 namespace {
 
 // "1.9", "35", "1,200"
-std::string times_text(double ratio) {
+std::string ratio_text(double ratio) {
   return ratio < 100 ? fmt::format("{:.2g}", ratio) : rate_text(ratio);
 }
 
@@ -42,7 +42,7 @@ std::string at_least_text(double latency_ms, double interval_ms) {
   const std::string takes = "an item takes at least " + duration_text(latency_ms);
   if (latency_ms > interval_ms) {
     return fmt::format("{} and arrives every {}: at least {} times too slow", takes,
-                       duration_text(interval_ms), times_text(latency_ms / interval_ms));
+                       duration_text(interval_ms), ratio_text(latency_ms / interval_ms));
   }
   return fmt::format(
       "{} of every {}, a lower bound; measure it, or call `calibrate` once for an estimate", takes,
@@ -58,7 +58,7 @@ std::string estimate_text(const StreamForecast& forecast, double latency_ms, dou
       return fmt::format(
           "an item takes about {} and arrives every {}: {} times too slow; an interval of {} would "
           "keep up",
-          about, every, times_text(latency_ms / interval_ms), longest);
+          about, every, ratio_text(latency_ms / interval_ms), longest);
     case StreamOutlook::Tight:
       return fmt::format(
           "an item takes about {}, perhaps {}, and arrives every {}; an interval of {} would keep "
@@ -68,7 +68,7 @@ std::string estimate_text(const StreamForecast& forecast, double latency_ms, dou
       return fmt::format(
           "an item takes about {}, perhaps {}, and arrives every {}: {} times as "
           "fast as needed",
-          about, longest, every, times_text(interval_ms / latency_ms));
+          about, longest, every, ratio_text(interval_ms / latency_ms));
   }
 }
 

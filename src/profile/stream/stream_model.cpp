@@ -11,7 +11,7 @@ StreamedModel stream_model(Graph model, const RunOptions& run,
   std::string name = model.name;
   Prepared prepared = prepare_to_run(std::move(model), std::move(name), run);
   const auto program = compile(std::move(prepared.inferred), run.program, progress);
-  program->set_inputs(inputs_for(*program, run));
+  program->set_inputs(inputs_for(*program, run, prepared.full_lengths));
   const auto serve = [&program] { program->run(); };
   StreamedModel streamed;
   if (stream) streamed.measured = measure_stream(serve, *stream, progress);

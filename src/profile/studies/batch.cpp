@@ -84,7 +84,7 @@ std::string gain_sentence(const BatchSizeEffects& study) {
     return "Larger batches add latency and memory, and hardly any throughput.";
   }
   return fmt::format(
-      "Against batch {}, it has {} the throughput, {} the latency and {} the memory.",
+      "Compared with batch {}, it has {} the throughput, {} the latency and {} the memory.",
       first.batch_size, times_text(sweet.samples_per_second / first.samples_per_second),
       times_text(sweet.latency_ms / first.latency_ms),
       times_text(sweet.memory_mb / first.memory_mb));

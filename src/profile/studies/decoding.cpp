@@ -234,6 +234,7 @@ DecodingComparison analyze_decoding(const Graph& plain, const Graph& cached,
   const DecodeOptions decoding{.steps = options.tokens,
                                .seed = options.measuring.seed,
                                .program = options.measuring.program};
+  const LoadSince load;
   PartOfProgress slowly(progress, 0, kDecodedPlain, "decoding without a cache");
   const Decoded again = decode(plain, prompt, decoding, &slowly);
   PartOfProgress quickly(progress, kDecodedPlain, kDecoded, "decoding with a cache");
@@ -250,6 +251,7 @@ DecodingComparison analyze_decoding(const Graph& plain, const Graph& cached,
   DecodingComparison study;
   set_facts(studied.profiles.front(), study);
   study.warnings = std::move(studied.warnings);
+  load.add_to(study.warnings);
   study.tokens = options.tokens;
   study.prompt = prompt.size();
   study.rows = {

@@ -135,8 +135,12 @@ std::string_view overhead_class(double factor) {
 std::vector<std::string> overhead_verdict(const ProfilingOverhead& study) {
   const OverheadRow& bare = study.rows.front();
   std::vector<std::string> sentences = {
-      fmt::format("Timing every layer makes a run of {} {:.2f} times as long: {} overhead.",
-                  duration_text(bare.latency_ms), study.overhead_factor, study.overhead_class)};
+      study.overhead_factor < kMeasurable
+          ? fmt::format("Timing every layer of a run of {} costs nothing measurable: {} overhead.",
+                        duration_text(bare.latency_ms), study.overhead_class)
+          : fmt::format("Timing every layer makes a run of {} {:.2f} times as long: {} overhead.",
+                        duration_text(bare.latency_ms), study.overhead_factor,
+                        study.overhead_class)};
   if (const OverheadRow* timing = row_of_mode(study, "timing")) {
     sentences.push_back(timing->overhead_factor < kMeasurable
                             ? std::string("Timing whole runs costs nothing measurable.")
@@ -173,13 +177,14 @@ ProfilingOverhead analyze_profiling_overhead(const Graph& model, const std::stri
   ProfilingOverhead study;
   study.model = prepared.model;
   const auto program = compile(std::move(prepared.inferred), one.program, progress);
-  program->set_inputs(inputs_for(*program, one));
+  program->set_inputs(inputs_for(*program, one, prepared.full_lengths));
   runs_of (*program)(std::max<std::size_t>(1, options.warmup));
   study.engine = program->engine();
   study.threads = program->threads();
   if (options.machine) study.roofline = roofline_of(*options.machine, study.threads);
   Counters counters;
   const auto modes = modes_of(*program, counters);
+  const LoadSince load;
   const auto times =
       timed_modes(modes, runs_in_block(*program), options.runs * options.rounds, progress);
   for (std::size_t i = 0; i < modes.size(); ++i) {
@@ -189,6 +194,7 @@ ProfilingOverhead analyze_profiling_overhead(const Graph& model, const std::stri
     study.warnings.insert(study.warnings.end(), counters.why_not().begin(),
                           counters.why_not().end());
   }
+  load.add_to(study.warnings);
   study.overhead_factor = row_of_mode(study, "layers")->overhead_factor;
   study.overhead_class = row_of_mode(study, "layers")->overhead_class;
   study.verdict = overhead_verdict(study);

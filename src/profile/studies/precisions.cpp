@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/megabytes.h"
 #include "base/text.h"
+#include "profile/compiled_model.h"
 #include "profile/studies/rounds.h"
 
 namespace assay {
@@ -13,6 +14,9 @@ namespace assay {
 using namespace assay::profile;
 
 namespace {
+
+// Random inputs that outputs are compared for: one alone would agree in all or in nothing.
+constexpr std::size_t kComparedInputs = 16;
 
 RunOptions variant_run(const PrecisionVariant& variant, const StudyOptions& options,
                        const RunOptions& run) {
@@ -33,16 +37,31 @@ std::vector<StudySetting> precision_settings(const std::vector<PrecisionVariant>
   return settings;
 }
 
-Tensor first_output(const PrecisionVariant& variant, const StudyOptions& options,
-                    const RunOptions& run) {
-  RunResult result = run_model(variant.graph, "", variant_run(variant, options, run));
-  return result.outputs.empty() ? Tensor() : std::move(result.outputs.front().tensor);
-}
+// The first outputs of a model, for one input after another.
+struct Outputs {
+  std::vector<float> numbers;
+  std::size_t width = 1;  // of a row along the last axis
+};
 
-std::optional<std::span<const float>> floats_of(const Tensor& tensor) {
-  if (tensor.type() != DataType::Float32) return {};
-  return std::span(reinterpret_cast<const float*>(tensor.bytes().data()),
-                   tensor.bytes().size() / sizeof(float));
+// Nothing if they are not float32.
+std::optional<Outputs> first_outputs(const PrecisionVariant& variant, const StudyOptions& options,
+                                     const RunOptions& run) {
+  RunOptions one = variant_run(variant, options, run);
+  Prepared prepared = prepare_to_run(variant.graph, "", one);
+  const auto program = compile(std::move(prepared.inferred), one.program);
+  Outputs outputs;
+  for (std::size_t i = 0; i < kComparedInputs; ++i, ++one.seed) {
+    program->set_inputs(inputs_for(*program, one, prepared.full_lengths));
+    program->run();
+    const std::vector<Tensor> results = program->results();
+    if (results.empty() || results.front().type() != DataType::Float32) return {};
+    const Tensor& first = results.front();
+    const auto* numbers = reinterpret_cast<const float*>(first.bytes().data());
+    outputs.numbers.insert(outputs.numbers.end(), numbers,
+                           numbers + first.bytes().size() / sizeof(float));
+    if (!first.dims().empty()) outputs.width = static_cast<std::size_t>(first.dims().back());
+  }
+  return outputs;
 }
 
 // Root mean square of the difference over that of the expected numbers.
@@ -74,14 +93,14 @@ double agreement_of_rows(std::span<const float> actual, std::span<const float> e
   return static_cast<double>(same) / static_cast<double>(rows);
 }
 
-void compare_outputs(const Tensor& actual, const Tensor& expected, PrecisionStudyRow& row) {
-  const auto one = floats_of(actual);
-  const auto other = floats_of(expected);
-  if (!one || !other || one->size() != other->size() || other->empty()) return;
-  row.output_deviation = relative_deviation(*one, *other);
-  const std::int64_t width = expected.dims().empty() ? 1 : expected.dims().back();
-  if (width > 1)
-    row.output_agreement = agreement_of_rows(*one, *other, static_cast<std::size_t>(width));
+void compare_outputs(const std::optional<Outputs>& actual, const std::optional<Outputs>& expected,
+                     PrecisionStudyRow& row) {
+  if (!actual || !expected || actual->numbers.size() != expected->numbers.size()) return;
+  if (expected->numbers.empty()) return;
+  row.output_deviation = relative_deviation(actual->numbers, expected->numbers);
+  if (expected->width < 2) return;
+  row.output_agreement = agreement_of_rows(actual->numbers, expected->numbers, expected->width);
+  row.compared_rows = static_cast<std::int64_t>(expected->numbers.size() / expected->width);
 }
 
 double stored_mb(const PrecisionVariant& variant, const RunOptions& run) {
@@ -105,8 +124,8 @@ std::string deviation_text(const PrecisionStudyRow& row) {
   if (!row.output_deviation) return "";
   std::string text = fmt::format("; its outputs deviate by {:.2g} %", 100 * *row.output_deviation);
   if (row.output_agreement && *row.output_agreement < 1) {
-    text += fmt::format(" and the largest one is the same in {:.0f} % of rows",
-                        100 * *row.output_agreement);
+    text += fmt::format(" and the largest one is the same in {:.0f} % of {} rows",
+                        100 * *row.output_agreement, with_thousands(row.compared_rows));
   }
   return text;
 }
@@ -144,12 +163,12 @@ PrecisionComparison analyze_precisions(const std::vector<PrecisionVariant>& vari
   set_facts(studied.profiles.front(), study);
   study.warnings = std::move(studied.warnings);
   study.batch = studied.profiles.front().batch;
-  const Tensor expected = first_output(variants.front(), options, run);
+  const auto expected = first_outputs(variants.front(), options, run);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     PrecisionStudyRow row =
         precision_row(variants[i], studied.profiles[i], studied.profiles.front());
     row.size_mb = stored_mb(variants[i], run);
-    if (i > 0) compare_outputs(first_output(variants[i], options, run), expected, row);
+    if (i > 0) compare_outputs(first_outputs(variants[i], options, run), expected, row);
     study.rows.push_back(std::move(row));
   }
   study.fastest = std::ranges::min(study.rows, {}, &PrecisionStudyRow::latency_ms).precision;

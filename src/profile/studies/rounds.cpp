@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/part_of_progress.h"
+#include "profile/assemble.h"
 #include "profile/judge.h"
 #include "profile/own_ceilings.h"
 #include "profile/step_overhead.h"
@@ -146,9 +147,18 @@ void fail_cancelled() {
   throw Error(ErrorKind::Cancelled, "interrupted before the study was complete");
 }
 
+void LoadSince::add_to(std::vector<std::string>& warnings) const {
+  for (const TimingWarning& load : disturbances(before_, machine_.times())) {
+    const bool is_told = std::ranges::any_of(
+        warnings, [&](const std::string& warning) { return warning.starts_with(load.name + ":"); });
+    if (load.makes_noisy && !is_told) warnings.push_back(warning_text(load));
+  }
+}
+
 StudiedProfiles profile_in_rounds(const std::vector<StudySetting>& settings,
                                   const StudyOptions& options, Progress* progress) {
   check_study(settings, options);
+  const LoadSince load;
   std::vector<std::vector<Profile>> all(settings.size());
   const double parts = static_cast<double>(settings.size() * options.rounds);
   for (std::size_t round = 0; round < options.rounds; ++round) {
@@ -163,6 +173,7 @@ StudiedProfiles profile_in_rounds(const std::vector<StudySetting>& settings,
     }
   }
   StudiedProfiles studied;
+  load.add_to(studied.warnings);
   warn_if_unsteady(all, settings, studied.warnings);
   for (std::vector<Profile>& rounds : all) {
     studied.profiles.push_back(middle_round(std::move(rounds)));

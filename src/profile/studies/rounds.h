@@ -3,6 +3,7 @@
 #pragma once
 
 #include "assay/study.h"
+#include "assay/timing.h"
 
 namespace assay::profile {
 
@@ -22,6 +23,19 @@ struct StudiedProfiles {
 // Cancelled if `progress` cancels before all is measured.
 StudiedProfiles profile_in_rounds(const std::vector<StudySetting>& settings,
                                   const StudyOptions& options, Progress* progress);
+
+// Other load on the machine since this was made, as warnings of a study.
+class LoadSince {
+ public:
+  explicit LoadSince(MachineState& machine = this_machine())
+      : machine_(machine), before_(machine.times()) {}
+  // Only what makes a measurement noisy, and not what `warnings` tell already.
+  void add_to(std::vector<std::string>& warnings) const;
+
+ private:
+  MachineState& machine_;
+  std::optional<MachineTimes> before_;
+};
 
 // The bindings and inputs of `run`, the program and the seed of `options`.
 RunOptions study_run(const RunOptions& run, const StudyOptions& options);

@@ -101,6 +101,9 @@ function headline(result) {
   ]);
 }
 
+// As in the terminal's table; results of older versions tell less.
+const outcomeOf = (one) => (one.isBefore ? null : (one.outcome ?? (one.meets_target ? 'met' : 'not met')));
+
 // A loss below zero is a version that is better than the original.
 function lossRange(tried) {
   const losses = tried.map((one) => one.loss_points);
@@ -202,7 +205,7 @@ function trailTable(result) {
         (one) => one.loss_points,
         (v) => (isNumber(v) ? v.toFixed(2) : '–'),
       ),
-      hasTarget && textColumn('target', (one) => (one.isBefore ? null : one.meets_target ? 'met' : 'not met')),
+      hasTarget && textColumn('target', outcomeOf),
       hasErrors && textColumn('error', (one) => one.error || null, { isName: true }),
     ].filter(Boolean),
     [{ ...result.before, version: 'unchanged', isBefore: true }, ...result.trail],

@@ -1,7 +1,7 @@
 // assay.profile/1
 import { breakdownSection } from '../breakdown.js';
 import { h, shortened } from '../dom.js';
-import { bytes, capital, digits, interval, isNumber, modelTitle, percent, plural, si, time, whole } from '../format.js';
+import { bytes, capital, digits, interval, isNumber, modelTitle, percent, plural, rate, si, time, whole } from '../format.js';
 import { graphSection } from '../graph.js';
 import { latencySection } from '../latency.js';
 import { isBetweenSteps, labelOf } from '../layers.js';
@@ -53,8 +53,8 @@ function importedText({ imported }) {
 }
 
 // The interval of the latency, as samples a second.
-function throughputRange({ throughput_sps: rate, latency }) {
-  const at = (ms) => si((rate * latency.median_ms) / ms);
+function throughputRange({ throughput_sps: median, latency }) {
+  const at = (ms) => rate((median * latency.median_ms) / ms);
   return isNumber(latency.ci95_low_ms) ? `${at(latency.ci95_high_ms)} to ${at(latency.ci95_low_ms)}` : '–';
 }
 
@@ -68,7 +68,7 @@ function verdictText(result) {
     : '';
   const best = (result.advice ?? []).find((one) => !one.once && one.gain_ms > 0);
   return [
-    `A run of ${modelTitle(result.model.name)} takes ${time(latency.median_ms)}${intervalText(latency)}: ${si(result.throughput_sps)} samples a second${onThreads}.`,
+    `A run of ${modelTitle(result.model.name)} takes ${time(latency.median_ms)}${intervalText(latency)}: ${rate(result.throughput_sps)} samples a second${onThreads}.`,
     importedText(result),
     gap,
     first ? ` The slowest layer, ${shortened(labelOf(first), 80)}, takes ${percent(first.share)} of the time.` : '',
@@ -95,7 +95,7 @@ function verdictSection(result) {
       ),
       card(
         'Throughput',
-        `${si(result.throughput_sps)} /s`,
+        `${rate(result.throughput_sps)} /s`,
         `${throughputRange(result)} · samples at batch ${result.options.batch}`,
         'throughput_sps',
         result.throughput_sps,

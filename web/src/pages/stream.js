@@ -10,7 +10,7 @@ import {
   modelTitle,
   percent,
   plural,
-  si,
+  rate,
   time,
   timeUnit,
   whole,
@@ -281,11 +281,7 @@ function deploymentSection(deployment) {
       [
         textColumn('mode', (row) => row.mode, { isName: true }),
         numberColumn('latency', (row) => row.latency, time),
-        numberColumn(
-          'samples a second',
-          (row) => row.throughput,
-          (v) => si(v),
-        ),
+        numberColumn('samples a second', (row) => row.throughput, rate),
       ],
       [
         {

@@ -1,7 +1,7 @@
 // assay.train/1 and assay.profile-train/2
 import { axis, chart, legend, tip, tooltip } from '../chart.js';
 import { h } from '../dom.js';
-import { bytes, digits, interval, isNumber, modelTitle, percent, plural, si, time, whole, words } from '../format.js';
+import { bytes, digits, interval, isNumber, modelTitle, percent, plural, rate, si, time, whole, words } from '../format.js';
 import { labelOf } from '../layers.js';
 import { latencySection } from '../latency.js';
 import { byteStep, peakMark } from '../memory.js';
@@ -162,7 +162,7 @@ function trainVerdict(result) {
   const worst = Array.isArray(result.confusion_matrix) ? hardest(result.confusion_matrix) : null;
   return [
     `After ${plural(epochs.length, 'epoch')}${result.stopped_early ? ', stopped early,' : ''} the accuracy is ${percent(result.accuracy, 2)}${range}.`,
-    ` Training took ${time(1000 * result.seconds)}${last ? `, ${si(last.samples_per_second)} samples a second in the last epoch` : ''}.`,
+    ` Training took ${time(1000 * result.seconds)}${last ? `, ${rate(last.samples_per_second)} samples a second in the last epoch` : ''}.`,
     gap > 0.02 ? ` On the training samples it is ${digits(100 * gap)} points higher, a sign of overfitting.` : '',
     worst ? ` Class ${worst.name} is recognised least often, ${percent(worst.recall)} of the time.` : '',
   ].join('');
@@ -190,7 +190,7 @@ function epochTable(epochs) {
       numberColumn(
         'samples a second',
         (e) => e.samples_per_second,
-        (v) => si(v),
+        rate,
       ),
       numberColumn('time', (e) => 1000 * e.seconds, time),
     ],
@@ -227,7 +227,7 @@ export function trainPage(result) {
             result.accuracy,
           ),
           last && card('Loss', digits(last.loss, 4), `validation ${digits(result.val_loss ?? last.val_loss, 4)}`),
-          last && card('Speed', `${si(last.samples_per_second)} /s`, 'samples in the last epoch'),
+          last && card('Speed', `${rate(last.samples_per_second)} /s`, 'samples in the last epoch'),
           card(
             'Memory',
             bytes((result.memory?.weight_bytes ?? 0) + (result.memory?.activation_bytes ?? 0)),
@@ -263,9 +263,7 @@ export function trainPage(result) {
               (v) => percent(v),
             ),
           ),
-          curve(epochs, [['samples_per_second', 'samples per second', PALETTE.green]], 'Samples per second', (v) =>
-            si(v),
-          ),
+          curve(epochs, [['samples_per_second', 'samples per second', PALETTE.green]], 'Samples per second', rate),
         ),
       confusion(result),
       section('epochs', 'Epochs', null, epochTable(epochs)),
@@ -509,7 +507,7 @@ export function trainingProfilePage(result) {
         h(
           'p.verdict',
           chip(result.latency.verdict),
-          `A training step takes ${time(result.latency.median_ms)} (95 % interval ${interval(result.latency.ci95_low_ms, result.latency.ci95_high_ms)}): ${si(result.throughput_sps)} samples a second. The backward pass takes ${digits(result.backward_to_forward_latency)} times the forward pass, the update ${percent(result.update_latency_ms / result.latency.median_ms)} of a step. A step needs ${bytes(result.memory.allocated_bytes)}.`,
+          `A training step takes ${time(result.latency.median_ms)} (95 % interval ${interval(result.latency.ci95_low_ms, result.latency.ci95_high_ms)}): ${rate(result.throughput_sps)} samples a second. The backward pass takes ${digits(result.backward_to_forward_latency)} times the forward pass, the update ${percent(result.update_latency_ms / result.latency.median_ms)} of a step. A step needs ${bytes(result.memory.allocated_bytes)}.`,
         ),
         cards([
           card(
@@ -540,7 +538,7 @@ export function trainingProfilePage(result) {
             'update_latency_ms',
             result.update_latency_ms,
           ),
-          card('Throughput', `${si(result.throughput_sps)} /s`, 'samples', 'throughput_sps', result.throughput_sps),
+          card('Throughput', `${rate(result.throughput_sps)} /s`, 'samples', 'throughput_sps', result.throughput_sps),
           card('Allocated', bytes(result.memory.allocated_bytes), 'for one step'),
         ]),
       ),

@@ -38,8 +38,9 @@ void QuantizedDepthwise::pack_scales(const DepthwiseNumbers& numbers) {
   bias_.assign(padded, 0);
   scales_.assign(padded, 0);
   padding_.resize(padded, padding_.front());
-  // Signed sources have 128 added where they are loaded.
-  const std::int32_t zero = source_.zero_point + (source_.is_signed ? 128 : 0);
+  std::int32_t zero = source_.zero_point;
+  if (vnni()->multiplies_unsigned && source_.is_signed) zero += 128;
+  if (!vnni()->multiplies_unsigned && !source_.is_signed) zero -= 128;
   const std::size_t taps = filter() * filter();
   for (std::size_t i = 0; i < padded; ++i) {
     const std::size_t within = i % kVnniChannels;

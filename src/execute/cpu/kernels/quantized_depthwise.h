@@ -1,5 +1,5 @@
 // A channel-wise convolution of 8-bit numbers, channels last: rows of results, 64 channels at a
-// time. Needs VNNI.
+// time. Needs vnni().
 #pragma once
 
 #include <vector>

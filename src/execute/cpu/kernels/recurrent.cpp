@@ -4,7 +4,6 @@
 
 #include "execute/cpu/kernels/recurrent_run.h"
 #include "execute/cpu/kernels/row_products.h"
-#include "execute/cpu/onednn/sgemm.h"
 #include "execute/threads.h"
 
 namespace assay::cpu {
@@ -30,32 +29,31 @@ struct PackedParts {
         input_bias(packed + sizes.packed_floats() - 2 * sizes.gate_row()),
         recurrent_bias(input_bias + sizes.gate_row()) {}
 
-  // [gate_row, inputs]; of 16 bits, in panels as the panel product wants them.
-  Float* input;
+  Float* input;           // [gate_row / panel_width][inputs][panel_width], as panel products want
   Float* recurrent;       // [gate_row / packed_columns][hidden][packed_columns]
   Float* input_bias;      // [gate_row]; holds both biases wherever they just add up
   Float* recurrent_bias;  // [gate_row]
 };
 
-void pack_recurrent(const RecurrentSizes& sizes, const GateRows& rows, const float* from,
-                    float* to) {
-  const std::int64_t width = packed_columns(sizes);
+// Rows of a matrix of `depth` columns become columns of panels.
+void pack_rows(const GateRows& rows, const float* from, std::int64_t depth, std::int64_t width,
+               float* to) {
   for (std::int64_t row = 0; row < rows.count;) {
     const std::int64_t column = (rows.to + row) % width;
     const std::int64_t count = std::min(rows.count - row, width - column);
-    simd().transpose(
-        from + (rows.from + row) * sizes.hidden, static_cast<std::size_t>(sizes.hidden),
-        to + (rows.to + row - column) * sizes.hidden + column, static_cast<std::size_t>(width),
-        static_cast<std::size_t>(count), static_cast<std::size_t>(sizes.hidden));
+    simd().transpose(from + (rows.from + row) * depth, static_cast<std::size_t>(depth),
+                     to + (rows.to + row - column) * depth + column,
+                     static_cast<std::size_t>(width), static_cast<std::size_t>(count),
+                     static_cast<std::size_t>(depth));
     row += count;
   }
 }
 
 void pack_gate(const RecurrentSizes& sizes, const GateRows& rows, const PlainWeights& weights,
                const PackedParts<float>& packed) {
-  std::copy_n(weights.input + rows.from * sizes.inputs, rows.count * sizes.inputs,
-              packed.input + rows.to * sizes.inputs);
-  pack_recurrent(sizes, rows, weights.recurrent, packed.recurrent);
+  pack_rows(rows, weights.input, sizes.inputs, static_cast<std::int64_t>(simd().panel_width),
+            packed.input);
+  pack_rows(rows, weights.recurrent, sizes.hidden, packed_columns(sizes), packed.recurrent);
   if (weights.bias != nullptr)
     pack_bias(sizes, rows, weights.bias, packed.input_bias, packed.recurrent_bias);
 }
@@ -72,8 +70,10 @@ class Run : public RecurrentRun {
       std::copy_n(w_.input_bias, s_.gate_row(), b_.gates + row * s_.gate_row());
     }
     if (s_.weights) return add_input_halves(threads);
-    sgemm({s_.rows(), s_.gate_row(), s_.inputs}, {b_.source, s_.inputs},
-          {w_.input, s_.inputs, /*is_transposed=*/true}, b_.gates, s_.gate_row(), 1, 1);
+    const auto width = static_cast<std::int64_t>(simd().panel_width);
+    execute::in_parallel(
+        threads, s_.gate_row() / width,
+        [&](std::int64_t first, std::int64_t last) { add_inputs(first * width, last * width); });
   }
 
   void lstm_panel(std::int64_t time, std::int64_t panel) {
@@ -143,6 +143,21 @@ class Run : public RecurrentRun {
   }
 
  private:
+  // The products of all times' inputs, for these columns of the gates.
+  void add_inputs(std::int64_t first, std::int64_t last) const {
+    const float* panels = w_.input + first * s_.inputs;
+    if (are_worth_panels(s_.rows()))
+      return add_panel_products({b_.source, s_.rows(), s_.inputs}, panels, s_.inputs, s_.inputs,
+                                last - first, b_.gates + first, s_.gate_row());
+    const auto width = static_cast<std::int64_t>(simd().panel_width);
+    for (std::int64_t column = first; column < last; column += width) {
+      for (std::int64_t row = 0; row < s_.rows(); ++row)
+        simd().add_vector_matrix(b_.source + row * s_.inputs, static_cast<std::size_t>(s_.inputs),
+                                 w_.input + column * s_.inputs, simd().panel_width,
+                                 b_.gates + row * s_.gate_row() + column, simd().panel_width);
+    }
+  }
+
   // out[row] += state[row] · R for `columns` columns of the panel from `first` on.
   void add_recurrent(float* out, std::int64_t out_stride, const float* from, std::int64_t panel,
                      std::int64_t first, std::int64_t columns) const {
@@ -267,18 +282,6 @@ PlainWeights direction_of(const RecurrentSizes& sizes, std::int64_t direction,
 
 namespace {
 
-// From [gate_row, inputs] to panels of columns.
-std::vector<float> input_panels(const RecurrentSizes& sizes, const float* input) {
-  const std::size_t width = simd().panel_width;
-  const auto inputs = static_cast<std::size_t>(sizes.inputs);
-  const auto rows = static_cast<std::size_t>(sizes.gate_row());
-  std::vector<float> panels(rows * inputs);
-  for (std::size_t row = 0; row < rows; row += width)
-    simd().transpose(input + row * inputs, inputs, panels.data() + row * inputs, width, width,
-                     inputs);
-  return panels;
-}
-
 void pack_halves(RecurrentSizes sizes, const PlainWeights& weights, float* packed, int threads) {
   const HalfFormat format = *sizes.weights;
   const PackedParts<float> parts(sizes, packed);
@@ -287,10 +290,8 @@ void pack_halves(RecurrentSizes sizes, const PlainWeights& weights, float* packe
   std::vector<float> floats(static_cast<std::size_t>(sizes.packed_floats()));
   pack_weights(sizes, weights, floats.data(), threads);
   const PackedParts<float> wide(sizes, floats.data());
-  const auto input = input_panels(sizes, wide.input);
-  simd().narrow(format, input.data(), halves, input.size());
-  simd().narrow(format, wide.recurrent, halves + input.size(),
-                static_cast<std::size_t>(sizes.gate_row() * sizes.hidden));
+  simd().narrow(format, wide.input, halves,
+                static_cast<std::size_t>(sizes.gate_row() * (sizes.inputs + sizes.hidden)));
   std::copy_n(wide.input_bias, 2 * sizes.gate_row(), parts.input_bias);
 }
 

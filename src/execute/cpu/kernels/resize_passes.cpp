@@ -21,6 +21,8 @@ ResizePass::ResizePass(std::int64_t outer, std::int64_t from, std::int64_t inner
     for (const Tap& tap : some) add(tap, &tap == &some.front());
     ends_.push_back(runs_.size());
   }
+  const auto has_as_many = [&](const Taps& some) { return some.size() == taps.front().size(); };
+  if (!taps.empty() && std::ranges::all_of(taps, has_as_many)) taps_each_ = taps.front().size();
 }
 
 void ResizePass::add(const Tap& tap, bool begins) {
@@ -29,6 +31,7 @@ void ResizePass::add(const Tap& tap, bool begins) {
   if (!goes_on) runs_.push_back({.first = tap.index, .count = 0, .weights = weights_.size()});
   ++runs_.back().count;
   weights_.push_back(static_cast<float>(tap.weight));
+  indices_.push_back(tap.index);
 }
 
 void ResizePass::sum_rows(const float* in, float* out, std::size_t element) const {
@@ -51,7 +54,25 @@ float ResizePass::sum_numbers(const float* in, std::size_t element) const {
   return sum;
 }
 
+// Nearest elements and linear interpolation: every element is made of as many others.
+void ResizePass::sum_line(const float* in, float* out) const {
+  const float* weight = weights_.data();
+  const std::int64_t* index = indices_.data();
+  for (std::int64_t element = 0; element < to_; ++element) {
+    float sum = weight[0] * in[index[0]];
+    for (std::size_t tap = 1; tap < taps_each_; ++tap) sum += weight[tap] * in[index[tap]];
+    out[element] = sum;
+    weight += taps_each_;
+    index += taps_each_;
+  }
+}
+
 void ResizePass::run(const float* in, float* out) const {
+  if (inner_ == 1 && taps_each_ > 0) {
+    for (std::int64_t outer = 0; outer < outer_; ++outer)
+      sum_line(in + outer * from_, out + outer * to_);
+    return;
+  }
   for (std::int64_t outer = 0; outer < outer_; ++outer) {
     for (std::size_t element = 0; element < ends_.size(); ++element) {
       if (inner_ == 1) {

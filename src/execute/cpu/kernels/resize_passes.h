@@ -31,14 +31,17 @@ class ResizePass {
   void add(const kernels::Tap& tap, bool begins);
   void sum_rows(const float* in, float* out, std::size_t element) const;
   float sum_numbers(const float* in, std::size_t element) const;
+  void sum_line(const float* in, float* out) const;
 
   std::int64_t outer_ = 1;
   std::int64_t from_ = 1;
   std::int64_t to_ = 1;
   std::int64_t inner_ = 1;
   std::vector<Run> runs_;
-  std::vector<std::size_t> ends_;  // of an element's runs
-  std::vector<float> weights_;
+  std::vector<std::size_t> ends_;      // of an element's runs
+  std::vector<float> weights_;         // of all taps, element by element
+  std::vector<std::int64_t> indices_;  // likewise
+  std::size_t taps_each_ = 0;          // of every element; 0: some have more than others
 };
 
 // From the elements of a result to those it was made of: `input` of them.

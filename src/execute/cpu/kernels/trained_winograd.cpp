@@ -12,7 +12,8 @@ using kernels::WindowGrid;
 
 namespace {
 
-constexpr std::size_t kLargestBlock = 16;
+// Filters that are transformed together: the largest block.
+constexpr std::size_t kMostTogether = 16;
 
 // Additions and multiplications of the transform of one filter.
 constexpr std::int64_t filter_transform_flops(std::size_t tile) {
@@ -41,8 +42,10 @@ TrainedWinograd::TrainedWinograd(Direction direction, std::size_t tile, const Wi
       tile_(tile),
       inputs_(static_cast<std::size_t>(inputs)),
       outputs_(static_cast<std::size_t>(outputs)),
-      block_(block),
+      input_block_(block == 0 ? inputs_ : block),
+      output_block_(block == 0 ? outputs_ : block),
       threads_(threads),
+      kernels_(kernels),
       winograd_(
           direction == Direction::Forward
               ? Winograd(tile, grid, images, inputs, outputs, epilogue, threads, kernels, block)
@@ -58,60 +61,67 @@ std::int64_t TrainedWinograd::flops() const {
          static_cast<std::int64_t>(inputs_ * outputs_) * filter_transform_flops(tile_);
 }
 
-std::size_t TrainedWinograd::block_at(std::size_t output_block, std::size_t input_block) const {
-  return (output_block * (inputs_ / block_) + input_block) * 9 * block_ * block_;
+std::size_t TrainedWinograd::filter_at(std::size_t output, std::size_t input) const {
+  const std::size_t block =
+      output / output_block_ * (inputs_ / input_block_) + input / input_block_;
+  return block * 9 * tap_stride() + input % input_block_ * output_block_ + output % output_block_;
 }
 
-void TrainedWinograd::transform_forward(const float* weights, std::size_t output_block,
+void TrainedWinograd::transform_forward(const float* weights, std::size_t first, std::size_t count,
                                         float* transformed) const {
-  for (std::size_t input = 0; input < inputs_; ++input) {
-    const float* taps = weights + block_at(output_block, input / block_) + input % block_ * block_;
-    winograd_.pack_filters(taps, block_ * block_, output_block * block_, input, block_,
+  for (std::size_t input = 0; input < inputs_; ++input)
+    winograd_.pack_filters(weights + filter_at(first, input), tap_stride(), first, input, count,
                            transformed);
-  }
 }
 
 // Filters are flipped, and their inputs come to lie side by side.
-void TrainedWinograd::transform_backward(const float* weights, std::size_t input_block,
+void TrainedWinograd::transform_backward(const float* weights, std::size_t first, std::size_t count,
                                          float* transformed) const {
-  float flipped[9 * kLargestBlock * kLargestBlock];
-  const std::size_t square = block_ * block_;
-  for (std::size_t output_block = 0; output_block < outputs_ / block_; ++output_block) {
-    const float* given = weights + block_at(output_block, input_block);
+  constexpr std::size_t kSquare = kMostTogether * kMostTogether;
+  float flipped[9 * kSquare];
+  const std::size_t together = std::min(kMostTogether, output_block_);
+  for (std::size_t output = 0; output < outputs_; output += together) {
+    const std::size_t outputs = std::min(together, outputs_ - output);
+    const float* given = weights + filter_at(output, first);
     for (std::size_t tap = 0; tap < 9; ++tap) {
-      simd().transpose(given + (8 - tap) * square, block_, flipped + tap * square, block_, block_,
-                       block_);
+      kernels_.transpose(given + (8 - tap) * tap_stride(), output_block_, flipped + tap * kSquare,
+                         kMostTogether, count, outputs);
     }
-    for (std::size_t i = 0; i < block_; ++i) {
-      winograd_.pack_filters(flipped + i * block_, square, input_block * block_,
-                             output_block * block_ + i, block_, transformed);
-    }
+    for (std::size_t i = 0; i < outputs; ++i)
+      winograd_.pack_filters(flipped + i * kMostTogether, kSquare, first, output + i, count,
+                             transformed);
   }
+}
+
+void TrainedWinograd::transform(const float* weights, float* transformed) const {
+  const bool is_forward = direction_ == Direction::Forward;
+  const std::size_t all = is_forward ? outputs_ : inputs_;
+  const std::size_t together = std::min(kMostTogether, is_forward ? output_block_ : input_block_);
+  execute::for_each_in_parallel(threads_, (all + together - 1) / together, [&](std::size_t i) {
+    const std::size_t first = i * together;
+    const std::size_t count = std::min(together, all - first);
+    if (is_forward) {
+      transform_forward(weights, first, count, transformed);
+    } else {
+      transform_backward(weights, first, count, transformed);
+    }
+  });
 }
 
 void TrainedWinograd::pack_weights(const float* weights, float* packed) const {
   for (std::size_t output = 0; output < outputs_; ++output) {
     for (std::size_t input = 0; input < inputs_; ++input, weights += 9) {
-      float* first = packed + block_at(output / block_, input / block_) + input % block_ * block_ +
-                     output % block_;
-      for (std::size_t tap = 0; tap < 9; ++tap) first[tap * block_ * block_] = weights[tap];
+      float* first = packed + filter_at(output, input);
+      for (std::size_t tap = 0; tap < 9; ++tap) first[tap * tap_stride()] = weights[tap];
     }
   }
 }
 
 void TrainedWinograd::run(const ConvolutionOperands& operands) const {
   float* transformed = operands.workspace + winograd_.workspace_floats();
-  const bool is_forward = direction_ == Direction::Forward;
   // Columns that only fill up a panel are multiplied too, and should not be slow numbers.
   if (!winograd_.fills_panels()) std::fill_n(transformed, winograd_.weight_floats(), 0.0f);
-  execute::for_each_in_parallel(threads_, (is_forward ? outputs_ : inputs_) / block_,
-                                [&](std::size_t i) {
-                                  if (is_forward) {
-                                    transform_forward(operands.weights, i, transformed);
-                                  } else {
-                                    transform_backward(operands.weights, i, transformed);
-                                  }
-                                });
+  transform(operands.weights, transformed);
   ConvolutionOperands inner = operands;
   inner.weights = transformed;
   winograd_.run(inner);

@@ -82,7 +82,7 @@ void Winograd::pack_filters(const float* taps, std::size_t tap_stride, std::size
   for (std::size_t i = 0; i < n; i += at_once) {
     kernels_.winograd_filter(shape_.tile, taps + i, tap_stride,
                              packed + packed_at(output + i, channel),
-                             shape_.channels * row_stride(), at_once);
+                             shape_.channels * row_stride(), std::min(at_once, n - i));
   }
 }
 

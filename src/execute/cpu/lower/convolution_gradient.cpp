@@ -1,6 +1,6 @@
 // ConvInputGradient and ConvWeightGradient by oneDNN's backward primitives, in the layouts it
-// prefers. The input gradient is also tried with our own Winograd, on images in blocks of channels;
-// the tuner chooses.
+// prefers. The input gradient is also tried with our own Winograd, on images in blocks of channels
+// or channels last; the tuner chooses.
 #include <algorithm>
 
 #include "base/checked.h"

@@ -63,27 +63,59 @@ void multiply_panels(std::int64_t depth, const std::byte* weights, const Product
 
 // Rows of the matrix that are multiplied before the next row of activations.
 constexpr std::int64_t kDotsTogether = 24;
+// Rows of activations whose columns are laid side by side, so that no sum has to be folded.
+constexpr std::int64_t kRowsSideBySide = 16;
 
-void multiply_by_rows(std::int64_t depth, std::int64_t n, const std::byte* weights,
-                      const ProductRows& rows, std::int64_t first, std::int64_t last,
-                      const ProductTarget& target) {
-  const auto* matrix = reinterpret_cast<const float*>(weights);
-  for (std::int64_t unit = first; unit < last; ++unit) {
-    const std::int64_t column = unit * kDotsTogether;
-    const std::int64_t count = std::min(kDotsTogether, n - column);
+// Columns of the product that one thread takes at least.
+constexpr std::int64_t kColumnsOfUnit = 32;
+
+// Rows of a matrix [n, depth], from `first` on: columns of the product.
+struct MatrixRows {
+  const float* first = nullptr;
+  std::int64_t count = 0;
+  std::int64_t depth = 0;
+};
+
+void multiply_sixteen(const float* rows, std::int64_t stride, const MatrixRows& matrix,
+                      float* products, std::int64_t products_stride, float* scratch) {
+  const auto depth = static_cast<std::size_t>(matrix.depth);
+  const auto count = static_cast<std::size_t>(matrix.count);
+  constexpr auto kRows = static_cast<std::size_t>(kRowsSideBySide);
+  float* columns = scratch + kRows * depth;
+  simd().transpose(rows, static_cast<std::size_t>(stride), scratch, kRows, kRows, depth);
+  simd().sixteen_by_rows(scratch, matrix.first, count, depth, columns);
+  simd().transpose(columns, kRows, products, static_cast<std::size_t>(products_stride), count,
+                   kRows);
+}
+
+void multiply_few(const ProductRows& rows, const MatrixRows& matrix, float* products,
+                  std::int64_t products_stride) {
+  const auto depth = static_cast<std::size_t>(matrix.depth);
+  for (std::int64_t first = 0; first < matrix.count; first += kDotsTogether) {
+    const auto count = static_cast<std::size_t>(std::min(kDotsTogether, matrix.count - first));
+    const float* columns = matrix.first + first * matrix.depth;
     if (are_worth_panels(rows.count)) {
       simd().rows_by_rows(
           {rows.first, static_cast<std::size_t>(rows.count), static_cast<std::size_t>(rows.stride)},
-          matrix + column * depth, static_cast<std::size_t>(count), static_cast<std::size_t>(depth),
-          target.products + (unit - first) * kDotsTogether,
-          static_cast<std::size_t>(target.stride));
+          columns, count, depth, products + first, static_cast<std::size_t>(products_stride));
       continue;
     }
     for (std::int64_t row = 0; row < rows.count; ++row)
-      simd().dot_products(rows.first + row * rows.stride, matrix + column * depth,
-                          static_cast<std::size_t>(count), static_cast<std::size_t>(depth),
-                          target.products + row * target.stride + (unit - first) * kDotsTogether);
+      simd().dot_products(rows.first + row * rows.stride, columns, count, depth,
+                          products + row * products_stride + first);
   }
+}
+
+void multiply_by_rows(const ProductRows& rows, const MatrixRows& matrix,
+                      const ProductTarget& target) {
+  std::int64_t row = 0;
+  const bool is_worth_laying_out = matrix.count >= kColumnsOfUnit;
+  for (; is_worth_laying_out && row + kRowsSideBySide <= rows.count; row += kRowsSideBySide)
+    multiply_sixteen(rows.first + row * rows.stride, rows.stride, matrix,
+                     target.products + row * target.stride, target.stride, target.scratch);
+  if (row == rows.count) return;
+  multiply_few({rows.first + row * rows.stride, rows.count - row, rows.stride}, matrix,
+               target.products + row * target.stride, target.stride);
 }
 
 // Up to here, packing a matrix that changes from run to run would take longer than it saves.
@@ -115,12 +147,16 @@ bool lower_few_rows_product(Lowering& lowering, const FewRowsProduct& product) {
   if (product.is_shared) {
     own.weights = lowering.row_major(lowering.node(product.id).inputs[1]);
     own.algorithm = "dot products";
-    own.unit = kDotsTogether;
+    own.unit = kColumnsOfUnit;
     own.multiply = [k = product.k, n = product.n](const std::byte* weights, const ProductRows& rows,
                                                   std::int64_t first, std::int64_t last,
                                                   const ProductTarget& target) {
-      multiply_by_rows(k, n, weights, rows, first, last, target);
+      const std::int64_t column = first * kColumnsOfUnit;
+      const float* matrix = reinterpret_cast<const float*>(weights) + column * k;
+      multiply_by_rows(rows, {matrix, std::min(last * kColumnsOfUnit, n) - column, k}, target);
     };
+    if (product.m >= kRowsSideBySide)
+      own.scratch_floats = kRowsSideBySide * (product.k + kColumnsAtOnce);
   } else {
     own.weights = packed_panels(lowering, product);
     own.algorithm = "panels";

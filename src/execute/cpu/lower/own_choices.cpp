@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/kernels/column_product.h"
 #include "execute/cpu/kernels/depthwise.h"
 #include "execute/cpu/kernels/panel_convolution.h"
 #include "execute/cpu/kernels/patch_product.h"
@@ -66,6 +67,13 @@ bool may_use_depthwise(const ConvolutionLayer& layer) {
   return !layer.is_transposed && layer.groups > 1 && layer.groups == layer.input[1] &&
          layer.output[1] == layer.input[1] && layer.type == DataType::Float32 &&
          Depthwise::has_form_for(layer.grid);
+}
+
+// oneDNN computes blocks of 16 results for each pixel, however few are wanted.
+bool may_use_columns(const ConvolutionLayer& layer) {
+  constexpr std::int64_t kFewOutputs = 8;
+  return layer.is_transposed && layer.groups == 1 && layer.type == DataType::Float32 &&
+         !layer.weights_change() && layer.output[1] <= kFewOutputs;
 }
 
 Desc channels_last(const Dims& dims) {
@@ -131,18 +139,29 @@ std::optional<Choice> panel_choice(const Lowering& lowering, const ConvolutionLa
                         std::move(*finish), lowering.threads()));
 }
 
-// Blocks of channels, as oneDNN lays out images and weights on this processor.
-struct BlockedLayouts {
-  std::size_t block = 0;
+// Images and weights in blocks of channels, as oneDNN lays them out on this processor; where it has
+// no fast convolutions, channels last.
+struct TrainedLayouts {
+  std::size_t block = 0;  // 0: none
   Desc images;
   Desc results;
   Desc weights;
 };
 
-std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
+// [3, 3, inputs, outputs]
+Desc weights_with_outputs_last(const ConvolutionLayer& layer) {
+  const Dims dims = described_weights(layer);
+  const std::int64_t tap = dims[0] * dims[1];
+  return strided_desc(dims, {1, dims[0], 3 * tap, tap});
+}
+
+std::optional<TrainedLayouts> trained_layouts(const ConvolutionLayer& layer,
                                               const std::vector<Choice>& others) {
+  if (std::ranges::none_of(others, is_generated))
+    return TrainedLayouts{0, channels_last(layer.input), channels_last(layer.output),
+                          weights_with_outputs_last(layer)};
   for (const std::int64_t block : {16, 8}) {
-    const BlockedLayouts layouts{static_cast<std::size_t>(block), image_desc(layer.input, block),
+    const TrainedLayouts layouts{static_cast<std::size_t>(block), image_desc(layer.input, block),
                                  image_desc(layer.output, block),
                                  blocked_weights_desc(described_weights(layer), block)};
     const bool is_full = layer.input[1] % block == 0 && layer.output[1] % block == 0;
@@ -157,6 +176,10 @@ std::optional<BlockedLayouts> blocked_layouts(const ConvolutionLayer& layer,
 
 bool is_generated(const Choice& choice) {
   const std::string& name = choice.implementation;
+#if defined(__aarch64__)
+  // Below "gemm:jit", oneDNN has plain loops there.
+  if (name.starts_with("gemm:")) return false;
+#endif
   return name.find("jit") != std::string::npos || name.find("brg") != std::string::npos;
 }
 
@@ -210,6 +233,12 @@ std::vector<Choice> own_choices(const Lowering& lowering, const ConvolutionLayer
                    std::make_shared<RowWinograd>(layer.grid, layer.input[0], layer.input[1],
                                                  layer.output[1], *epilogue, lowering.threads())));
   }
+  if (may_use_columns(layer)) {
+    choices.push_back(own_choice(
+        layer, "gemm col2im",
+        std::make_shared<ColumnProduct>(layer.grid, layer.input[0], layer.input[1], layer.output[1],
+                                        *epilogue, lowering.threads())));
+  }
   if (may_use_patches(layer) && layer.type != DataType::Float16) {
     choices.push_back(
         own_choice(layer, "im2col gemm",
@@ -225,7 +254,7 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
                                     const std::vector<Choice>& others) {
   const std::optional<Epilogue> epilogue = fused == nullptr ? Epilogue{} : epilogue_of(*fused);
   if (lowering.options().ieee_strict || !epilogue || !may_use_winograd(lowering, layer)) return {};
-  const auto layouts = blocked_layouts(layer, others);
+  const auto layouts = trained_layouts(layer, others);
   if (!layouts) return {};
   const bool is_back = kind == ConvolutionKind::InputGradient;
   std::vector<Choice> choices;
@@ -235,7 +264,8 @@ std::vector<Choice> trained_choices(const Lowering& lowering, const ConvolutionL
         std::make_shared<TrainedWinograd>(
             is_back ? TrainedWinograd::Direction::Backward : TrainedWinograd::Direction::Forward,
             tile, layer.grid, layer.input[0], layer.input[1], layer.output[1], layouts->block,
-            *epilogue, lowering.threads(), simd_for(layouts->block)));
+            *epilogue, lowering.threads(),
+            layouts->block == 0 ? simd() : simd_for(layouts->block)));
     choice.source = layouts->images;
     choice.result = layouts->results;
     choice.weights = layouts->weights;

@@ -118,17 +118,20 @@ struct BoundProduct {
     }
   }
 
+  // What is done last writes the result.
   void finish_row(std::int64_t row, std::int64_t column, std::int64_t count, float* values) const {
     const auto width = static_cast<std::size_t>(count);
-    if (bias != nullptr) simd().binary(BinaryOp::Add, values, bias + column, values, width);
-    const std::int64_t at = row * product.n + column;
+    float* to = result + row * product.n + column;
+    std::size_t left = ops.size() + (bias != nullptr ? 1 : 0);
+    const auto target = [&] { return --left == 0 ? to : values; };
+    if (left == 0) std::memcpy(to, values, width * sizeof(float));
+    if (bias != nullptr) simd().binary(BinaryOp::Add, values, bias + column, target(), width);
     for (const RowOp& op : ops) {
       if (op.adds_residual)
-        simd().binary(BinaryOp::Add, values, residual + at, values, width);
+        simd().binary(BinaryOp::Add, values, residual + (to - result), target(), width);
       else
-        simd().unary(op.unary, op.alpha, op.beta, values, values, width);
+        simd().unary(op.unary, op.alpha, op.beta, values, target(), width);
     }
-    std::memcpy(result + at, values, width * sizeof(float));
   }
 
   void run_units(const ProductRows& rows, std::int64_t first, std::int64_t last,

@@ -364,7 +364,7 @@ bool lower_depthwise(Lowering& lowering, const QuantizedLayer& layer) {
   if (!is_depthwise(shape) || !QuantizedDepthwise::has_form_for(shape.grid)) return false;
   ValueId value = lowering.node(shape.id).outputs[0];
   StepDraft draft{.nodes = {shape.id},
-                  .algorithm = "depthwise:avx512_vnni",
+                  .algorithm = std::string("depthwise:") + vnni()->isa,
                   .precision = "int8",
                   .executed_flops = executed_flops(shape, {})};
   Clamp8 clamp = layer.result.range();

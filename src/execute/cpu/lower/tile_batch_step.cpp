@@ -64,7 +64,8 @@ BatchedMatrix batched_matrix(const Placement& placement, const Dims& batch) {
 
 bool fits_tiles(const TileBatchLayer& layer, const BatchedMatrix& left,
                 const BatchedMatrix& result) {
-  return tiles() != nullptr && TileBatch::fits(layer.type, layer.k) && left.column_stride == 1 &&
+  return tiles() != nullptr && (layer.type != TileType::BF16 || tiles()->multiplies_bf16) &&
+         TileBatch::fits(layer.type, layer.k) && left.column_stride == 1 &&
          result.column_stride == 1;
 }
 

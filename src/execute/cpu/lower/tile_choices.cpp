@@ -156,6 +156,7 @@ std::optional<Choice> tile_choice(const Lowering& lowering, const TileLayer& lay
                                   std::int64_t groups, const Desc& source, const Desc& result) {
   const TileKernels* kernels = tiles();
   if (kernels == nullptr || !TileConvolution::fits(layer.grid, groups)) return {};
+  if (layer.type == TileType::BF16 && !kernels->multiplies_bf16) return {};
   return packed_choice(layer.type == TileType::BF16 ? "tiles bf16" : "tiles int8",
                        std::make_shared<TileConvolution>(layer, lowering.threads(), *kernels),
                        source, result);

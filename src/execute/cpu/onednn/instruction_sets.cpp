@@ -11,6 +11,7 @@
 
 #include "base/instruction_set.h"
 #include "execute/cpu/simd/simd.h"
+#include "execute/cpu/simd/tiles/tile_product.h"
 
 namespace assay::cpu {
 
@@ -99,6 +100,8 @@ void forbid_unsafe_instructions() {
 }
 
 bool has_exact_8_bit_products() {
+  // Kernels of our own, where oneDNN has none.
+  if (may_use_dot_products()) return true;
   switch (effective_isa()) {
     case cpu_isa::avx512_core_vnni:
     case cpu_isa::avx512_core_bf16:
@@ -125,7 +128,9 @@ constexpr std::pair<std::string_view, std::string_view> kIsaNames[] = {
     {"avx2_vnni", "avx2_vnni"},
     {"avx2", "avx2"},
     {"avx", "avx"},
-    {"sse41", "sse41"}};
+    {"sse41", "sse41"},
+    {"neon_dot", "neon_dot"},
+    {"neon_fp16", "neon_fp16"}};
 
 std::string chosen_isa(const std::string& precision) {
   switch (effective_isa()) {
@@ -151,7 +156,7 @@ std::string chosen_isa(const std::string& precision) {
 }  // namespace
 
 std::string isa_of(const std::string& algorithm, const std::string& precision) {
-  if (algorithm.starts_with("tiles")) return "amx";
+  if (algorithm.starts_with("tiles")) return may_use_dot_products() ? tiles()->name : "amx";
   for (const auto& [level, isa] : kIsaNames) {
     if (algorithm.find(level) == std::string::npos) continue;
     const bool is_8_bit_level = isa == "avx512_bf16" && precision == "int8";

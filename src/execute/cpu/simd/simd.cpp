@@ -35,6 +35,9 @@ const VnniKernels* vnni() {
 #if defined(__x86_64__)
   static const bool is_there = may_use(InstructionSet::Avx512Vnni);
   return is_there ? compiled_vnni() : nullptr;
+#elif defined(__aarch64__)
+  static const bool is_there = may_use_dot_products();
+  return is_there ? compiled_neon_dot() : nullptr;
 #else
   return nullptr;
 #endif

@@ -462,6 +462,10 @@ struct SimdKernels {
   // out[r·out_stride + j] = Σ_k rows[r·stride + k]·matrix[j·depth + k] for j < columns
   void (*rows_by_rows)(const DotRows& rows, const float* matrix, std::size_t columns,
                        std::size_t depth, float* out, std::size_t out_stride);
+  // As rows_by_rows for sixteen rows, of which and of whose products the columns lie together:
+  // out[16·j + r] = Σ_k rows[16·k + r]·matrix[j·depth + k] for j < columns
+  void (*sixteen_by_rows)(const float* rows, const float* matrix, std::size_t columns,
+                          std::size_t depth, float* out);
   ByteProductFunction byte_product;
 };
 

@@ -207,7 +207,7 @@ void byte_product(const ByteProduct& product, std::int32_t* sums, std::size_t su
 }  // namespace
 
 const VnniKernels* compiled_vnni() {
-  static constexpr VnniKernels kKernels = {depthwise_row, byte_product};
+  static constexpr VnniKernels kKernels = {"avx512_vnni", true, depthwise_row, byte_product};
   return &kKernels;
 }
 

@@ -1,4 +1,5 @@
-// Loops for processors that multiply four pairs of 8-bit numbers at a time (AVX-512 VNNI).
+// Loops for processors that multiply four pairs of 8-bit numbers at a time (AVX-512 VNNI, dot
+// products of AArch64).
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,10 @@ struct DepthwiseRow {
 };
 
 struct VnniKernels {
+  const char* isa = "";  // as StepInfo has it
+  // Sources are multiplied as unsigned numbers (128 is added to signed ones), or as signed ones
+  // (128 is subtracted from unsigned ones), which the bias of depthwise_row has to undo.
+  bool multiplies_unsigned = true;
   void (*depthwise_row)(std::size_t filter, std::size_t stride, const DepthwiseRow& row,
                         std::uint8_t* results);
   ByteProductFunction byte_product;
@@ -44,6 +49,7 @@ struct VnniKernels {
 // Null where the processor has no such instructions.
 const VnniKernels* vnni();
 const VnniKernels* compiled_vnni();          // whatever the processor has
+const VnniKernels* compiled_neon_dot();      // likewise, on AArch64
 ByteProductFunction fastest_byte_product();  // that this processor has
 
 // Filters of 3, 5 and 7 taps a side, one or two pixels apart.

@@ -10,6 +10,8 @@ namespace {
 
 using Fp16 = __m512h;
 
+constexpr std::size_t kFp16Rows = 24;
+
 inline Fp16 zero() {
   return _mm512_setzero_ph();
 }
@@ -65,6 +67,7 @@ inline void multiply_row(const std::uint16_t* in, std::uint16_t factor, std::uin
   }
 }
 
+#include "execute/cpu/simd/fp16/fp16_by_number.inc"
 #include "execute/cpu/simd/fp16/fp16_product.inc"
 
 }  // namespace

@@ -18,11 +18,12 @@ void replace_fp16(const Fp16Kernels* kernels) {
 
 const Fp16Kernels* fp16() {
   if (const Fp16Kernels* given = fp16_replacement) return given;
-#if defined(__x86_64__)
   static const bool is_there = may_use_float16_arithmetic();
-  return is_there ? compiled_fp16() : nullptr;
+  if (!is_there) return nullptr;
+#if defined(__aarch64__)
+  return compiled_neon_fp16();
 #else
-  return nullptr;
+  return compiled_fp16();
 #endif
 }
 

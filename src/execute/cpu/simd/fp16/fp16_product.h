@@ -1,7 +1,8 @@
-// Products of float16 numbers in float16 arithmetic (AVX512-FP16). A short stretch of products is
-// summed in float16, the stretches in float32; rows are scaled so that no sum of a stretch
-// overflows. The algorithm is in fp16_product.inc; avx512fp16.cpp compiles it for the processor's
-// vectors, tests/execute/fp16_emulated.cpp for emulated ones.
+// Products of float16 numbers in float16 arithmetic (AVX512-FP16, AArch64 from Cortex-A76 on). A
+// short stretch of products is summed in float16, the stretches in float32; rows are scaled so that
+// no sum of a stretch overflows. The algorithm is in fp16_product.inc; avx512fp16.cpp and
+// neon_fp16.cpp compile it for the processor's vectors, tests/execute/fp16_emulated.cpp for
+// emulated ones.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,12 @@
 
 namespace assay::cpu {
 
-constexpr std::size_t kFp16Columns = 32;  // of a panel
+// Of a panel: a vector of float16 numbers.
+#if defined(__aarch64__)
+constexpr std::size_t kFp16Columns = 8;
+#else
+constexpr std::size_t kFp16Columns = 32;
+#endif
 // Products that are summed in float16: each adds a rounding of 2⁻¹² of the sum, on average.
 constexpr std::size_t kFp16Stretch = 32;
 // Weights beyond this might make the sum of a stretch overflow: 32 products of at most 4 · 256.
@@ -43,5 +49,6 @@ const Fp16Kernels* fp16();
 // For tests: these instead, whatever the processor has; null undoes it.
 void replace_fp16(const Fp16Kernels* kernels);
 const Fp16Kernels* compiled_fp16();
+const Fp16Kernels* compiled_neon_fp16();  // on AArch64
 
 }  // namespace assay::cpu

@@ -41,6 +41,9 @@ const TileKernels* tiles() {
   if (const TileKernels* given = replacement) return given;
 #if defined(__x86_64__)
   return has_tiles() ? &tiles_amx() : nullptr;
+#elif defined(__aarch64__)
+  if (may_use_byte_matrix_products()) return &tiles_i8mm();
+  return may_use_dot_products() ? &tiles_dot() : nullptr;
 #else
   return nullptr;
 #endif

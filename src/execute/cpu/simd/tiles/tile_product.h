@@ -2,7 +2,9 @@
 //
 // The algorithm (tile_product.inc) is written in terms of a few tile instructions. tiles_amx.cpp
 // has the processor's; tests/execute/tiles_emulated.cpp has the same as plain loops, so that tests
-// run the algorithm on any machine. Nothing here allocates or starts threads.
+// run the algorithm on any machine. On AArch64, dot products and matrix products of 8-bit numbers
+// read the same packed weights (tile_dot.inc), sums being in registers instead of tiles. Nothing
+// here allocates or starts threads.
 #pragma once
 
 #include <cstddef>
@@ -93,6 +95,7 @@ struct TileKernels {
   // Of packed 8-bit numbers, a sum for each column, padded to whole tiles.
   void (*sum_columns)(const TileMatrix& matrix, const std::byte* packed, std::int32_t* sums);
   std::int32_t (*sum_row)(TileType type, const std::byte* row, std::size_t n);  // of 8-bit numbers
+  bool multiplies_bf16 = true;
 };
 
 // Blocks of up to 32 rows and 32 columns that a product is made of; they can be computed in any
@@ -106,11 +109,13 @@ std::size_t tile_weight_bytes(std::size_t columns, std::size_t chunks, std::size
 std::size_t tile_weight_at(std::size_t columns, std::size_t chunks, std::size_t chunk_bytes,
                            std::size_t column, std::size_t chunk, std::size_t depth);
 
-// Null where this process may not use tile instructions.
+// Null where this process may use neither tile instructions nor, on AArch64, dot products.
 const TileKernels* tiles();
 // For tests: these instead, whatever the processor has; null undoes it.
 void replace_tiles(const TileKernels* kernels);
 
-const TileKernels& tiles_amx();  // only if has_tiles()
+const TileKernels& tiles_amx();   // only if has_tiles()
+const TileKernels& tiles_dot();   // only if may_use_dot_products()
+const TileKernels& tiles_i8mm();  // only if may_use_byte_matrix_products()
 
 }  // namespace assay::cpu
