@@ -246,7 +246,8 @@ Exit run_study(const std::string& study, const StudyArguments& arguments, const 
   PageFile page(arguments.html);
   catch_interrupts();
   context.options.machine =
-      chosen_machine(context.progress, quiet, kStoredMachine, context.warnings);
+      chosen_machine_for(context.options.program, context.progress, quiet, kStoredMachine,
+                         context.warnings);
   StudyReport report = make(context);
   auto& warnings = report.facts.warnings;
   warnings.insert(warnings.end(), context.warnings.begin(), context.warnings.end());

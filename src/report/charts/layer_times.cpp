@@ -11,6 +11,7 @@
 #include "report/charts/palette.h"
 #include "report/display_names.h"
 #include "report/figures.h"
+#include "report/profile_rows.h"
 
 namespace assay {
 
@@ -83,9 +84,8 @@ BarChart layer_times_chart(const Profile& profile) {
   for (const ProfileLayer* layer : shown) largest = std::max(largest, *layer->time_ms);
   const TimeUnit unit = time_unit(largest);
   BarChart chart{.title = chart_title(profile.model.name, "time per layer"),
-                 .subtitle = fmt::format("batch {}, {} {}; {} a run, in the order of execution",
-                                         profile.batch, profile.program.cpu.threads,
-                                         profile.program.cpu.threads == 1 ? "thread" : "threads",
+                 .subtitle = fmt::format("batch {}, {}; {} a run, in the order of execution",
+                                         profile.batch, team_text(profile.program.cpu.threads),
                                          duration_text(run_ms)),
                  .bars = {},
                  .kinds = time_kinds()};
@@ -101,7 +101,8 @@ BarChart layer_times_chart(const Profile& profile) {
   const auto others = timed - static_cast<std::ptrdiff_t>(shown.size());
   rest = std::max(rest, 0.0);
   chart.bars.push_back(
-      {others > 0 ? fmt::format("({} other layers, between steps)", others) : "(between steps)",
+      {others > 0 ? fmt::format("({} other layers, between steps)", others)
+                  : between_steps_name(profile),
        rest, time_figure(rest, run_ms, unit), kOther});
   drop_unused_kinds(chart);
   return chart;
