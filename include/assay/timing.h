@@ -32,7 +32,7 @@ std::string_view name(Verdict verdict);  // "VALID", "NOISY"
 struct TimingWarning {
   // "few-samples", "wide-interval", "drift", "level-change", "bimodal", "bursts", "first-run",
   // "clock-resolution", "competing-load", "steal-time", "under-voltage", "throttling",
-  // "power-limit" or "shared-gpu".
+  // "power-limit", "shared-gpu" or "steps-apart".
   std::string name;
   std::string message;  // what was seen, with figures
   std::string advice;

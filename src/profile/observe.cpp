@@ -1,6 +1,9 @@
 #include "profile/observe.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "assay/engine.h"
 #include "assay/machine.h"
@@ -69,20 +72,49 @@ Measurement measured_with_steps(Program& program, StepTimes& times, TimingOption
   return runs;
 }
 
-// What timing took is the same for every step of the device: the difference between the medians.
-void leave_out_timing(const Program& program, const Measurement& runs, Observation& seen) {
-  const auto& steps = program.steps();
-  const auto is_on_device = [](const StepInfo& step) { return step.device != "cpu"; };
+bool is_on_device(const StepInfo& step) {
+  return step.device != "cpu";
+}
+
+// What timing took of each step: the same for all of the device, and less than the fastest of them.
+double timing_of_a_step(const std::vector<StepInfo>& steps, double longer_ms,
+                        const Observation& seen) {
+  double each_ms = longer_ms / static_cast<double>(std::ranges::count_if(steps, is_on_device));
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (is_on_device(steps[i])) each_ms = std::min(each_ms, seen.step_medians_ms[i]);
+  return std::isfinite(each_ms) ? std::max(0.0, each_ms) : 0;
+}
+
+// The two measurements met other conditions, if anything but the timing differs.
+void warn_of_difference(double ratio, Measurement& measurement) {
+  constexpr double kMuch = 0.1;
+  if (std::abs(ratio - 1) <= kMuch) return;
+  measurement.warnings.push_back(
+      {"steps-apart",
+       fmt::format("runs whose steps were timed took {:.0f} % {} than others, less what timing took",
+                   100 * std::abs(ratio - 1), ratio > 1 ? "longer" : "less"),
+       "close other programs and measure again, before comparing layers", false});
+}
+
+void leave_out_timing(const std::vector<StepInfo>& steps, const Measurement& runs,
+                      Observation& seen) {
   const double median_ms = seen.measurement.latency.median_ms;
-  const auto timed = static_cast<double>(std::ranges::count_if(steps, is_on_device));
-  const double more_ms = std::max(0.0, runs.latency.median_ms - median_ms) / std::max(1.0, timed);
-  MedianRun& run = seen.at_median;
-  run.run_ms = run.between_steps_ms = median_ms;
+  const double each_ms = timing_of_a_step(steps, runs.latency.median_ms - median_ms, seen);
+  double whole_ms = runs.latency.median_ms;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    for (auto* times : {&run.steps_ms, &seen.step_means_ms, &seen.step_medians_ms})
-      if (is_on_device(steps[i])) (*times)[i] = std::max(0.0, (*times)[i] - more_ms);
-    run.between_steps_ms -= run.steps_ms[i];
+    if (!is_on_device(steps[i])) continue;
+    whole_ms -= each_ms;
+    for (auto* times : {&seen.at_median.steps_ms, &seen.step_means_ms, &seen.step_medians_ms})
+      (*times)[i] = std::max(0.0, (*times)[i] - each_ms);
   }
+  const double scale = whole_ms > median_ms ? median_ms / whole_ms : 1;
+  seen.at_median.run_ms = seen.at_median.between_steps_ms = median_ms;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (auto* times : {&seen.at_median.steps_ms, &seen.step_means_ms, &seen.step_medians_ms})
+      (*times)[i] *= scale;
+    seen.at_median.between_steps_ms -= seen.at_median.steps_ms[i];
+  }
+  if (median_ms > 0) warn_of_difference(whole_ms / median_ms, seen.measurement);
 }
 
 void time_steps_apart(Program& program, const TimingOptions& timing, Progress* progress,
@@ -94,7 +126,7 @@ void time_steps_apart(Program& program, const TimingOptions& timing, Progress* p
                                                progress, clock);
   seen.measurement.cancelled = seen.measurement.cancelled || runs.cancelled;
   take_steps(times, runs, seen);
-  leave_out_timing(program, runs, seen);
+  leave_out_timing(program.steps(), runs, seen);
 }
 
 }  // namespace

@@ -114,11 +114,13 @@ __device__ unsigned packed(int lane, int reg) {{
   return bits;
 }}
 #ifdef ASSAY_EMULATED
+static signed char meaning[65536];
 __device__ int decoded(unsigned bits, int e) {{
-  const unsigned mask = {elements} == 1 ? ~0u : (1u << (32 / {elements} % 32)) - 1;
-  for (int value = -4; value <= 4; ++value)
-    if (encoded(value) == (bits >> (e * (32 / {elements}) % 32) & mask)) return value;
-  return 1000;
+  if ({elements} == 1) return (int)__uint_as_float(bits);
+  const unsigned width = 32 / {elements};
+  if (meaning[encoded(4) & 65535] == 0)
+    for (int value = -4; value <= 4; ++value) meaning[encoded(value) & 65535] = (signed char)value;
+  return meaning[bits >> e * width & (1u << width % 32) - 1];
 }}
 __device__ void multiply_tile({sum}* c, const unsigned* a, const unsigned* b) {{
   const int lane = threadIdx.x % 32;
