@@ -86,8 +86,8 @@ struct ProcessSpread {
 std::optional<ProcessSpread> process_spread(const std::vector<double>& medians);
 
 // The GPU that engines use, and its limits. Its ceilings have 1 thread: all of it works at once.
-// Levels are "L2" and "HBM" (its memory, of whatever kind); instruction sets are "CUDA cores" and
-// "tensor cores".
+// Levels are "L2" and "HBM" (its memory, of whatever kind); instruction sets are "CUDA cores",
+// "tensor cores" and "cuBLASLt", whose products may use others.
 struct Gpu {
   std::string measured_at = "";
   std::string name = "";       // "NVIDIA H200"

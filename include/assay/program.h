@@ -34,10 +34,18 @@ struct CpuOptions {
   bool pin_threads = false;
 };
 
+// Of engines that run on a GPU.
+struct CudaOptions {
+  // Products and convolutions of float32 round the numbers they multiply to tf32, which has the
+  // exponent of float32 and 11 significant bits. False: real float32.
+  bool tf32 = false;
+};
+
 struct ProgramOptions {
   std::string engine = default_engine();  // a name or an alias: find_engine
   OptimizeFor optimize_for = OptimizeFor::Latency;
   CpuOptions cpu = {};
+  CudaOptions cuda = {};
   // Algorithms that were chosen by measurement are kept in this file and taken from it next time;
   // empty: they are measured once a process.
   std::string tuning_file = "";
@@ -55,6 +63,12 @@ struct ProgramOptions {
   // again once nothing reads them, and there are no `results()`.
   bool keep_outputs = true;
 };
+
+// By its name, once the engine is chosen: fp32, fp16, bf16, int8; with an engine that runs on a GPU
+// also tf32, float32 whose products are computed in fewer bits.
+void set_precision(ProgramOptions& options, std::string_view name);
+// What was asked for: "tf32", or the name of the type that numbers are stored in; empty: nothing.
+std::string asked_precision(const ProgramOptions& options);
 
 // An output of a running program where it lies, good until the listener returns.
 struct OutputView {

@@ -37,7 +37,7 @@ void set_program(ProgramOptions& program, const std::string& engine,
   program.optimize_for = goal_named(optimize_for);
   if (threads && *threads < 1) fail_usage("`threads` {}: expected at least 1", *threads);
   program.cpu.threads = threads.value_or(0);
-  if (!precision.empty()) program.precision = float_precision(precision);
+  if (!precision.empty()) set_precision(program, precision);
   const bool tunes = chosen.tunes_algorithms && program.optimize_for == OptimizeFor::Latency;
   if (!tuning_file.empty() && !tunes) {
     fail_usage(

@@ -56,7 +56,7 @@ std::string precision_of(const StoredProfile& profile) {
   for (const char* precision : {"fp32", "fp16", "bf16", "int8"}) {
     if (profile.precision == name(float_precision(precision))) return precision;
   }
-  return "";
+  return profile.precision == "tf32" ? profile.precision : "";
 }
 
 ComparedResult stored_result(const std::string& argument, const std::string& path,

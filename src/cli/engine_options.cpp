@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "assay/machine.h"
-#include "assay/precision.h"
 #include "base/cache_file.h"
 #include "base/fail.h"
 #include "base/text.h"
@@ -46,7 +45,7 @@ void add_precision_option(Command& command, EngineArguments& arguments) {
   command.heading("Engine");
   command.add_option("--precision TYPE", arguments.precision,
                      "store weights and activations as fp32, bf16 or fp16; default: as the model "
-                     "has them. int8 needs a quantised model");
+                     "has them. int8 needs a quantised model, tf32 --engine cuda");
 }
 
 void add_engine_options(Command& command, EngineArguments& arguments, const char* threads_help) {
@@ -102,8 +101,7 @@ void apply_engine_options(const EngineArguments& arguments, RunOptions& options)
   if (!arguments.no_tuning && chooses_algorithms(arguments))
     options.program.tuning_cache = cache_path("tuning", "engines").value_or("");
   options.program.cpu.pin_threads = !arguments.no_pin;
-  if (!arguments.precision.empty())
-    options.program.precision = float_precision(arguments.precision);
+  if (!arguments.precision.empty()) set_precision(options.program, arguments.precision);
   if (!arguments.seed.empty()) {
     options.seed = static_cast<std::uint64_t>(parse_count("--seed", arguments.seed, 0));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "assay/precision.h"
 #include "base/fail.h"
 #include "execute/engine.h"
 #include "execute/precision.h"
@@ -41,6 +42,23 @@ void check_precision(const Graph& graph, DataType type) {
 
 std::string_view name(OptimizeFor goal) {
   return goal == OptimizeFor::Latency ? "latency" : "memory";
+}
+
+void set_precision(ProgramOptions& options, std::string_view name) {
+  options.cuda.tf32 = name == "tf32";
+  if (!options.cuda.tf32) {
+    options.precision = float_precision(name);
+    return;
+  }
+  if (find_engine(options.engine).device != "cuda")
+    fail_usage(
+        "`precision` tf32 requires the engine cuda: only the tensor cores of a GPU compute in it");
+  options.precision = DataType::Float32;
+}
+
+std::string asked_precision(const ProgramOptions& options) {
+  if (options.cuda.tf32) return "tf32";
+  return options.precision ? std::string(name(*options.precision)) : "";
 }
 
 std::unique_ptr<Program> compile(Inferred model, const ProgramOptions& options,

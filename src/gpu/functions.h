@@ -85,6 +85,8 @@ using Status = int;    // 0: fine, in every library
            (Handle, int, const void*, std::size_t))                                                \
   FUNCTION(choices, "cublasLtMatmulAlgoGetHeuristic",                                              \
            (Handle, Handle, Handle, Handle, Handle, Handle, Handle, int, void*, int*))             \
+  FUNCTION(algorithm, "cublasLtMatmulAlgoConfigGetAttribute",                                      \
+           (const void*, int, void*, std::size_t, std::size_t*))                                   \
   FUNCTION(multiply, "cublasLtMatmul",                                                             \
            (Handle, Handle, const void*, const void*, Handle, const void*, Handle, const void*,    \
             const void*, Handle, void*, Handle, const void*, void*, std::size_t, Handle))
@@ -112,10 +114,13 @@ struct Nvrtc {
 struct CublasLt {
   ASSAY_CUBLASLT_FUNCTIONS(ASSAY_POINTER)
   std::size_t (*version)() = nullptr;  // 130100: 13.1.0
+  const char* (*status_name)(Status) = nullptr;
 };
 struct Cudnn {
   ASSAY_CUDNN_FUNCTIONS(ASSAY_POINTER)
   std::size_t (*version)() = nullptr;  // 91900: 9.19.0
+  const char* (*status_name)(Status) = nullptr;
+  void (*last_error)(char*, std::size_t) = nullptr;  // what the last call had against it
 };
 #undef ASSAY_POINTER
 

@@ -57,12 +57,15 @@ const char* fill(CublasLt& table, const SharedLibrary& library) {
   TableFiller filler(library);
   ASSAY_CUBLASLT_FUNCTIONS(ASSAY_FILL)
   filler.fill(table.version, "cublasLtGetVersion");
+  filler.fill(table.status_name, "cublasLtGetStatusName");
   return filler.missing();
 }
 const char* fill(Cudnn& table, const SharedLibrary& library) {
   TableFiller filler(library);
   ASSAY_CUDNN_FUNCTIONS(ASSAY_FILL)
   filler.fill(table.version, "cudnnGetVersion");
+  filler.fill(table.status_name, "cudnnGetErrorString");
+  filler.fill(table.last_error, "cudnnGetLastErrorString");
   return filler.missing();
 }
 #undef ASSAY_FILL

@@ -16,7 +16,8 @@ Json report::options_json(const Profile& profile) {
                   {"optimize_for", name(profile.program.optimize_for)},
                   {"batch", profile.batch},
                   {"seed", profile.seed}};
-  if (profile.program.precision) options["precision"] = name(*profile.program.precision);
+  if (const std::string precision = asked_precision(profile.program); !precision.empty())
+    options["precision"] = precision;
   return options;
 }
 

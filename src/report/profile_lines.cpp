@@ -47,7 +47,7 @@ bool has_numbers_of(const ProfileStep& step, std::string_view precision) {
 std::string precision_text(const Profile& profile) {
   const auto& precision = profile.program.precision;
   if (!precision) return "";
-  std::string text = fmt::format(", {}", name(*precision));
+  std::string text = ", " + asked_precision(profile.program);
   const bool is_bf16 = *precision == DataType::BFloat16;
   if ((!is_bf16 && *precision != DataType::Float16) || !profile.program.only_where_faster)
     return text;

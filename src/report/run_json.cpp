@@ -54,7 +54,8 @@ std::string run_json(const RunReport& report) {
   Json options = {{"engine", result.program.engine},
                   {"threads", result.program.cpu.threads},
                   {"seed", result.seed}};
-  if (result.program.precision) options["precision"] = name(*result.program.precision);
+  if (const std::string precision = asked_precision(result.program); !precision.empty())
+    options["precision"] = precision;
   json.field("options", options);
   json.field("compile_ms", result.compile_ms);
   json.field("run_ms", result.run_ms);

@@ -10,6 +10,7 @@
 #include "assay/stored_machine.h"
 #include "gpu/fake_device.h"
 #include "machine/gpu/gpu_rates.h"
+#include "machine/gpu/library_products.h"
 #include "machine/gpu/traffic_kernel.h"
 #include "support/error_message.h"
 
@@ -57,6 +58,7 @@ TEST(GpuTraffic, WordsSumUpToWhatTheirPositionsDo) {
 }
 
 TEST_F(SmallGpu, CeilingsAreThoseOfEveryPrecisionAndLevel) {
+  const FakeSetting libraries("FAKE_CUDA_LIBRARIES", "1");
   const std::int64_t before = fake_live_bytes();
   Gpu gpu = *find_gpu();
   gpu.ceilings = measure_gpu_ceilings({.quick = true});
@@ -72,6 +74,21 @@ TEST_F(SmallGpu, CeilingsAreThoseOfEveryPrecisionAndLevel) {
   EXPECT_EQ(roofline->levels.front().level, "L2");
   EXPECT_EQ(roofline->levels.back().level, "HBM");
   EXPECT_TRUE(peak_gflops(*roofline, "tf32"));
+}
+
+TEST_F(SmallGpu, ProductsOfTheLibraryAreRight) {
+  const FakeSetting libraries("FAKE_CUDA_LIBRARIES", "1");
+  Progress silent;
+  const machine::GpuStopwatch watch(gpu::device(), silent);
+  const auto products = machine::library_products(gpu::device());
+  EXPECT_EQ(products.size(), 5u);
+  for (const machine::LibraryProduct& product : products) {
+    SCOPED_TRACE(product.precision);
+    const auto peak = machine::measure_library_product(watch, product, 0);
+    ASSERT_TRUE(peak);
+    EXPECT_EQ(peak->instruction_set, "cuBLASLt");
+    EXPECT_GT(peak->gflops, 0);
+  }
 }
 
 TEST_F(SmallGpu, CeilingsAreGivenUpWhenTheUserWants) {

@@ -71,7 +71,7 @@ void Executable::lower(const LoweringOptions& options, Progress* progress) {
   Tuner tuner({.model_bytes = memory_.planned_weight_bytes,
                .threads = options.threads,
                .measures = !has_to_fit,
-               .file = tuning_place(options.program)});
+               .file = execute::tuning_place(options.program)});
   Lowering lowering(rewritten_, options, weights_, tuner);
   lowering.run(progress);
   tuner.save();

@@ -10,7 +10,7 @@
 #include "base/free_memory.h"
 #include "execute/cpu/contest.h"
 #include "execute/cpu/onednn/sgemm.h"
-#include "execute/cpu/onednn/tuning_file.h"
+#include "execute/cpu/onednn/tuned_machine.h"
 #include "execute/cpu/question.h"
 #include "execute/inputs.h"
 #include "transform/cast_precision.h"
@@ -75,7 +75,7 @@ constexpr std::array kStoredNames = {StoredName{Stored::Everything, "everything"
                                      StoredName{Stored::Weights, "weights"},
                                      StoredName{Stored::Nothing, "nothing"}};
 
-std::optional<Stored> known_answer(const TuningFile& file, const std::string& question) {
+std::optional<Stored> known_answer(const execute::TuningFile& file, const std::string& question) {
   const auto answer = file.find(question);
   if (!answer) return {};
   const auto found = std::ranges::find(kStoredNames, *answer, &StoredName::name);
@@ -83,7 +83,7 @@ std::optional<Stored> known_answer(const TuningFile& file, const std::string& qu
 }
 
 void remember(const LoweringOptions& options, const std::string& question) {
-  TuningFile file(tuning_place(options.program));  // with what compiling has added
+  execute::TuningFile file = tuning_file_of(options.program);  // with what compiling has added
   const auto found = std::ranges::find(kStoredNames, options.stored, &StoredName::stored);
   file.add(question, std::string(found->name));
   file.save();
@@ -147,7 +147,7 @@ std::unique_ptr<Executable> compiled_in_best_precision(Inferred model, LoweringO
   if (!may_choose(model, options.program)) return compiled();
   const std::string question = fmt::format("{} threads: what is stored as {}", options.threads,
                                            question_about(model, options.program.precision));
-  if (const auto answer = known_answer(TuningFile(tuning_place(options.program)), question)) {
+  if (const auto answer = known_answer(tuning_file_of(options.program), question)) {
     options.stored = *answer;
     return compiled();
   }

@@ -6,7 +6,7 @@
 
 #include "base/free_memory.h"
 #include "execute/cpu/contest.h"
-#include "execute/cpu/onednn/tuning_file.h"
+#include "execute/cpu/onednn/tuned_machine.h"
 #include "execute/cpu/question.h"
 #include "execute/inputs.h"
 #include "execute/threads.h"
@@ -79,7 +79,8 @@ class ThreadChoice {
   std::vector<Tensor> state_;
 };
 
-std::optional<int> known_answer(const TuningFile& file, const std::string& question, int most) {
+std::optional<int> known_answer(const execute::TuningFile& file, const std::string& question,
+                                int most) {
   const auto answer = file.find(question);
   if (!answer) return {};
   int threads = 0;
@@ -95,11 +96,10 @@ int chosen_threads(const Inferred& model, const ProgramOptions& options) {
   if (!is_open || most == 1 || !may_be_small(model)) return most;
   const std::string question =
       fmt::format("threads of {} for {}", most, question_about(model, options.precision));
-  if (const auto answer = known_answer(TuningFile(tuning_place(options)), question, most))
-    return *answer;
+  if (const auto answer = known_answer(tuning_file_of(options), question, most)) return *answer;
   const execute::TeamScope team(most, options.cpu.pin_threads);
   const int threads = ThreadChoice(model, options).run(most);
-  TuningFile file(tuning_place(options));  // with what compiling has added
+  execute::TuningFile file = tuning_file_of(options);  // with what compiling has added
   file.add(question, std::to_string(threads));
   file.save();
   return threads;

@@ -41,6 +41,9 @@ struct ChainText {
 };
 ChainText text_of(Lowering& lowering, const Chain& chain);
 
+// A kernel of the chain alone, whose arguments are the operands, then the result.
+KernelText elementwise_kernel(const ChainText& text, const Placement& result);
+
 // Threads of a block in kernels of one thread for each element.
 constexpr unsigned kBlockThreads = 256;
 gpu::Launch launch_for(std::int64_t threads);

@@ -1,4 +1,5 @@
-// The engine for NVIDIA's GPUs: kernels of our own, compiled for the device that is here.
+// The engine for NVIDIA's GPUs: cuDNN, cuBLASLt, and kernels of our own, compiled for the device
+// that is here.
 #include "execute/engine.h"
 
 #include "execute/cuda/cuda_program.h"
@@ -16,7 +17,7 @@ std::string what_is_missing() {
 }  // namespace
 
 execute::Engine engine() {
-  return {.info = {.name = kEngine, .device = kDevice},
+  return {.info = {.name = kEngine, .device = kDevice, .tunes_algorithms = true},
           .what_is_missing = what_is_missing,
           .compile = compile_cuda};
 }

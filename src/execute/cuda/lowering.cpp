@@ -63,6 +63,8 @@ Lowering::Lowering(const transform::Rewritten& source, const ProgramOptions& opt
       device_(device),
       facts_(source.model),
       weights_(device, buffers_),
+      libraries_(device),
+      contests_(options, device),
       placements_(source.model.graph.value_count()),
       covered_(source.model.graph.node_count(), false),
       is_on_host_(source.model.graph.value_count(), false),
@@ -81,6 +83,7 @@ void Lowering::run(Progress* progress) {
   for (const ValueId output : execute::taken_outputs(graph()))
     if (is_on_device(output) && constant(output) == nullptr) row_major(output);
   kernels_.compile(device_, progress);
+  contests_.decide(*this, progress);
 }
 
 void Lowering::place_inputs() {
@@ -146,6 +149,11 @@ Placement Lowering::native(ValueId id) {
 
 Placement Lowering::weight(const Tensor& tensor) {
   return weights_.stored(tensor);
+}
+
+Placement Lowering::weight_channels_last(ValueId id) {
+  const Tensor* tensor = constant(id);
+  return tensor == nullptr ? channels_last(id) : weights_.stored_channels_last(*tensor);
 }
 
 const Placement* Lowering::find_placement(ValueId id, bool (Placement::*fits)() const) {
@@ -253,6 +261,11 @@ void Lowering::add_kernel_step(StepDraft draft, KernelId kernel, const gpu::Laun
   for (const BufferId id : draft.workspace)
     call.arguments.push_back({.buffer = id, .dims = {}, .strides = {}});
   add_step(draft, binder_of(call));
+}
+
+void Lowering::add_contest(const StepDraft& draft, const std::string& question,
+                           std::vector<Candidate> candidates) {
+  contests_.enter(*this, draft, question, std::move(candidates));
 }
 
 void Lowering::add_copy(ValueId value, const Placement& from, const Placement& to) {

@@ -13,7 +13,9 @@
 
 #include "assay/program.h"
 #include "execute/buffers.h"
+#include "execute/cuda/contest.h"
 #include "execute/cuda/kernels.h"
+#include "execute/cuda/library_handles.h"
 #include "execute/cuda/placement.h"
 #include "execute/cuda/step.h"
 #include "execute/cuda/weights.h"
@@ -67,6 +69,12 @@ class Lowering {
   bool has_placement(ValueId id) const { return placements_[id.number].native.has_value(); }
   // A weight in a form that only the engine knows, made once.
   Placement weight(const Tensor& tensor);
+  // Channels last; a stored tensor is laid out so once, when it is copied to the GPU.
+  Placement weight_channels_last(ValueId id);
+  // A stored one with so many channels, the last of which are zeros.
+  Placement padded_weight(const Tensor& tensor, std::int64_t channels) {
+    return weights_.stored_channels_last(tensor, channels);
+  }
 
   BufferId new_buffer(std::int64_t bytes) { return buffers_.add(bytes); }
   Placement in_new_buffer(Placement placement);
@@ -78,6 +86,10 @@ class Lowering {
   // One kernel: its arguments are what the draft reads, then what it writes, then workspaces.
   void add_kernel_step(StepDraft draft, KernelId kernel, const gpu::Launch& shape);
   void add_copy(ValueId value, const Placement& from, const Placement& to);
+  // A step that the fastest of these computes; the first is a kernel of our own.
+  void add_contest(const StepDraft& draft, const std::string& question,
+                   std::vector<Candidate> candidates);
+  LibraryHandles& libraries() { return libraries_; }
 
   // Values that live on the host, by id; shared with the steps.
   const std::shared_ptr<std::vector<reference::RuntimeValue>>& host_values() const {
@@ -112,6 +124,8 @@ class Lowering {
   execute::Buffers buffers_;
   Weights weights_;
   Kernels kernels_;
+  LibraryHandles libraries_;
+  Contests contests_;
   std::vector<ValuePlacements> placements_;  // by value
   std::vector<bool> covered_;                // by node
   std::vector<bool> is_on_host_;             // by value: a step left it there

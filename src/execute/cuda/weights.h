@@ -19,6 +19,9 @@ class Weights {
 
   // Row by row.
   Placement stored(const Tensor& tensor);
+  // Filters by their taps, channels next to each other, followed by zeros if `channels` is more
+  // than the tensor has.
+  Placement stored_channels_last(const Tensor& tensor, std::int64_t channels = 0);
   std::int64_t bytes() const { return bytes_; }
   // What programs keep when lowering has ended.
   std::vector<gpu::Memory> take() { return std::move(memories_); }
@@ -28,8 +31,12 @@ class Weights {
     const std::byte* bytes = nullptr;
     DataType type = DataType::Undefined;
     Dims dims = {};
+    std::int64_t channels = 0;  // 0: row by row
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+
+  Placement stored_at(const Key& key, const Tensor& tensor, std::span<const std::byte> bytes,
+                      Placement placement);
 
   const gpu::Device& device_;
   execute::Buffers& buffers_;

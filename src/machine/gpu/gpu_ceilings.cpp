@@ -3,6 +3,7 @@
 #include "assay/error.h"
 #include "assay/machine.h"
 #include "machine/gpu/gpu_rates.h"
+#include "machine/gpu/library_products.h"
 #include "timing/gpu_warnings.h"
 
 namespace assay {
@@ -38,6 +39,15 @@ std::vector<ProductKernel> wanted_kernels(const gpu::Device& device,
   return kernels;
 }
 
+std::vector<LibraryProduct> wanted_products(const gpu::Device& device,
+                                            const CeilingOptions& options) {
+  std::vector<LibraryProduct> products = library_products(device);
+  std::erase_if(products, [&](const LibraryProduct& product) {
+    return options.precision && product.precision != *options.precision;
+  });
+  return products;
+}
+
 // By default 3 s, of which compiling takes some the first time.
 double seconds_for_each(const CeilingOptions& options, std::size_t things) {
   const double all = options.seconds.value_or(options.quick ? 1 : 3);
@@ -52,20 +62,30 @@ Ceilings measure_gpu_ceilings(const CeilingOptions& options, Progress* progress)
   Progress& listener = progress != nullptr ? *progress : silent;
   const GpuStopwatch watch(gpu::device(), listener);
   const auto kernels = wanted_kernels(watch.device(), options);
-  const double seconds = seconds_for_each(options, kernels.size() + kAccesses);
+  const auto products = wanted_products(watch.device(), options);
+  const std::size_t things = kernels.size() + products.size() + kAccesses;
+  const double seconds = seconds_for_each(options, things);
   MachineState& state = machine_state_for("cuda");
   const auto before = state.times();
   const std::int64_t start = steady_clock().nanoseconds();
   Ceilings ceilings;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    listener.report(static_cast<double>(i) / static_cast<double>(kernels.size() + kAccesses),
-                    "measuring the GPU's peaks");
-    try_to(ceilings, [&] {
-      ceilings.peaks.push_back(measure_product(watch, kernels[i], seconds));
+  std::size_t done = 0;
+  const auto next = [&](const char* doing, const std::function<void()>& measure_one) {
+    listener.report(static_cast<double>(done++) / static_cast<double>(things), doing);
+    try_to(ceilings, measure_one);
+  };
+  for (const ProductKernel& kernel : kernels) {
+    next("measuring the GPU's peaks",
+         [&] { ceilings.peaks.push_back(measure_product(watch, kernel, seconds)); });
+  }
+  for (const LibraryProduct& product : products) {
+    next("measuring the GPU's peaks", [&] {
+      if (auto peak = measure_library_product(watch, product, seconds))
+        ceilings.peaks.push_back(std::move(*peak));
     });
   }
-  listener.report(0.6, "measuring the GPU's memory");
-  try_to(ceilings, [&] { ceilings.bandwidths = measure_traffic(watch, seconds); });
+  next("measuring the GPU's memory",
+       [&] { ceilings.bandwidths = measure_traffic(watch, seconds); });
   add_gpu_warnings(before, state.times(), ceilings);
   ceilings.seconds = static_cast<double>(steady_clock().nanoseconds() - start) * 1e-9;
   return ceilings;

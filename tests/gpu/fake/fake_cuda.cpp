@@ -1,7 +1,10 @@
 // A GPU that there is not: the driver and NVRTC, so that tests run wherever a compiler is. Kernels
 // are compiled for the processor. What is launched runs at once; a captured graph runs when it is
 // launched. FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION, FAKE_CUDA_MEMORY, FAKE_CUDA_MULTIPROCESSORS and
-// FAKE_CUDA_CACHE say what machine it is.
+// FAKE_CUDA_CACHE say what machine it is,
+// FAKE_CUDA_KERNEL_MS how long a kernel whose threads work together takes by the GPU's clock,
+// beside the time it really takes; FAKE_CUDA_SOURCES names a folder in which the texts of kernels
+// are left, for the real NVRTC.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "fake_work.h"
 #include "fibers.h"
 
 using fake::Index;
@@ -29,8 +33,7 @@ constexpr int kOutOfMemory = 2;
 constexpr int kNotFound = 500;
 
 std::size_t number(const char* variable, std::size_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  return fake::setting(variable, otherwise);
 }
 
 std::size_t all_bytes() {
@@ -46,12 +49,10 @@ struct Graph {
 };
 Graph* capturing = nullptr;
 
+std::chrono::milliseconds added_time{0};
+
 int run_or_record(Work work) {
-  if (capturing != nullptr)
-    capturing->works.push_back(std::move(work));
-  else
-    work();
-  return 0;
+  return fake::run_or_record(std::move(work));
 }
 
 struct Event {
@@ -122,6 +123,10 @@ int compile(Program& program) {
   const std::string name = folder + "/" + std::to_string(std::hash<std::string>{}(source));
   const std::string library = name + ".so";
   program.code = library;
+  if (const char* sources = std::getenv("FAKE_CUDA_SOURCES"))
+    std::ofstream(std::string(sources) + "/" + std::to_string(std::hash<std::string>{}(source)) +
+                  ".cu")
+        << program.source;
   if (access(library.c_str(), R_OK) == 0) return 0;
   const std::string own = name + "." + std::to_string(getpid());
   (void)std::system(("mkdir -p " + folder).c_str());
@@ -139,6 +144,27 @@ int compile(Program& program) {
 }
 
 }  // namespace
+
+namespace fake {
+
+int run_or_record(std::function<void()> work) {
+  if (capturing != nullptr)
+    capturing->works.push_back(std::move(work));
+  else
+    work();
+  return 0;
+}
+
+std::size_t setting(const char* variable, std::size_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void add_milliseconds(std::size_t milliseconds) {
+  added_time += std::chrono::milliseconds(milliseconds);
+}
+
+}  // namespace fake
 
 extern "C" {
 
@@ -286,7 +312,7 @@ int cuEventDestroy_v2(void* event) {
 }
 int cuEventRecordWithFlags(void* event, void*, unsigned) {
   return run_or_record(
-      [=] { static_cast<Event*>(event)->time = std::chrono::steady_clock::now(); });
+      [=] { static_cast<Event*>(event)->time = std::chrono::steady_clock::now() + added_time; });
 }
 int cuEventSynchronize(void*) {
   return 0;
@@ -335,7 +361,10 @@ int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned 
   for (std::size_t i = 0; i < values.size() && arguments[i] != nullptr; ++i)
     values[i] = *static_cast<std::uint64_t*>(arguments[i]);
   const Kernel kernel = *static_cast<Kernel*>(function);
-  return run_or_record([=] { run_kernel(kernel, {x, y, z}, threads, values); });
+  return run_or_record([=] {
+    run_kernel(kernel, {x, y, z}, threads, values);
+    if (kernel.cooperates) fake::add_milliseconds(number("FAKE_CUDA_KERNEL_MS", 0));
+  });
 }
 
 int nvrtcVersion(int* major, int* minor) {

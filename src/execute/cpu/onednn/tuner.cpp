@@ -63,7 +63,8 @@ bool is_too_large_to_try(const Choice& choice) {
   return bytes_of(choice.weights) > kTooLargeToTry;
 }
 
-Tuner::Tuner(const TunerOptions& options) : options_(options), known_(options.file) {
+Tuner::Tuner(const TunerOptions& options)
+    : options_(options), known_(options.file, this_machine_and_library()) {
   if (options.model_bytes <= std::min(kCoreCache, last_cache_bytes()) || !options.measures) return;
   weights_come_from_ = options.model_bytes > last_cache_bytes() ? WeightsComeFrom::Memory
                                                                 : WeightsComeFrom::LastCache;

@@ -14,7 +14,7 @@
 
 #include "base/memory_block.h"
 #include "execute/cpu/onednn/trial.h"
-#include "execute/cpu/onednn/tuning_file.h"
+#include "execute/cpu/onednn/tuned_machine.h"
 
 namespace assay::cpu {
 
@@ -22,7 +22,7 @@ struct TunerOptions {
   std::int64_t model_bytes = 0;  // that a whole run reads, which tells what the caches still hold
   int threads = 1;
   bool measures = true;  // false: the first choice, without running anything
-  TuningPlace file = {};
+  execute::TuningPlace file = {};
 };
 
 // Copies of weights this large would cost more memory than a better choice is worth.
@@ -56,7 +56,7 @@ class Tuner {
   WeightsComeFrom weights_come_from_ = WeightsComeFrom::Anywhere;
   MemoryBlock evicting_;
   SpareBlocks spare_;
-  TuningFile known_;
+  execute::TuningFile known_;
 };
 
 }  // namespace assay::cpu

@@ -1,12 +1,16 @@
-// Convolutions, by kernels of our own: in tiles, as a product of patches and weights, or directly
-// where a group has few channels.
+// Convolutions: by cuDNN, by cuBLASLt where there is one tap, or by kernels of our own: in tiles,
+// as a product of patches and weights, or directly where a group has few channels.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/checked.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/library_convolution.h"
+#include "execute/cuda/library_product.h"
 #include "execute/cuda/tiled_product.h"
 #include "execute/cuda/walk.h"
 #include "execute/cuda/window_text.h"
@@ -55,7 +59,7 @@ std::optional<ConvolutionView> convolution_view_of(Lowering& lowering, const Nod
   view.inputs = image[1] / view.groups;
   view.outputs = view.result[1] / view.groups;
   view.image = lowering.channels_last(node.inputs[0]);
-  view.weight = lowering.native(node.inputs[1]);
+  view.weight = lowering.weight_channels_last(node.inputs[1]);
   if (node.has_input(2)) view.bias = along_axis(lowering.native(node.inputs[2]), view.result, 1);
   return view;
 }
@@ -178,24 +182,69 @@ extern "C" __global__ void KERNEL({parameters}) {{
   return {text, launch_for(count)};
 }
 
+Candidate own(Lowering& lowering, const ConvolutionView& view, const Epilogue& epilogue,
+              const StepDraft& draft) {
+  constexpr std::int64_t kMostGroups = std::numeric_limits<std::uint16_t>::max();
+  constexpr std::int64_t kFewChannels = 8;
+  if (view.outputs < kFewChannels || view.groups > kMostGroups)
+    return own_candidate(lowering, "own direct", direct(view, epilogue), false, draft);
+  return own_candidate(lowering, "own tiles", tiled(view, epilogue), true, draft);
+}
+
+// A convolution of one tap is a product of all pixels and the weights.
+std::optional<LibraryProduct> product_of(const ConvolutionView& view,
+                                         const LibraryConvolution& convolution) {
+  if (view.is_transposed || view.groups != 1 || view.grid.taps() != 1) return {};
+  for (const kernels::WindowAxis& axis : view.grid.axes)
+    if (axis.stride != 1 || axis.pad_begin != 0 || axis.pad_end != 0) return {};
+  LibraryProduct product{.main = convolution.main,
+                         .a = {.at = view.image},
+                         .b = {.at = view.weight},
+                         .result_like = convolution.result_like,
+                         .bias = view.bias,
+                         .column_axis = 1};
+  const std::int64_t rows = view.batch * view.pixels();
+  product.a.matrix = {.rows = rows, .columns = view.inputs, .leading = view.inputs};
+  product.b.matrix = {
+      .rows = view.inputs, .columns = view.outputs, .leading = view.inputs, .by_columns = true};
+  product.result = {.rows = rows, .columns = view.outputs, .leading = view.outputs};
+  return product;
+}
+
+std::vector<Candidate> candidates_of(Lowering& lowering, const ConvolutionView& view,
+                                     const LibraryConvolution& convolution,
+                                     const Epilogue& epilogue, const StepDraft& draft) {
+  std::vector<Candidate> all = {own(lowering, view, epilogue, draft)};
+  const auto append = [&](std::vector<Candidate> more) {
+    std::ranges::move(more, std::back_inserter(all));
+  };
+  append(cudnn_candidates(lowering, convolution, epilogue));
+  if (const auto product = product_of(view, convolution); product && can_multiply(*product))
+    append(cublaslt_candidates(lowering, *product, epilogue));
+  return all;
+}
+
 bool lower_convolution(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!is_floating(lowering.type(node.inputs[0]))) return false;
   const auto view = convolution_view_of(lowering, node);
-  constexpr std::int64_t kMostGroups = std::numeric_limits<std::uint16_t>::max();
   if (!view) return false;
   const Epilogue epilogue = epilogue_of(lowering, id, channels_last_placement);
-  StepDraft draft = draft_of(*view, epilogue, id);
-  constexpr std::int64_t kFewChannels = 8;
-  if (view->outputs < kFewChannels || view->groups > kMostGroups) {
-    const KernelText kernel = direct(*view, epilogue);
-    draft.algorithm = "own direct";
-    lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text), kernel.shape);
-  } else {
-    const KernelText kernel = tiled(*view, epilogue);
-    draft.algorithm = "own tiles";
-    lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text, true), kernel.shape);
-  }
+  const StepDraft draft = draft_of(*view, epilogue, id);
+  LibraryConvolution convolution{
+      .main = id,
+      .grid = view->grid,
+      .is_transposed = view->is_transposed,
+      .image = view->image,
+      .weight = view->weight,
+      .bias = view->bias,
+      .result_like = channels_last_placement(lowering.type(node.outputs[0]), view->result)};
+  const Tensor* weight = lowering.constant(node.inputs[1]);
+  const auto channels = padded_channels(lowering, view->image, view->groups);
+  if (weight != nullptr && channels && !view->is_transposed && lowering.libraries().cudnn())
+    convolution.padded_weight = lowering.padded_weight(*weight, *channels);
+  lowering.add_contest(draft, question_of(convolution) + following(lowering, epilogue),
+                       candidates_of(lowering, *view, convolution, epilogue, draft));
   return true;
 }
 

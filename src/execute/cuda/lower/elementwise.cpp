@@ -43,7 +43,9 @@ std::string element(const Walk& walk, const Placement& operand, std::size_t i, s
                      loaded(operand.type, at));
 }
 
-KernelText kernel_of(const ChainText& text, const Placement& result) {
+}  // namespace
+
+KernelText elementwise_kernel(const ChainText& text, const Placement& result) {
   std::vector<Placement> all = {result};
   all.insert(all.end(), text.operands.begin(), text.operands.end());
   const Walk walk = walk_over(all);
@@ -79,6 +81,8 @@ extern "C" __global__ void KERNEL({parameters}{to}* __restrict__ out) {{
   return {kernel, launch_for(walk.elements / width)};
 }
 
+namespace {
+
 bool lower_elementwise(Lowering& lowering, NodeId id) {
   if (!is_elementwise(lowering, lowering.node(id))) return false;
   const Chain chain = chain_from(lowering, id);
@@ -87,7 +91,7 @@ bool lower_elementwise(Lowering& lowering, NodeId id) {
   lowering.set_placement(chain.result, result);
   for (const NodeId node : chain.nodes) lowering.cover(node);
   if (result.elements() == 0) return true;
-  const KernelText kernel = kernel_of(text, result);
+  const KernelText kernel = elementwise_kernel(text, result);
   lowering.add_kernel_step({.nodes = chain.nodes,
                             .algorithm = "element-wise",
                             .executed_flops = text.flops,

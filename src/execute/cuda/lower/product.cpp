@@ -1,11 +1,14 @@
-// Matrix products: MatMul, Gemm, and FusedMatMul, whose sums are scaled.
+// Matrix products: MatMul, Gemm, and FusedMatMul, whose sums are scaled. By cuBLASLt or by a kernel
+// of our own.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 
 #include "base/checked.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/library_product.h"
 #include "execute/cuda/tiled_product.h"
 #include "execute/cuda/walk.h"
 
@@ -104,6 +107,95 @@ Scaled scaled_sum(Lowering& lowering, const Node& node, const std::string& type,
   return scaled;
 }
 
+// The stride from one element of the batch to the next, if it is the same everywhere.
+std::optional<std::int64_t> batch_stride_of(const Placement& matrix) {
+  std::optional<std::int64_t> stride;
+  std::int64_t next = 0;  // what the next axis outward has to step
+  for (std::size_t axis = matrix.dims.size() - 2; axis-- > 0;) {
+    if (matrix.dims[axis] == 1) continue;
+    if (!stride) stride = next = matrix.strides[axis];
+    if (matrix.strides[axis] != next) return {};
+    next *= matrix.dims[axis];
+  }
+  return stride.value_or(0);
+}
+
+std::optional<MatrixView> matrix_of(const Placement& placement) {
+  const std::size_t rank = placement.dims.size();
+  const std::int64_t rows = placement.dims[rank - 2];
+  const std::int64_t columns = placement.dims[rank - 1];
+  const std::int64_t row_stride = placement.strides[rank - 2];
+  const std::int64_t column_stride = placement.strides[rank - 1];
+  const auto batch_stride = batch_stride_of(placement);
+  if (!batch_stride) return {};
+  MatrixView view{.at = placement,
+                  .matrix = {.rows = rows, .columns = columns, .batch_stride = *batch_stride}};
+  if ((columns == 1 || column_stride == 1) && (rows == 1 || row_stride >= columns)) {
+    view.matrix.leading = rows == 1 ? columns : row_stride;
+  } else if ((rows == 1 || row_stride == 1) && (columns == 1 || column_stride >= rows)) {
+    view.matrix.leading = columns == 1 ? rows : column_stride;
+    view.matrix.by_columns = true;
+  } else {
+    return {};
+  }
+  return view;
+}
+
+// A batch of matrices that lie one behind the other is one tall matrix, if all are multiplied by
+// the same.
+void join_batch(LibraryProduct& product) {
+  gpu::Matrix& a = product.a.matrix;
+  const bool is_tall = !a.by_columns && a.batch_stride == a.rows * a.leading;
+  if (product.batches == 1 || !is_tall || product.b.matrix.batch_stride != 0) return;
+  a.rows *= product.batches;
+  product.result.rows = a.rows;
+  product.batches = 1;
+}
+
+// What a Gemm adds: as a bias where it is a row, otherwise behind the product; false: neither.
+bool take_added(const Node& node, const Scaled& scaled, LibraryProduct& product) {
+  if (!scaled.added) return true;
+  if (node.float_or("beta", 1) != 1) return false;
+  const Placement& added = *scaled.added;
+  const std::size_t last = added.dims.size() - 1;
+  bool is_row = added.strides[last] == 1 && added.type == product.result_like.type;
+  for (std::size_t axis = 0; axis < last; ++axis)
+    is_row = is_row && (added.strides[axis] == 0 || added.dims[axis] == 1);
+  (is_row ? product.bias : product.other_added) = added;
+  return true;
+}
+
+std::vector<Candidate> library_candidates(Lowering& lowering, NodeId id, const ProductView& view,
+                                          const Scaled& scaled, const Epilogue& epilogue) {
+  const Node& node = lowering.node(id);
+  const auto a = matrix_of(view.a);
+  const auto b = matrix_of(view.b);
+  if (!a || !b || !view.has_columns) return {};
+  const Dims dims = lowering.dims(node.outputs[0]);
+  LibraryProduct product{.main = id,
+                         .batches = checked_product(view.batch).value_or(1),
+                         .a = *a,
+                         .b = *b,
+                         .result = {.rows = view.rows,
+                                    .columns = view.columns,
+                                    .leading = view.columns,
+                                    .batch_stride = view.rows * view.columns},
+                         .result_like = row_major_placement(lowering.type(node.outputs[0]), dims),
+                         .alpha = node.float_or("alpha", 1),
+                         .column_axis = dims.size() - 1};
+  if (!take_added(node, scaled, product) || !can_multiply(product)) return {};
+  join_batch(product);
+  return cublaslt_candidates(lowering, product, epilogue);
+}
+
+std::string question_of(const ProductView& view, const Scaled& scaled) {
+  const auto matrix = [](const Placement& placement) {
+    return fmt::format("{}/{}", fmt::join(placement.dims, "x"), fmt::join(placement.strides, ","));
+  };
+  return fmt::format("product {} {} by {}{}", name(view.a.type), matrix(view.a), matrix(view.b),
+                     scaled.added ? " + " + matrix(*scaled.added) : "");
+}
+
 bool is_supported(const Lowering& lowering, const Node& node) {
   if (node.int_or("transBatchA", 0) != 0 || node.int_or("transBatchB", 0) != 0) return false;
   if (lowering.type(node.inputs[0]) != lowering.type(node.inputs[1])) return false;
@@ -127,7 +219,7 @@ bool lower_product(Lowering& lowering, NodeId id) {
   const Epilogue epilogue = epilogue_of(lowering, id);
   std::string parameters = fmt::format("const {}* __restrict__ a, const {}* __restrict__ b, ",
                                        stored_type(view.a.type), stored_type(view.b.type));
-  StepDraft draft{.nodes = epilogue.nodes(id), .algorithm = "own tiles", .reads = {view.a, view.b}};
+  StepDraft draft{.nodes = epilogue.nodes(id), .reads = {view.a, view.b}};
   if (scaled.added) {
     parameters += fmt::format("const {}* __restrict__ c, ", stored_type(scaled.added->type));
     draft.reads.push_back(*scaled.added);
@@ -145,7 +237,11 @@ bool lower_product(Lowering& lowering, NodeId id) {
                                           .load_a = load_text(view.a, "a", at_a),
                                           .load_b = load_text(view.b, "b", at_b),
                                           .store = epilogue.statements(scaled.text, at_result)});
-  lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text, true), kernel.shape);
+  std::vector<Candidate> candidates = {own_candidate(lowering, "own tiles", kernel, true, draft)};
+  for (Candidate& candidate : library_candidates(lowering, id, view, scaled, epilogue))
+    candidates.push_back(std::move(candidate));
+  lowering.add_contest(draft, question_of(view, scaled) + following(lowering, epilogue),
+                       std::move(candidates));
   return true;
 }
 

@@ -1,6 +1,6 @@
 // Algorithms that were chosen by measurement, kept in a file: the next process compiles the same
-// program at once. Choices of other machines, other processors' instruction sets and other versions
-// of assay or oneDNN share the file and do not touch each other.
+// program at once. Choices of other machines, other processors' instruction sets, other GPUs and
+// other versions of assay or of the libraries share the file and do not touch each other.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 #include "assay/program.h"
 
-namespace assay::cpu {
+namespace assay::execute {
 
 struct TuningPlace {
   std::filesystem::path file = {};  // empty: choices are kept for this process alone
@@ -20,8 +20,9 @@ TuningPlace tuning_place(const ProgramOptions& options);
 
 class TuningFile {
  public:
-  // Throws an Error if a file is there that is no tuning file, unless it is a cache.
-  explicit TuningFile(TuningPlace place);
+  // `machine` names all that choices depend on beside the question: the device, the versions of
+  // the libraries. Throws an Error if a file is there that is no tuning file, unless it is a cache.
+  TuningFile(TuningPlace place, std::string machine);
 
   std::optional<std::string> find(const std::string& question) const;
   void add(const std::string& question, const std::string& answer);
@@ -41,4 +42,4 @@ class TuningFile {
   Answers news_;  // of answers_: what save() has to write
 };
 
-}  // namespace assay::cpu
+}  // namespace assay::execute

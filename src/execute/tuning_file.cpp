@@ -1,22 +1,16 @@
-#include "execute/cpu/onednn/tuning_file.h"
+#include "execute/tuning_file.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <mutex>
 
 #include "assay/error.h"
-#include "assay/version.h"
-#include "base/arm_processor.h"
 #include "base/atomic_file.h"
-#include "base/cache_sizes.h"
 #include "base/fail.h"
-#include "execute/cpu/onednn/instruction_sets.h"
-#include "execute/cpu/simd/simd.h"
 
-namespace assay::cpu {
+namespace assay::execute {
 
 namespace {
 
@@ -24,21 +18,6 @@ constexpr std::string_view kFirstLine = "assay tuning 1";
 // Of a cache: some hundred networks, read in a few milliseconds.
 constexpr std::size_t kMostAnswers = 5000;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 20;
-
-std::string processor_name() {
-  if (const auto name = arm_processor_name()) return *name;
-  std::ifstream information("/proc/cpuinfo");
-  for (std::string line; std::getline(information, line);) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
-
-std::string this_machine_and_library() {
-  return fmt::format("{}, {} bytes of cache, {}, assay {}, {}", processor_name(),
-                     last_cache_bytes(), simd().name, version(), library_version());
-}
 
 bool is_damaged(const std::string& line) {
   return std::ranges::count(line, '\t') != 2;
@@ -107,8 +86,8 @@ TuningPlace tuning_place(const ProgramOptions& options) {
   return {.file = options.tuning_cache, .is_cache = !options.tuning_cache.empty()};
 }
 
-TuningFile::TuningFile(TuningPlace place)
-    : place_(std::move(place)), machine_(this_machine_and_library()) {
+TuningFile::TuningFile(TuningPlace place, std::string machine)
+    : place_(std::move(place)), machine_(std::move(machine)) {
   const bool may_be_lost = place_.file.empty() || place_.is_cache;
   if (may_be_lost) {
     const std::lock_guard lock(own_answers().mutex);
@@ -162,4 +141,4 @@ void TuningFile::write_file() const {
   file.commit();
 }
 
-}  // namespace assay::cpu
+}  // namespace assay::execute

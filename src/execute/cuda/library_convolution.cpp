@@ -1,0 +1,311 @@
+#include "execute/cuda/library_convolution.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "assay/error.h"
+#include "execute/cuda/kernel_text.h"
+#include "execute/cuda/library_product.h"
+#include "execute/cuda/log.h"
+#include "execute/cuda/lowering.h"
+#include "gpu/cudnn_convolution.h"
+
+namespace assay::cuda {
+
+namespace {
+
+constexpr std::int64_t kMostAlignment = 16;  // that engines ask for
+// Engines that compile take a while: so many of a form are tried.
+constexpr std::size_t kMostFused = 6;
+constexpr std::size_t kMostAlone = 3;
+
+gpu::CudnnActivation cudnn_activation(TailActivation activation) {
+  switch (activation) {
+    case TailActivation::None:
+      return gpu::CudnnActivation::None;
+    case TailActivation::Relu:
+      return gpu::CudnnActivation::Relu;
+    case TailActivation::ClippedRelu:
+      return gpu::CudnnActivation::ClippedRelu;
+    case TailActivation::Sigmoid:
+      return gpu::CudnnActivation::Sigmoid;
+    case TailActivation::Tanh:
+      return gpu::CudnnActivation::Tanh;
+    case TailActivation::Swish:
+      return gpu::CudnnActivation::Swish;
+    case TailActivation::Gelu:
+      return gpu::CudnnActivation::Gelu;
+    case TailActivation::GeluTanh:
+      return gpu::CudnnActivation::GeluTanh;
+  }
+  return gpu::CudnnActivation::None;
+}
+
+// Two spatial axes at least: cuDNN has no convolutions of one.
+gpu::CudnnTensor tensor_of(const Placement& placement) {
+  gpu::CudnnTensor tensor{.dims = placement.dims,
+                          .strides = placement.strides,
+                          .alignment = alignment_of(placement, kMostAlignment)};
+  if (tensor.dims.size() == 3) {
+    tensor.dims.insert(tensor.dims.begin() + 2, 1);
+    tensor.strides.insert(tensor.strides.begin() + 2, tensor.strides[2] * tensor.dims[3]);
+  }
+  return tensor;
+}
+
+// Axes of one element may have any stride in a placement; cuDNN tells layouts by them.
+Placement plain_channels_last(Placement placement) {
+  placement.strides = channels_last_placement(placement.type, placement.dims).strides;
+  return placement;
+}
+
+// The convolution without what follows it.
+gpu::CudnnConvolution convolution_of(const Lowering& lowering, const LibraryConvolution& wanted) {
+  gpu::CudnnConvolution convolution{.type = *number_type(wanted.image.type),
+                                    .math = float32_math(lowering),
+                                    .is_transposed = wanted.is_transposed,
+                                    .image = tensor_of(plain_channels_last(wanted.image)),
+                                    .weight = tensor_of(plain_channels_last(wanted.weight)),
+                                    .result = tensor_of(wanted.result_like)};
+  for (std::size_t i = 5 - convolution.image.dims.size(); i < wanted.grid.axes.size(); ++i) {
+    const kernels::WindowAxis& axis = wanted.grid.axes[i];
+    convolution.pads_begin.push_back(axis.pad_begin);
+    convolution.pads_end.push_back(axis.pad_end);
+    convolution.strides.push_back(axis.stride);
+    convolution.dilations.push_back(axis.dilation);
+  }
+  return convolution;
+}
+
+// cuDNN derives the number of windows from the padding.
+bool has_usual_padding(const LibraryConvolution& wanted) {
+  for (const kernels::WindowAxis& axis : wanted.grid.axes) {
+    if (axis.pad_begin < 0 || axis.pad_end < 0) return false;
+    const std::int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
+    if ((padded - axis.extent()) / axis.stride + 1 != axis.output) return false;
+  }
+  return true;
+}
+
+// Copies an image, channels last, and adds channels of zeros.
+KernelText padding_kernel(const Placement& image, const Placement& padded) {
+  const std::int64_t channels = image.dims[1];
+  const std::int64_t pixels = image.elements() / channels;
+  const std::string text = fmt::format(
+      R"(
+extern "C" __global__ void KERNEL(const {type}* __restrict__ in, {type}* __restrict__ out) {{
+  const long long i = blockIdx.x * {threads}ll + threadIdx.x;
+  if (i >= {pixels}) return;
+  Group<{type}, {padded}> result;
+#pragma unroll
+  for (int c = 0; c < {padded}; ++c) {{
+    result.at[c] = {zero};
+    if (c < {channels}) result.at[c] = in[i * {channels} + c];
+  }}
+  *(Group<{type}, {padded}>*)(out + i * {padded}) = result;
+}}
+)",
+      fmt::arg("type", stored_type(image.type)), fmt::arg("threads", kBlockThreads),
+      fmt::arg("pixels", pixels), fmt::arg("padded", padded.dims[1]),
+      fmt::arg("channels", channels), fmt::arg("zero", stored(image.type, "0.0f")));
+  return {text, launch_for(pixels)};
+}
+
+// A graph of operations, and where its operands are.
+struct ConvolutionForm {
+  std::shared_ptr<const gpu::CudnnGraph> graph;
+  Placement image;
+  Placement weight;
+  std::optional<Placement> added;
+  std::optional<Placement> bias;
+  bool adds_result = false;  // times 0
+  std::shared_ptr<Remainder> remainder;
+  std::string suffix = "";                   // of names
+  std::string fused = "";                    // what tells it from other forms
+  std::shared_ptr<KernelCall> padding = {};  // runs before the graph
+  std::string padding_text = "";
+};
+
+class ConvolutionForms {
+ public:
+  ConvolutionForms(Lowering& lowering, const LibraryConvolution& wanted, const Epilogue& epilogue)
+      : lowering_(lowering),
+        wanted_(wanted),
+        epilogue_(epilogue),
+        handle_(lowering.libraries().cudnn()) {
+    const TailRules rules{
+        .bias_axis = 1,
+        .takes_bias = !wanted.bias,
+        .activations = {TailActivation::Relu, TailActivation::ClippedRelu, TailActivation::Sigmoid,
+                        TailActivation::Tanh, TailActivation::Swish, TailActivation::Gelu,
+                        TailActivation::GeluTanh}};
+    tail_ = tail_of(lowering, epilogue.chain, rules, wanted.result_like);
+    if (wanted.bias) tail_.bias = wanted.bias;
+  }
+
+  std::vector<Candidate> candidates() {
+    const bool is_fused = tail_.bias || !tail_.nodes.empty();
+    if (is_fused) {
+      const bool fits = offer(tail_, false, kMostFused);
+      if (knows_old_form()) offer(tail_, true, kMostFused);
+      if (!fits) offer_smaller_fusion();
+    }
+    offer({.value = epilogue_.chain.start}, false, is_fused ? kMostAlone : kMostFused);
+    if (wanted_.padded_weight) {
+      pads_ = true;
+      offer(tail_, false, kMostFused);
+    }
+    return std::move(candidates_);
+  }
+
+ private:
+  // Engines of real float32 know the convolution with addition, bias and ReLU, in this order.
+  bool knows_old_form() const {
+    const bool is_relu =
+        tail_.activation == TailActivation::Relu || tail_.activation == TailActivation::None;
+    return is_relu && tail_.bias && !tail_.added && !wanted_.is_transposed;
+  }
+
+  // The bias alone.
+  void offer_smaller_fusion() {
+    if (wanted_.bias && !tail_.nodes.empty())
+      offer({.bias = wanted_.bias, .value = epilogue_.chain.start}, false, kMostAlone);
+  }
+
+  bool offer(const Tail& tail, bool old_form, std::size_t most) {
+    LibraryConvolution wanted = wanted_;
+    if (pads_) pad(wanted);
+    gpu::CudnnConvolution convolution = convolution_of(lowering_, wanted);
+    if (tail.added) convolution.added = tensor_of(plain_channels_last(*tail.added));
+    if (old_form) convolution.added = convolution.result;
+    convolution.multiplies_added_by_0 = old_form;
+    convolution.has_bias = tail.bias.has_value();
+    if (tail.bias) convolution.bias_alignment = alignment_of(*tail.bias, kMostAlignment);
+    convolution.activation = cudnn_activation(tail.activation);
+    convolution.lower = tail.lower;
+    convolution.upper = tail.upper;
+    const bool bias_is_left = wanted_.bias && !tail.bias;
+    ConvolutionForm form{
+        .graph = {},
+        .image = wanted.image,
+        .weight = wanted.weight,
+        .added = tail.added,
+        .bias = tail.bias,
+        .adds_result = old_form,
+        .remainder = std::make_shared<Remainder>(lowering_, epilogue_, tail, wanted_.result_like,
+                                                 bias_is_left ? wanted_.bias : std::nullopt),
+        .suffix = old_form ? " (+ 0)" : ""};
+    if (!form.remainder->is_empty()) form.suffix += " + element-wise";
+    form.fused = fmt::format(" of {}{}", tail.nodes.size(), tail.bias ? " and bias" : "");
+    if (pads_) add_padding(form);
+    try {
+      form.graph = std::make_shared<const gpu::CudnnGraph>(handle_, convolution);
+    } catch (const Error& error) {
+      log_line(fmt::format("{}, {}{}: {}", lowering_.graph().display_name(wanted_.main),
+                           name(tail.activation), form.suffix, error.what()));
+      return false;
+    }
+    const std::size_t count = std::min(form.graph->engines().size(), most);
+    for (std::size_t i = 0; i < count; ++i) add(form, i);
+    return true;
+  }
+
+  void pad(LibraryConvolution& wanted) const {
+    Dims dims = wanted.image.dims;
+    dims[1] = wanted.padded_weight->dims[1];
+    wanted.image = lowering_.in_new_buffer(channels_last_placement(wanted.image.type, dims));
+    wanted.weight = *wanted.padded_weight;
+  }
+
+  void add_padding(ConvolutionForm& form) const {
+    const KernelText kernel = padding_kernel(wanted_.image, form.image);
+    form.padding = std::make_shared<KernelCall>(
+        KernelCall{.kernel = 0, .shape = kernel.shape, .arguments = {wanted_.image, form.image}});
+    form.padding_text = kernel.text;
+    form.suffix += " + padding";
+  }
+
+  static void add_kernels(Lowering& lowering, const ConvolutionForm& form) {
+    form.remainder->add_kernel();
+    if (form.padding) form.padding->kernel = lowering.kernels().add(form.padding_text);
+  }
+
+  void add(const ConvolutionForm& form, std::size_t engine) {
+    const gpu::CudnnGraph::Engine& found = form.graph->engines()[engine];
+    candidates_.push_back(
+        {.name = found.name + form.suffix,
+         .key = found.key + form.suffix + form.fused,
+         .precision = library_precision(lowering_, form.image.type),
+         .is_library = true,
+         .add_kernels = [&lowering = lowering_, form] { add_kernels(lowering, form); },
+         .prepare = [&lowering = lowering_, form,
+                     engine] { return prepared(lowering, form, engine); }});
+  }
+
+  static Prepared prepared(Lowering& lowering, const ConvolutionForm& form, std::size_t engine) {
+    const gpu::CudnnPlan plan = form.graph->plan(engine);
+    const auto bind = [form, plan](const Addresses& at, BufferId workspace) -> Runner {
+      const gpu::DevicePointer result = at.of(form.remainder->library_result());
+      const auto address = [&](const std::optional<Placement>& placement) {
+        return placement ? at.of(*placement) : 0;
+      };
+      Runner graph = plan.bind({.image = at.of(form.image),
+                                .weight = at.of(form.weight),
+                                .added = form.adds_result ? result : address(form.added),
+                                .bias = address(form.bias),
+                                .result = result,
+                                .workspace = at.start(workspace)});
+      if (!form.padding) return graph;
+      return [graph, padding = binder_of(*form.padding)(at)](const gpu::Stream& stream) {
+        padding(stream);
+        graph(stream);
+      };
+    };
+    Prepared prepared = prepared_with(form.remainder, plan.workspace_bytes(), lowering, bind);
+    if (form.padding) prepared.workspace.push_back(form.image.buffer);
+    return prepared;
+  }
+
+  Lowering& lowering_;
+  const LibraryConvolution& wanted_;
+  const Epilogue& epilogue_;
+  std::shared_ptr<const gpu::CudnnHandle> handle_;
+  Tail tail_;
+  bool pads_ = false;  // the form that is offered now
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> padded_channels(const Lowering& lowering, const Placement& image,
+                                            std::int64_t groups) {
+  const bool is_half = image.type == DataType::Float16 || image.type == DataType::BFloat16;
+  const bool is_tf32 = image.type == DataType::Float32 && lowering.options().cuda.tf32;
+  const std::int64_t wanted = is_half ? 8 : 4;  // 16 bytes
+  if ((!is_half && !is_tf32) || groups != 1 || image.dims[1] >= wanted) return {};
+  return wanted;
+}
+
+std::vector<Candidate> cudnn_candidates(Lowering& lowering, const LibraryConvolution& wanted,
+                                        const Epilogue& epilogue) {
+  const bool is_known = number_type(wanted.image.type) && wanted.weight.type == wanted.image.type &&
+                        wanted.result_like.type == wanted.image.type &&
+                        (!wanted.bias || wanted.bias->type == wanted.image.type) &&
+                        has_usual_padding(wanted);
+  if (!is_known || lowering.libraries().cudnn() == nullptr) return {};
+  return ConvolutionForms(lowering, wanted, epilogue).candidates();
+}
+
+std::string question_of(const LibraryConvolution& wanted) {
+  std::string text =
+      fmt::format("{}convolution {} {} by {} to {}", wanted.is_transposed ? "transposed " : "",
+                  name(wanted.image.type), fmt::join(wanted.image.dims, "x"),
+                  fmt::join(wanted.weight.dims, "x"), fmt::join(wanted.result_like.dims, "x"));
+  for (const kernels::WindowAxis& axis : wanted.grid.axes)
+    text += fmt::format(" {}/{}/{}/{}", axis.stride, axis.dilation, axis.pad_begin, axis.pad_end);
+  return text + (wanted.bias ? " + bias" : "");
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,38 @@
+// Convolutions by cuDNN, as candidates beside our own kernels: with as much of what follows in one
+// graph as some engine supports, the rest in a kernel of our own.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "execute/cuda/candidate.h"
+#include "execute/cuda/tail.h"
+#include "kernels/window_grid.h"
+
+namespace assay::cuda {
+
+struct LibraryConvolution {
+  NodeId main = {};
+  kernels::WindowGrid grid = {};
+  bool is_transposed = false;
+  Placement image = {};   // channels last
+  Placement weight = {};  // channels last
+  // The same with zeros for channels that the image does not have, where that may be faster.
+  std::optional<Placement> padded_weight = {};
+  std::optional<Placement> bias = {};
+  Placement result_like = {};  // of the node's own result, channels last, without a buffer
+};
+
+// How many channels tensor cores would like an image to have; nothing if they do not compute the
+// convolution, or if it has as many.
+std::optional<std::int64_t> padded_channels(const Lowering& lowering, const Placement& image,
+                                            std::int64_t groups);
+
+// None if cuDNN is not there or no engine of it supports the convolution.
+std::vector<Candidate> cudnn_candidates(Lowering& lowering, const LibraryConvolution& convolution,
+                                        const Epilogue& epilogue);
+
+// What the tuning file calls it, but for what follows.
+std::string question_of(const LibraryConvolution& convolution);
+
+}  // namespace assay::cuda
