@@ -156,10 +156,10 @@ struct Profile {
   // are less what that took, and the time between steps is the rest: what launching takes, or less
   // than 0 where steps overlap.
   bool are_steps_timed_apart = false;
-  std::optional<Copies> copies = {};      // of a GPU's inputs and outputs
+  std::optional<Copies> copies = {};       // of a GPU's inputs and outputs
   std::optional<GpuState> gpu_state = {};  // at the end of the measurement
-  std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
-  std::vector<Advice> advice;        // largest saving first; see advise()
+  std::vector<ProfileLayer> layers;        // in execution order, then steps that belong to none
+  std::vector<Advice> advice;              // largest saving first; see advise()
   std::vector<std::string> warnings;
   std::vector<TracedRun> traced_runs;
   EnergyEstimate energy = {};                      // of one run; its note says why it is missing

@@ -91,8 +91,9 @@ void warn_of_difference(double ratio, Measurement& measurement) {
   if (std::abs(ratio - 1) <= kMuch) return;
   measurement.warnings.push_back(
       {"steps-apart",
-       fmt::format("runs whose steps were timed took {:.0f} % {} than others, less what timing took",
-                   100 * std::abs(ratio - 1), ratio > 1 ? "longer" : "less"),
+       fmt::format(
+           "runs whose steps were timed took {:.0f} % {} than others, less what timing took",
+           100 * std::abs(ratio - 1), ratio > 1 ? "longer" : "less"),
        "close other programs and measure again, before comparing layers", false});
 }
 
@@ -122,8 +123,8 @@ void time_steps_apart(Program& program, const TimingOptions& timing, Progress* p
   program.observe_steps(true);
   program.run();  // sets up the timing
   StepTimes times(program.steps().size());
-  const Measurement runs = measured_with_steps(program, times, timing, seen.measurement.cancelled,
-                                               progress, clock);
+  const Measurement runs =
+      measured_with_steps(program, times, timing, seen.measurement.cancelled, progress, clock);
   seen.measurement.cancelled = seen.measurement.cancelled || runs.cancelled;
   take_steps(times, runs, seen);
   leave_out_timing(program.steps(), runs, seen);

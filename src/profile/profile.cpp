@@ -112,8 +112,7 @@ EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double
   if (options.power_watts) estimate = energy_by_proxy(*options.power_watts, latency_ms);
   if (!options.measure_energy) return estimate;
   const EnergyMeters found = find_energy_meters();
-  EnergyMeter* meter =
-      runs_on_gpu(options.run.program) ? gpu_meter(found) : primary_meter(found);
+  EnergyMeter* meter = runs_on_gpu(options.run.program) ? gpu_meter(found) : primary_meter(found);
   if (meter == nullptr) {
     const std::string why = why_no_meter(found);
     estimate.note = estimate.note.empty() ? why : why + "; " + estimate.note;

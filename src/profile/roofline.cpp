@@ -151,8 +151,7 @@ std::optional<MemoryRoof> gpu_roof(const Ceilings& ceilings, const std::string& 
 }  // namespace
 
 std::optional<Roofline> roofline_of(const Gpu& gpu, const std::string& precision) {
-  Roofline roofline{
-      .processor = gpu.name, .device = "cuda", .threads = 0, .precision = precision};
+  Roofline roofline{.processor = gpu.name, .device = "cuda", .threads = 0, .precision = precision};
   for (const Peak& peak : gpu.ceilings.peaks) {
     double& best = roofline.peaks_gflops[peak.precision];
     if (peak.gflops <= best) continue;

@@ -89,9 +89,8 @@ std::optional<RooflineChart> roofline_chart(const Profile& profile) {
   const Roofline& roofline = *profile.roofline;
   RooflineChart chart;
   chart.title = chart_title(profile.model.name, fmt::format("roofline, batch {}", profile.batch));
-  chart.machine =
-      fmt::format("{}{}{}", without_control_characters(roofline.processor),
-                  roofline.processor.empty() ? "" : ", ", team_text(roofline.threads));
+  chart.machine = fmt::format("{}{}{}", without_control_characters(roofline.processor),
+                              roofline.processor.empty() ? "" : ", ", team_text(roofline.threads));
   chart.peaks = {
       {fmt::format("{} {}", roofline.precision, roofline.instruction_set), roofline.peak_gflops}};
   for (const MemoryRoof& roof : roofline.levels) {

@@ -85,8 +85,7 @@ std::string summary(const Profile& profile, bool explain) {
          labelled("parameters", parameter_text(profile)) +
          labelled("memory", memory_text(profile)) +
          labelled("", explain && !profile.imported ? needed_text(profile.memory) : "") +
-         labelled("copies", copies_text(profile)) +
-         labelled("GPU", gpu_state_text(profile)) +
+         labelled("copies", copies_text(profile)) + labelled("GPU", gpu_state_text(profile)) +
          labelled("energy", energy_text(profile.energy)) +
          labelled("start-up", profile.imported ? "" : start_up_text(profile.start_up));
 }

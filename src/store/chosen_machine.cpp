@@ -55,9 +55,10 @@ Machine chosen_gpu(std::vector<std::string>& warnings, Progress* progress,
   if (const auto path = chosen_machine_file()) {
     Machine machine = parse_machine_json(text_in(path->string()), path->string());
     if (!machine.gpu)
-      fail_bad_input("ASSAY_MACHINE={}: has no ceilings of a GPU; 'assay machine --json' writes "
-                     "them on a machine that has one",
-                     path->string());
+      fail_bad_input(
+          "ASSAY_MACHINE={}: has no ceilings of a GPU; 'assay machine --json' writes "
+          "them on a machine that has one",
+          path->string());
     return machine;
   }
   Machine machine;

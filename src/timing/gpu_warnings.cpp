@@ -28,8 +28,8 @@ std::string clock_text(const GpuState& state) {
 TimingWarning heat_limit(double seconds, const GpuState& state) {
   const std::string warmth = state.celsius ? fmt::format(" at {} °C", *state.celsius) : "";
   return {"throttling",
-          fmt::format("the GPU lowered its clock for heat for {}{}{}", duration_text(1000 * seconds),
-                      warmth, clock_text(state)),
+          fmt::format("the GPU lowered its clock for heat for {}{}{}",
+                      duration_text(1000 * seconds), warmth, clock_text(state)),
           "let the GPU cool down, improve its cooling, and measure again", true};
 }
 

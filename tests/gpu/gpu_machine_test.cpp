@@ -120,9 +120,8 @@ Gpu some_gpu() {
           .memory_bytes = std::int64_t{140} << 30};
   gpu.ceilings.peaks = {{.precision = "fp32", .instruction_set = "CUDA cores", .gflops = 60000},
                         {.precision = "fp16", .instruction_set = "tensor cores", .gflops = 8e5}};
-  gpu.ceilings.bandwidths = {
-      {.level = "HBM", .access = "read", .bytes = 1 << 30, .gbps = 4400},
-      {.level = "HBM", .access = "write", .bytes = 1 << 30, .gbps = 4300}};
+  gpu.ceilings.bandwidths = {{.level = "HBM", .access = "read", .bytes = 1 << 30, .gbps = 4400},
+                             {.level = "HBM", .access = "write", .bytes = 1 << 30, .gbps = 4300}};
   gpu.ceilings.seconds = 2;
   return gpu;
 }
@@ -166,8 +165,9 @@ TEST_F(SmallGpu, HeatAndOtherProcessesAreNamed) {
   const FakeSetting others("FAKE_NVML_PROCESSES", "3");
   const auto before = machine_state_for("cuda").times();
   const auto warnings = disturbances(before, machine_state_for("cuda").times());
-  EXPECT_EQ(warning_of(warnings, "throttling"),
-            "the GPU lowered its clock for heat for 20.00 ms at 54 °C; it ends at 1755 of 1980 MHz");
+  EXPECT_EQ(
+      warning_of(warnings, "throttling"),
+      "the GPU lowered its clock for heat for 20.00 ms at 54 °C; it ends at 1755 of 1980 MHz");
   EXPECT_EQ(warning_of(warnings, "shared-gpu"),
             "3 processes use the GPU, and may have run at the same time");
 }

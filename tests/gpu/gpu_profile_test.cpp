@@ -46,8 +46,7 @@ TEST_F(GpuProfile, LaunchingAndStepsSumUpToTheLatency) {
 }
 
 TEST_F(GpuProfile, SoDoThePartsOfATrainingStep) {
-  const TrainingProfile profile =
-      profile_training(zoo_model("mlp"), "mlp", {.profile = options()});
+  const TrainingProfile profile = profile_training(zoo_model("mlp"), "mlp", {.profile = options()});
   EXPECT_TRUE(profile.step.are_steps_timed_apart);
   EXPECT_NEAR(sum_of_parts(profile.step), profile.step.run_ms(), 1e-9);
 }
@@ -124,8 +123,8 @@ TEST_F(GpuProfile, MetricsOfADeviceAreThoseOfItsEngine) {
   const double on_gpu = evaluate_accuracy(model, loader, "cuda");
   EXPECT_EQ(on_gpu, evaluate_accuracy(model, loader, "cpu"));
   EXPECT_EQ(on_gpu, evaluate_accuracy(model, loader, "cuda:0"));
-  const PerfMetrics metrics = collect_metrics(model, loader, "cuda", 5, "fp32", 1, 2,
-                                              {.num_runs = 2, .warmup = 1});
+  const PerfMetrics metrics =
+      collect_metrics(model, loader, "cuda", 5, "fp32", 1, 2, {.num_runs = 2, .warmup = 1});
   EXPECT_EQ(metrics.accuracy, on_gpu);
   EXPECT_THAT(metrics.energy_note, HasSubstr("NVML"));
 }

@@ -1,5 +1,5 @@
-// NVIDIA GPUs through NVML: energy is counted in millijoules since the driver was loaded, from Volta
-// on.
+// NVIDIA GPUs through NVML: energy is counted in millijoules since the driver was loaded, from
+// Volta on.
 #include <fmt/core.h>
 
 #include "machine/energy/channel_meter.h"

@@ -80,8 +80,8 @@ double decoded(const std::byte* at, const NumberForm& form, int bytes) {
   const std::uint32_t mantissa = bits & ((std::uint32_t{1} << form.mantissa_bits) - 1);
   const auto exponent = static_cast<int>((bits & ~sign) >> form.mantissa_bits);
   if (exponent == 0) return 0;
-  const double size = std::ldexp(1 + std::ldexp(mantissa, -form.mantissa_bits),
-                                 exponent - form.exponent_bias);
+  const double size =
+      std::ldexp(1 + std::ldexp(mantissa, -form.mantissa_bits), exponent - form.exponent_bias);
   return (bits & sign) != 0 ? -size : size;
 }
 
@@ -99,8 +99,7 @@ class MeasuredProduct {
         size_(size_for(watch.device())),
         a_(watch.device(), operand_bytes(), "matrices for measuring peaks"),
         b_(watch.device(), operand_bytes(), "matrices for measuring peaks"),
-        result_(watch.device(), size_ * size_ * form_.result_bytes,
-                "matrices for measuring peaks"),
+        result_(watch.device(), size_ * size_ * form_.result_bytes, "matrices for measuring peaks"),
         library_(std::make_shared<gpu::CublasLtHandle>(watch.device())),
         call_(library_, described()) {
     const gpu::Code code(watch.device(), fill_text(form_));
@@ -160,7 +159,9 @@ class MeasuredProduct {
   // What counts along lies side by side in both operands, as 8-bit numbers require.
   gpu::Product described() const {
     const gpu::Matrix square{.rows = size_, .columns = size_, .leading = size_};
-    gpu::Product product{.type = product_.type, .math = product_.math};
+    gpu::Product product;
+    product.type = product_.type;
+    product.math = product_.math;
     product.a = product.b = product.result = square;
     product.b.by_columns = true;
     return product;
@@ -168,9 +169,9 @@ class MeasuredProduct {
 
   Call bound(const gpu::ProductChoice& choice) {
     if (choice.workspace_bytes > workspace_.bytes())
-      workspaces_.push_back(
-          std::exchange(workspace_, gpu::Memory(watch_.device(), choice.workspace_bytes,
-                                                "workspace for measuring peaks")));
+      workspaces_.push_back(std::exchange(
+          workspace_,
+          gpu::Memory(watch_.device(), choice.workspace_bytes, "workspace for measuring peaks")));
     return call_.bind(choice, {.a = a_.address(),
                                .b = b_.address(),
                                .result = result_.address(),
@@ -202,8 +203,9 @@ class MeasuredProduct {
     double sum = 0;
     double of_sizes = 0;
     for (std::int64_t k = 0; k < size_; ++k) {
-      const double term = decoded(&a[static_cast<std::size_t>(k * form_.bytes)], form_, form_.bytes) *
-                          decoded(&b[static_cast<std::size_t>(k * form_.bytes)], form_, form_.bytes);
+      const double term =
+          decoded(&a[static_cast<std::size_t>(k * form_.bytes)], form_, form_.bytes) *
+          decoded(&b[static_cast<std::size_t>(k * form_.bytes)], form_, form_.bytes);
       sum += term;
       of_sizes += std::abs(term);
     }

@@ -1,6 +1,6 @@
-// Peaks of tensor cores by cuBLASLt's products of large matrices, which use instructions that kernels
-// of ours do not. Operands are random numbers; some elements of each result are compared with sums
-// worked out here.
+// Peaks of tensor cores by cuBLASLt's products of large matrices, which use instructions that
+// kernels of ours do not. Operands are random numbers; some elements of each result are compared
+// with sums worked out here.
 #pragma once
 
 #include "assay/machine.h"

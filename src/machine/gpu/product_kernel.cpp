@@ -70,16 +70,16 @@ ProductKernel fused_kernel() {
 struct TensorForm {
   std::string_view precision;
   int least_capability = 80;
-  int elements = 1;          // of a register
+  int elements = 1;  // of a register
   const char* sum = "float";
   const char* instruction = "";
-  const char* encode = "";   // text: the bits of the integer `x` from 0 to 4, without a sign
-  const char* sign = "";     // text: the bits of a negative one, from those
+  const char* encode = "";  // text: the bits of the integer `x` from 0 to 4, without a sign
+  const char* sign = "";    // text: the bits of a negative one, from those
 };
 
 constexpr std::array<TensorForm, 5> kForms = {{
-    {"tf32", 80, 1, "float", "m16n8k8.row.col.f32.tf32.tf32.f32",
-     "__float_as_uint((float)x)", "bits | 0x80000000u"},
+    {"tf32", 80, 1, "float", "m16n8k8.row.col.f32.tf32.tf32.f32", "__float_as_uint((float)x)",
+     "bits | 0x80000000u"},
     {"fp16", 80, 2, "float", "m16n8k16.row.col.f32.f16.f16.f32",
      "x == 0 ? 0u : x == 1 ? 0x3c00u : x == 2 ? 0x4000u : x == 3 ? 0x4200u : 0x4400u",
      "bits | 0x8000u"},
