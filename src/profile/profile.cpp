@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "assay/engine.h"
+#include "gpu/libraries.h"
 #include "profile/assemble.h"
 #include "profile/attribute.h"
 #include "profile/compiled_model.h"
@@ -125,6 +126,12 @@ EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double
   return measured;
 }
 
+// What slower kernels do the work of, because a library is missing.
+void add_library_notes(Profile& profile) {
+  for (const std::string& note : gpu::libraries().notes)
+    profile.warnings.push_back("missing-library: " + note);
+}
+
 // No step can be faster than a ceiling: if one is, the ceiling was measured while the machine was
 // busy with something else.
 constexpr double kCannotBe = 1.03;
@@ -170,6 +177,7 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
     profile.energy =
         energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
   }
+  if (runs_on_gpu(options.run.program)) add_library_notes(profile);
   profile.program = options.run.program;
   profile.program.engine = started.program->engine();
   profile.program.cpu.threads = started.program->threads();

@@ -215,7 +215,8 @@ void cut_to(std::size_t top, std::vector<ProfileRow>& rows, ProfileRow* hidden) 
 
 std::string report::between_steps_name(const Profile& profile) {
   if (!profile.are_steps_timed_apart) return "(between steps)";
-  return profile.between_steps_ms < 0 ? "(overlap)" : "(launch)";
+  constexpr double kRounding = 1e-9;
+  return profile.between_steps_ms < -kRounding * profile.run_ms() ? "(overlap)" : "(launch)";
 }
 
 std::span<const ColumnName> report::profile_fields() {

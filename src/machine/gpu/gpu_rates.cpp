@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 #include "base/fail.h"
@@ -64,6 +63,18 @@ class Traffic {
         other_(watch.device(), has_copy ? groups_ * kGroupBytes : 0,
                "buffers for measuring bandwidth"),
         sums_(watch.device(), threads_of(launch_) * 8, "sums") {}
+
+  // As many passes as make a try long enough.
+  std::int64_t enough_passes() {
+    constexpr std::int64_t kMost = 1 << 12;
+    std::int64_t passes = 1;
+    const auto is_short = [&] {
+      const TryTimes times = timed("write_all", {}, {buffer_.address(), count(passes)}, 3);
+      return static_cast<double>(times.best) < kTryNanoseconds;
+    };
+    while (passes < kMost && is_short()) passes *= 2;
+    return passes;
+  }
 
   Bandwidth write(const TryLimits& limits, std::int64_t passes) {
     watch_.stream().fill(buffer_.address(), 0, buffer_.bytes());
@@ -135,12 +146,6 @@ class Traffic {
   gpu::Memory sums_;
 };
 
-// As many passes as make a try long enough.
-std::int64_t passes_for(std::int64_t bytes) {
-  constexpr double kBytesAMillisecond = 4e9;
-  return std::max<std::int64_t>(1, std::llround(kBytesAMillisecond / static_cast<double>(bytes)));
-}
-
 // Far more than the cache holds, as far as there is memory.
 std::int64_t bytes_in_memory(const gpu::Device& device) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 31;
@@ -186,14 +191,14 @@ std::vector<Bandwidth> measure_traffic(const GpuStopwatch& watch, double seconds
   };
   {
     Traffic cache(watch, watch.device().facts().cache_bytes / kPartOfCache, false);
-    const std::int64_t passes = passes_for(watch.device().facts().cache_bytes / kPartOfCache);
+    const std::int64_t passes = cache.enough_passes();
     add("L2", cache.write(limits, passes));
     add("L2", cache.read(limits, passes));
   }
-  const std::int64_t bytes = bytes_in_memory(watch.device());
-  Traffic memory(watch, bytes, true);
-  add("HBM", memory.write(limits, passes_for(bytes)));
-  add("HBM", memory.read(limits, passes_for(bytes)));
+  Traffic memory(watch, bytes_in_memory(watch.device()), true);
+  const std::int64_t passes = memory.enough_passes();
+  add("HBM", memory.write(limits, passes));
+  add("HBM", memory.read(limits, passes));
   add("HBM", memory.copy(limits));
   return rows;
 }
