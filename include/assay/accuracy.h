@@ -51,8 +51,8 @@ Evaluation evaluate(const Graph& model, const Loader& loader, const EvaluateOpti
 // Both over the same samples in the same order, otherwise an Error.
 AccuracyDifference compare_accuracy(const Evaluation& first, const Evaluation& second);
 
-// correct / total. Device `cpu`; precision `fp32` (the model as it is), `bf16` or `fp16`; `int8` is
-// for quantised models.
+// correct / total. Device `cpu`, or `cuda`, which must be there; precision `fp32` (the model as it
+// is), `bf16` or `fp16`; `int8` is for quantised models.
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device = "cpu",
                          std::string_view precision = "fp32", Progress* progress = nullptr);
 

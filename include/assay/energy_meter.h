@@ -68,5 +68,7 @@ std::string why_no_meter(const EnergyMeters& found);            // one line
 // PMIC, a sensor of the whole board, any other sensor. Never an accelerator's. Null if there is
 // none.
 EnergyMeter* primary_meter(const EnergyMeters& found);
+// The one for work on the GPU that engines use; null if there is none.
+EnergyMeter* gpu_meter(const EnergyMeters& found);
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/energy_meter.h"
@@ -84,6 +85,21 @@ struct ProcessSpread {
 // From the medians that processes measured; nothing from fewer than three.
 std::optional<ProcessSpread> process_spread(const std::vector<double>& medians);
 
+// The GPU that engines use, and its limits. Its ceilings have 1 thread: all of it works at once.
+// Levels are "L2" and "HBM" (its memory, of whatever kind); instruction sets are "CUDA cores",
+// "tensor cores" and "cuBLASLt", whose products may use others.
+struct Gpu {
+  std::string measured_at = "";
+  std::string name = "";       // "NVIDIA H200"
+  std::string libraries = "";  // "CUDA 13.0, cuBLASLt 13.1.0, cuDNN 9.19.0"
+  int compute_capability = 0;  // 90: 9.0
+  int multiprocessors = 0;
+  int clock_mhz = 0;             // the highest
+  std::int64_t cache_bytes = 0;  // L2
+  std::int64_t memory_bytes = 0;
+  Ceilings ceilings = {};
+};
+
 struct Machine {
   std::string measured_at = "";  // 2026-11-15T20:51:49Z
   Topology topology = {};
@@ -91,6 +107,7 @@ struct Machine {
   Instruments instruments = {};
   Ceilings ceilings = {};
   std::optional<ProcessSpread> process_spread = {};  // missing where it was not measured
+  std::optional<Gpu> gpu = {};                       // missing where there is none
 };
 
 struct CeilingOptions {
@@ -109,9 +126,21 @@ Topology read_topology();
 Surroundings read_surroundings(const std::string& root = "");
 Instruments find_instruments(const std::string& root = "");
 
+// Nothing if there is no GPU that engines can use. Ceilings are empty.
+std::optional<Gpu> find_gpu();
+// Why there is none; empty if there is one.
+std::string why_no_gpu();
+
 // Throws an Error of kind Cancelled if `progress` cancels.
 Ceilings measure_ceilings(const Topology& topology, const CeilingOptions& options = {},
                           Progress* progress = nullptr, MachineState& state = this_machine());
+
+// Of the GPU that `find_gpu` found; takes a few seconds, and throws likewise. What cannot be
+// measured there is missing, with a warning that says why.
+Ceilings measure_gpu_ceilings(const CeilingOptions& options = {}, Progress* progress = nullptr);
+
+// What is read before and after a measurement on a device ("cpu", "cuda").
+MachineState& machine_state_for(std::string_view device);
 
 // The better of both for everything that either has.
 Ceilings better_of(Ceilings some, const Ceilings& others);
@@ -119,6 +148,7 @@ Ceilings better_of(Ceilings some, const Ceilings& others);
 // Identifies what ceilings depend on: processor, caches, usable processors, available kernels.
 // Machines with equal fingerprints can share ceilings.
 std::string fingerprint(const Topology& topology);
+std::string fingerprint(const Gpu& gpu);  // likewise: the device and its libraries
 
 // The best that was measured; nothing if none was.
 std::optional<double> peak_gflops(const Ceilings& ceilings, const std::string& precision,

@@ -39,9 +39,9 @@ struct MetricsOptions {
 };
 
 // Evaluates the model on all samples of the loader, and times it on the first batch. Device `cpu`,
-// precision `fp32` (the model as it is), `bf16` or `fp16`; `int8` is for quantised models. The
-// multiplier simulates a slower processor: it multiplies every latency and energy, and divides the
-// throughput. Throws an Error of kind Cancelled if `progress` cancels.
+// or `cuda`, which must be there; precision `fp32` (the model as it is), `bf16` or `fp16`; `int8`
+// is for quantised models. The multiplier simulates a slower processor: it multiplies every latency
+// and energy, and divides the throughput. Throws an Error of kind Cancelled if `progress` cancels.
 PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::string_view device,
                             double power_watts, std::string_view precision,
                             double latency_multiplier = 1.0, std::size_t benchmark_repeats = 5,

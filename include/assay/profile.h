@@ -43,6 +43,12 @@ struct StartUp {
   double first_run_ms = 0;
 };
 
+// Between this machine's memory and a GPU's, before and after a run: no part of its latency.
+struct Copies {
+  double in_ms = 0;
+  double out_ms = 0;
+};
+
 // Rates of a step or layer; missing where its time or its work is not known.
 struct Rates {
   std::optional<double> gflops_per_second = {};  // nominal work
@@ -120,7 +126,7 @@ struct ImportedFrom {
 
 struct Profile {
   ModelSummary model;
-  ProgramOptions program;  // as asked for; engine and threads as the program has them
+  ProgramOptions program;  // as asked for; engine and threads (0: none) as the program has them
   std::int64_t batch = 1;
   std::uint64_t seed = 0;
   StartUp start_up;
@@ -146,8 +152,14 @@ struct Profile {
   double between_steps_ms = 0;  // with the steps' `time_ms`, the median latency
   double between_steps_mean_ms =
       0;  // over all samples: with the steps' `mean_ms`, the mean latency
-  std::vector<ProfileLayer> layers;  // in execution order, then steps that belong to none
-  std::vector<Advice> advice;        // largest saving first; see advise()
+  // Steps were timed in other runs than the latency, because timing them takes time. Their times
+  // are less what that took, and the time between steps is the rest: what launching takes, or less
+  // than 0 where steps overlap.
+  bool are_steps_timed_apart = false;
+  std::optional<Copies> copies = {};       // of a GPU's inputs and outputs
+  std::optional<GpuState> gpu_state = {};  // at the end of the measurement
+  std::vector<ProfileLayer> layers;        // in execution order, then steps that belong to none
+  std::vector<Advice> advice;              // largest saving first; see advise()
   std::vector<std::string> warnings;
   std::vector<TracedRun> traced_runs;
   EnergyEstimate energy = {};                      // of one run; its note says why it is missing

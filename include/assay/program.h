@@ -109,6 +109,9 @@ struct ProgramMemory {
   std::int64_t workspace_bytes = 0;       // of arena_bytes: the most that algorithms use at once
   std::int64_t planned_weight_bytes = 0;  // stored tensors of the model
   std::int64_t planned_arena_bytes = 0;   // what plan_memory says of the model
+  // Of a GPU: how much less of its memory has been free since before compiling. Code and what
+  // libraries take for themselves are in it, and what other processes took at the same time.
+  std::optional<std::int64_t> device_growth_bytes = {};
 };
 
 // A block of the arena, in use from the first step that accesses it to the last.
@@ -132,7 +135,7 @@ class Program {
   virtual const std::vector<StepInfo>& steps() const = 0;
   virtual ProgramMemory memory() const = 0;
   virtual std::vector<ProgramBuffer> buffers() const = 0;  // of the arena; empty without one
-  virtual int threads() const = 0;
+  virtual int threads() const = 0;  // of the processor; 0 if it runs on another device
 
   // One tensor for each input, in order; throws an Error naming the input whose type or shape is
   // not what the program was compiled for.
@@ -147,6 +150,9 @@ class Program {
 
   // Whether steps are timed, and what has been summed up since the last reset.
   virtual void observe_steps(bool on) = 0;
+  // Whether a run takes longer while its steps are timed, as on a GPU: its time is then that of
+  // other runs, whose steps are not.
+  virtual bool is_observed_apart() const { return false; }
   // Called after every step of an observed run with its position; what it takes belongs to no step.
   virtual void on_step(std::function<void(std::size_t step)> listener) = 0;
   virtual void reset_step_times() = 0;

@@ -22,7 +22,7 @@ std::string_view name(Bound bound);  // "compute", "memory", "overhead"
 
 // One level, for as many threads as the roofline is for.
 struct MemoryRoof {
-  std::string level;         // "L1", "L2", "L3", "DRAM"
+  std::string level;         // "L1", "L2", "L3", "DRAM"; "HBM" of a GPU
   std::int64_t bytes = 0;    // capacity; 0 for main memory
   double read_gbps = 0;      // the best of reading alone
   double write_gbps = 0;     // the best of writing alone
@@ -32,7 +32,7 @@ struct MemoryRoof {
 struct Roofline {
   std::string processor = "";  // empty if unknown
   std::string device = "cpu";  // whose steps it is for
-  int threads = 1;
+  int threads = 1;             // 0 of a GPU
   std::string precision = "fp32";
   std::string instruction_set = "";  // that reaches the peak
   double peak_gflops = 0;
@@ -49,6 +49,9 @@ struct Roofline {
 // Nothing if the machine has no peak of the precision, or no bandwidth of memory.
 std::optional<Roofline> roofline_of(const Machine& machine, int threads,
                                     const std::string& precision = "fp32");
+
+// Of a GPU, likewise.
+std::optional<Roofline> roofline_of(const Gpu& gpu, const std::string& precision = "fp32");
 
 // Nothing if none was measured.
 std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision);

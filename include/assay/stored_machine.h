@@ -36,6 +36,14 @@ void warn_if_disturbed(const Machine& machine, std::vector<std::string>& warning
 Machine cached_or_measured_machine(std::vector<std::string>& warnings,
                                    Progress* progress = nullptr);
 
+// The GPU that engines use, likewise: from its own file of the cache, or measured now. Nothing if
+// there is none.
+std::optional<Gpu> cached_or_measured_gpu(std::vector<std::string>& warnings,
+                                          Progress* progress = nullptr);
+std::optional<Gpu> cached_gpu(const Gpu& found);
+void cache_gpu(const Gpu& gpu, std::vector<std::string>& warnings);
+Gpu measure_gpu(Gpu found, const CeilingOptions& options = {}, Progress* progress = nullptr);
+
 // The file that ASSAY_MACHINE names, whose ceilings count instead of this machine's. It is never
 // measured again or written.
 std::optional<std::filesystem::path> chosen_machine_file();
@@ -44,5 +52,8 @@ std::optional<std::filesystem::path> chosen_machine_file();
 // called if it is. Adds to `warnings` as above.
 Machine chosen_machine(std::vector<std::string>& warnings, Progress* progress = nullptr,
                        const std::function<void()>& before_measuring = {});
+// The same for the GPU, in a machine without ceilings of the processor.
+Machine chosen_gpu(std::vector<std::string>& warnings, Progress* progress = nullptr,
+                   const std::function<void()>& before_measuring = {});
 
 }  // namespace assay

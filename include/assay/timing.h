@@ -31,7 +31,8 @@ std::string_view name(Verdict verdict);  // "VALID", "NOISY"
 
 struct TimingWarning {
   // "few-samples", "wide-interval", "drift", "level-change", "bimodal", "bursts", "first-run",
-  // "clock-resolution", "competing-load", "steal-time", "under-voltage" or "throttling".
+  // "clock-resolution", "competing-load", "steal-time", "under-voltage", "throttling",
+  // "power-limit", "shared-gpu" or "steps-apart".
   std::string name;
   std::string message;  // what was seen, with figures
   std::string advice;
@@ -77,6 +78,21 @@ class Clock {
 };
 Clock& steady_clock();
 
+// A GPU as its driver describes it; missing is what this driver or device does not tell.
+struct GpuState {
+  std::optional<int> clock_mhz = {};      // of its multiprocessors, now
+  std::optional<int> top_clock_mhz = {};  // the highest they can have
+  std::optional<int> memory_clock_mhz = {};
+  std::optional<double> watts = {};
+  std::optional<double> most_watts = {};  // that it is allowed
+  std::optional<int> celsius = {};
+  // Seconds, since some fixed moment, in which its clocks were lower than they could be.
+  std::optional<double> power_limited_seconds = {};
+  std::optional<double> heat_limited_seconds = {};
+  // Processes that use it; missing where the driver hides them.
+  std::optional<int> processes = {};
+};
+
 // Processor time since some fixed moment, summed over all processors.
 struct MachineTimes {
   double busy_seconds = 0;  // spent on anything, this process included
@@ -89,6 +105,7 @@ struct MachineTimes {
   // A Raspberry Pi's flags of under-voltage and throttling, as `vcgencmd get_throttled` prints
   // them; missing on other machines.
   std::optional<std::uint32_t> throttled = {};
+  std::optional<GpuState> gpu = {};  // that the work runs on, if it does
 };
 
 // Load on the machine during a measurement: replaced in tests.
@@ -101,7 +118,8 @@ MachineState& this_machine();  // reads /proc/stat
 
 // "competing-load" and "steal-time", where other load between these moments was high enough to
 // matter, unless the interval was too short; "under-voltage" and "throttling", where the board
-// reported them. Nothing if the times are not available.
+// reported them; "throttling", "power-limit" and "shared-gpu", where the GPU's driver did. Nothing
+// if the times are not available.
 std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& before,
                                         const std::optional<MachineTimes>& after);
 

@@ -65,8 +65,8 @@ def count(
     return result
 
 
-def _machine(ceilings: bool, progress: Any) -> Optional[_core.ChosenMachine]:
-    return _core.machine(progress=progress) if ceilings else None
+def _machine(ceilings: bool, engine: Optional[str], progress: Any) -> Optional[_core.ChosenMachine]:
+    return _core.ceilings(engine or "", progress) if ceilings else None
 
 
 @checked
@@ -131,7 +131,7 @@ def profile(
     )
     timing = _core.TimingOptions(warmup=warmup, runs=runs, min_time=min_time, max_time=max_time, target=target)
     with Showing(progress) as shown:
-        machine = _machine(ceilings, shown)
+        machine = _machine(ceilings, engine, shown)
         if train:
             return TrainingProfile(
                 _core.profile_training(made, options, timing, machine, optimizer, loss, accumulate, recompute, shown)
@@ -293,7 +293,7 @@ def fit(
     _core.count(made, options, precision)  # mistakes show before minutes of calibration
     _core.devices(kind, files)
     with Showing(progress) as shown:
-        machine = _core.machine(progress=shown)
+        machine = _core.ceilings(progress=shown)
         return Fit(
             _core.fit(
                 made, options, machine, chosen.ids, chosen.described, kind, files, precision, max_ms, max_mb, max_watts, recalibrate, shown
@@ -350,7 +350,7 @@ def stream(
         precision=precision,
     )
     with Showing(progress) as shown:
-        machine = _core.machine(progress=shown)
+        machine = _core.ceilings(progress=shown)
         return Stream(
             _core.stream(
                 made,
@@ -509,7 +509,7 @@ def optimize(
     shapes.update({name: list(tensor.shape) for name, tensor in tensors.items()})
     engine = {"threads": threads, "seed": seed}
     with Showing(progress) as shown, tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        machine = _core.machine(progress=shown) if device else None
+        machine = _core.ceilings(progress=shown) if device else None
         flags = profile_flags(
             batch=batch, dims=dims, input_shapes=shapes, engine={**engine, "tuning_file": os.path.join(folder, "tuning")}
         )

@@ -186,7 +186,7 @@ def compare_devices(
     chosen = chosen_devices(devices) if devices is not None else Chosen([], "")
     rows = _layer_rows(layers)
     with Showing(progress) as shown:
-        machine = _core.machine(progress=shown) if this_machine else None
+        machine = _core.ceilings(progress=shown) if this_machine else None
     return rows_as_frame(_core.compare_devices(rows, latency_ms, chosen.ids, chosen.described, machine))
 
 

@@ -25,7 +25,7 @@ class _Setting:
 
     def __init__(self, model: Model, shown: Any, measuring: Dict[str, Any], **run: Any) -> None:
         options = run_options(model, {}, **run)
-        machine = _core.machine(progress=shown)
+        machine = _core.ceilings(run.get("engine") or "", shown)
         self.native = _core.StudySetting(
             options, machine, measuring.get("warmup", 3), measuring.get("runs", 10), measuring.get("rounds", 5)
         )

@@ -4,6 +4,7 @@
 #include "assay/device_file.h"
 #include "assay/device_list.h"
 #include "assay/device_report.h"
+#include "assay/engine.h"
 #include "assay/machine_report.h"
 #include "assay/stored_machine.h"
 #include "base/fail.h"
@@ -15,17 +16,38 @@ namespace assay::python {
 
 namespace {
 
-ChosenMachine chosen(bool refresh, bool quick, std::optional<double> max_time,
-                     const py::object& progress) {
+// The processor, and the GPU if there is one.
+ChosenMachine measured(bool quick, std::optional<double> max_time, Progress& reports) {
+  ChosenMachine result;
+  result.machine = measure_machine({.quick = quick, .seconds = max_time}, &reports);
+  if (!quick) cache_machine(result.machine, result.warnings);
+  const auto found = find_gpu();
+  if (!found) return result;
+  result.machine.gpu = measure_gpu(*found, {.quick = quick}, &reports);
+  if (!quick) cache_gpu(*result.machine.gpu, result.warnings);
+  return result;
+}
+
+ChosenMachine whole(bool refresh, bool quick, std::optional<double> max_time,
+                    const py::object& progress) {
   if (max_time && !refresh && !quick) fail_usage("`max_time` needs refresh or quick");
   return call(progress, [&](Progress& reports) {
+    if (refresh || quick) return measured(quick, max_time, reports);
     ChosenMachine result;
-    if (!refresh && !quick) {
-      result.machine = chosen_machine(result.warnings, &reports);
-      return result;
-    }
-    result.machine = measure_machine({.quick = quick, .seconds = max_time}, &reports);
-    if (!quick) cache_machine(result.machine, result.warnings);
+    result.machine = chosen_machine(result.warnings, &reports);
+    if (!chosen_machine_file())
+      result.machine.gpu = cached_or_measured_gpu(result.warnings, &reports);
+    return result;
+  });
+}
+
+// What programs of the engine run on: the processor alone, or the GPU alone.
+ChosenMachine ceilings_for(const std::string& engine, const py::object& progress) {
+  return call(progress, [&](Progress& reports) {
+    ChosenMachine result;
+    const bool is_gpu = find_engine(engine.empty() ? default_engine() : engine).device != "cpu";
+    result.machine =
+        is_gpu ? chosen_gpu(result.warnings, &reports) : chosen_machine(result.warnings, &reports);
     return result;
   });
 }
@@ -89,8 +111,9 @@ void bind_machine(py::module_& module) {
   py::class_<ChosenMachine>(module, "ChosenMachine")
       .def_readonly("warnings", &ChosenMachine::warnings)
       .def("report", &machine_report);
-  module.def("machine", &chosen, py::arg("refresh") = false, py::arg("quick") = false,
+  module.def("machine", &whole, py::arg("refresh") = false, py::arg("quick") = false,
              py::arg("max_time") = py::none(), py::arg("progress") = py::none());
+  module.def("ceilings", &ceilings_for, py::arg("engine") = "", py::arg("progress") = py::none());
   module.def("devices", &device_report, py::arg("kind") = "",
              py::arg("device_files") = std::vector<std::string>());
 }

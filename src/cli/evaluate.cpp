@@ -24,7 +24,7 @@ struct EvaluateArguments {
   DataArguments data;
   EngineArguments engine;
   std::string batch;
-  std::string device = "cpu";
+  std::string device;
   std::string precision = "fp32";
   std::string power_watts;
   std::string latency_multiplier;
@@ -69,8 +69,10 @@ MetricsOptions metrics_options(const EvaluateArguments& arguments, const RunOpti
   return options;
 }
 
-MetricsReport report_of(const EvaluateArguments& arguments) {
-  return {.device = arguments.device,
+MetricsReport report_of(const EvaluateArguments& arguments, const ProgramOptions& program) {
+  const std::string device =
+      arguments.device.empty() ? find_engine(program.engine).device : arguments.device;
+  return {.device = device,
           .precision = arguments.precision,
           .batch = count_or("--batch", arguments.batch, kEvaluationBatch),
           .power_watts = decimal_or("--power-watts", arguments.power_watts, kWatts),
@@ -79,17 +81,17 @@ MetricsReport report_of(const EvaluateArguments& arguments) {
 }
 
 Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
-  MetricsReport report = report_of(arguments);
   const std::vector<double> budgets = budgets_of(arguments.budgets);
   RunOptions run;
   apply_engine_options(arguments.engine, run);
+  MetricsReport report = report_of(arguments, run.program);
   const MetricsOptions options = metrics_options(arguments, run);
   const Graph graph = load_model(arguments.model);
   const Dataset data = test_data(arguments.data, graph, run.seed, report.warnings);
   report.model = model_summary(graph, arguments.model);
   report.dataset = evaluated_on(data);
   report.batch = std::min(report.batch, data.size());
-  report.threads = threads_of(options.program);
+  report.threads = report.device == "cpu" ? threads_of(options.program) : 0;
   catch_interrupts();
   keep_freed_memory();
   ProgressBar progress(quiet);
@@ -109,7 +111,8 @@ Exit run_evaluate(const EvaluateArguments& arguments, bool quiet) {
 void add_metric_options(Command& command, EvaluateArguments& arguments) {
   command.heading("Measurement");
   command.add_option("--batch N", arguments.batch, "samples in a run; default 64");
-  command.add_option("--device ID", arguments.device, "cpu (default)");
+  command.add_option("--device ID", arguments.device,
+                     "cpu or cuda; default: the one that the engine runs on");
   command.add_option("--precision TYPE", arguments.precision,
                      "fp32 (default), bf16, fp16, or int8 for a quantised model");
   command.add_option("--power-watts WATTS", arguments.power_watts,

@@ -63,10 +63,23 @@ Machine wanted_machine(const MachineArguments& arguments, bool quiet,
   return machine;
 }
 
+// A file that was chosen says which GPU there is.
+std::optional<Gpu> wanted_gpu(const MachineArguments& arguments, bool quiet,
+                              std::vector<std::string>& warnings) {
+  ProgressBar progress(quiet);
+  if (!arguments.refresh && !arguments.quick) return cached_or_measured_gpu(warnings, &progress);
+  const auto found = find_gpu();
+  if (!found) return {};
+  Gpu gpu = measure_gpu(*found, {.quick = arguments.quick}, &progress);
+  if (!arguments.quick) cache_gpu(gpu, warnings);
+  return gpu;
+}
+
 Exit run_machine(const MachineArguments& arguments, bool quiet) {
   catch_interrupts();
   std::vector<std::string> warnings;
   Machine machine = wanted_machine(arguments, quiet, warnings);
+  if (!chosen_machine_file()) machine.gpu = wanted_gpu(arguments, quiet, warnings);
   machine.surroundings = read_surroundings();  // as they are now
   machine.instruments = find_instruments();
   warnings.insert(warnings.begin(), machine.surroundings.notes.begin(),

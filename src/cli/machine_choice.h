@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "assay/machine.h"
+#include "assay/program.h"
 
 namespace assay::cli {
 
@@ -16,5 +17,8 @@ inline constexpr std::string_view kStoredMachine =
 // Adds to `warnings` what is wrong with the ceilings, or why they could not be cached.
 Machine chosen_machine(Progress& progress, bool quiet, std::string_view how_to_skip,
                        std::vector<std::string>& warnings);
+// The same for what a program runs on: the processor or a GPU.
+Machine chosen_machine_for(const ProgramOptions& program, Progress& progress, bool quiet,
+                           std::string_view how_to_skip, std::vector<std::string>& warnings);
 
 }  // namespace assay::cli

@@ -103,7 +103,8 @@ Profile profiled(const ProfileArguments& arguments, bool quiet, bool is_one_of_s
   catch_interrupts();
   std::vector<std::string> machine_warnings;
   if (request.options.judge) {
-    request.options.machine = chosen_machine(progress, quiet, kNoCeilings, machine_warnings);
+    request.options.machine = chosen_machine_for(request.options.run.program, progress, quiet,
+                                                 kNoCeilings, machine_warnings);
   }
   Profile profile = naming_model(arguments.model.model, [&] {
     return profile_model(request.model.graph, arguments.model.model, request.options, &progress);

@@ -44,9 +44,10 @@ void check_flags(const ProfileArguments& arguments) {
 }
 
 std::string setting_of(const Profile& profile) {
-  return fmt::format("{}, batch {}, {} {}", profile.model.name, profile.batch,
-                     profile.program.cpu.threads,
-                     profile.program.cpu.threads == 1 ? "thread" : "threads");
+  const int threads = profile.program.cpu.threads;
+  const std::string setting = fmt::format("{}, batch {}", profile.model.name, profile.batch);
+  if (threads == 0) return setting;
+  return fmt::format("{}, {} {}", setting, threads, threads == 1 ? "thread" : "threads");
 }
 
 bool is_about_timing(const std::string& warning, const Measurement& measured) {

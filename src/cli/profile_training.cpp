@@ -133,7 +133,8 @@ Exit run_training_profile(TrainingRequest request, const TrainingArguments& argu
   catch_interrupts();
   std::vector<std::string> machine_warnings;
   if (options.profile.judge) {
-    options.profile.machine = chosen_machine(progress, quiet, kNoCeilings, machine_warnings);
+    options.profile.machine = chosen_machine_for(options.profile.run.program, progress, quiet,
+                                                 kNoCeilings, machine_warnings);
   }
   TrainingReportOptions report;
   TrainingProfile profile = naming_model(request.model, [&] {

@@ -245,8 +245,8 @@ Exit run_study(const std::string& study, const StudyArguments& arguments, const 
   StudyFiles files(arguments.folder, study);
   PageFile page(arguments.html);
   catch_interrupts();
-  context.options.machine =
-      chosen_machine(context.progress, quiet, kStoredMachine, context.warnings);
+  context.options.machine = chosen_machine_for(context.options.program, context.progress, quiet,
+                                               kStoredMachine, context.warnings);
   StudyReport report = make(context);
   auto& warnings = report.facts.warnings;
   warnings.insert(warnings.end(), context.warnings.begin(), context.warnings.end());

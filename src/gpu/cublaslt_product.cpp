@@ -13,6 +13,7 @@ constexpr int kReal32 = 0;
 constexpr int kReal64 = 1;
 constexpr int kReal16 = 2;
 constexpr int kRealBf16 = 14;
+constexpr int kReal8 = 28;
 constexpr int kInt8 = 3;
 constexpr int kInt32 = 10;
 constexpr int kCompute32 = 68;
@@ -25,6 +26,7 @@ constexpr int kTransposeA = 3;
 constexpr int kTransposeB = 4;
 constexpr int kEpilogue = 7;
 constexpr int kBiasPointer = 8;
+constexpr int kFastSums = 25;  // of 8-bit floats: not rounded to more bits in between
 // Of cublasLtMatrixLayout_t.
 constexpr int kBatchCount = 5;
 constexpr int kBatchStride = 6;
@@ -57,6 +59,8 @@ Types types_of(const Product& product) {
       return {.operand = kReal16, .result = kReal16};
     case NumberType::BFloat16:
       return {.operand = kRealBf16, .result = kRealBf16};
+    case NumberType::Float8:
+      return {.operand = kReal8, .result = kRealBf16};
     case NumberType::Int8:
       return {kInt8, kInt32, kComputeInt32, kInt32};
     case NumberType::Float32:
@@ -112,6 +116,7 @@ class Descriptors {
     set(kTransposeA, product.b.by_columns ? kTransposed : kAsItIs, "TRANSA");
     set(kTransposeB, product.a.by_columns ? kTransposed : kAsItIs, "TRANSB");
     set(kEpilogue, epilogue_of(product), "EPILOGUE");
+    if (product.type == NumberType::Float8) set(kFastSums, std::int8_t{1}, "FAST_ACCUM");
     first_ = layout(product.b, types_.operand, product.batches);
     second_ = layout(product.a, types_.operand, product.batches);
     result_ = layout(product.result, types_.result, product.batches);

@@ -117,6 +117,7 @@ int data_type(NumberType type) {
       return kBfloat16;
     case NumberType::Float32:
       return kFloat;
+    case NumberType::Float8:
     case NumberType::Int8:
       break;
   }

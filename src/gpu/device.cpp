@@ -22,6 +22,8 @@ constexpr int kSharedBytesPerBlock = 97;
 
 constexpr unsigned kNonBlocking = 1;    // a stream that does not wait for the default one
 constexpr int kCaptureThreadLocal = 1;  // other threads may go on as they like
+// Of an event: a node of the captured graph, rather than an order between its nodes.
+constexpr unsigned kRecordInGraph = 1;
 
 std::string error_name(const Driver& driver, Status status) {
   const char* name = nullptr;
@@ -159,7 +161,11 @@ void Stream::fill(DevicePointer to, unsigned char value, std::int64_t bytes) con
 }
 
 void Stream::record(const Owned& event) const {
-  device_.check(device_.driver().record(event.get(), get()), "recording an event");
+  device_.check(device_.driver().record(event.get(), get(), 0), "recording an event");
+}
+
+void Stream::record_in_graph(const Owned& event) const {
+  device_.check(device_.driver().record(event.get(), get(), kRecordInGraph), "recording an event");
 }
 
 void Stream::wait(std::string_view doing) const {
@@ -178,6 +184,12 @@ Owned Stream::end_capture() const {
   Handle instance = nullptr;
   device_.check(driver.instantiate(&instance, graph, 0), "making a graph of steps");
   return {instance, driver.destroy_instance};
+}
+
+void Stream::give_up_capture() const {
+  Handle graph = nullptr;
+  if (device_.driver().end_capture(get(), &graph) == 0 && graph != nullptr)
+    device_.driver().destroy_graph(graph);
 }
 
 void Stream::launch(const Owned& graph) const {

@@ -114,12 +114,16 @@ class Stream {
   void copy_within(DevicePointer to, DevicePointer from, std::int64_t bytes) const;
   void fill(DevicePointer to, unsigned char value, std::int64_t bytes) const;
   void record(const Owned& event) const;
+  // While capturing: the graph records the event each time it is launched.
+  void record_in_graph(const Owned& event) const;
   // Errors of what ran before show here: `doing` says what that was.
   void wait(std::string_view doing) const;
 
   // What is launched between the two becomes a graph that can be launched at once.
   void begin_capture() const;
   Owned end_capture() const;
+  // Instead of `end_capture`, after an error.
+  void give_up_capture() const;
   void launch(const Owned& graph) const;
 
  private:

@@ -46,7 +46,7 @@ using Status = int;    // 0: fine, in every library
   FUNCTION(destroy_instance, "cuGraphExecDestroy", (Handle))                                      \
   FUNCTION(create_event, "cuEventCreate", (Handle*, unsigned))                                    \
   FUNCTION(destroy_event, "cuEventDestroy_v2", (Handle))                                          \
-  FUNCTION(record, "cuEventRecord", (Handle, Handle))                                             \
+  FUNCTION(record, "cuEventRecordWithFlags", (Handle, Handle, unsigned))                          \
   FUNCTION(wait_for_event, "cuEventSynchronize", (Handle))                                        \
   FUNCTION(elapsed, "cuEventElapsedTime", (float*, Handle, Handle))                               \
   FUNCTION(load_module, "cuModuleLoadData", (Handle*, const void*))                               \

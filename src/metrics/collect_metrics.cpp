@@ -13,8 +13,8 @@ PerfMetrics collect_metrics(const Graph& model, const Loader& loader, std::strin
                             double power_watts, std::string_view precision,
                             double latency_multiplier, std::size_t benchmark_repeats,
                             const MetricsOptions& options, Progress* progress) {
-  train::check_device(device);
-  const ProgramOptions program = train::in_precision(options.program, precision);
+  const ProgramOptions program =
+      train::in_precision(train::on_device(options.program, device), precision);
   check_positive("power in watts", power_watts);
   check_positive("latency multiplier", latency_multiplier);
   const Batch batch = loader.batch(0);

@@ -32,9 +32,10 @@ std::vector<StepInfo> with_plain_work(const ProgramFacts& program,
   return steps;
 }
 
-double between_steps(double run_ms, const std::vector<double>& steps_ms) {
-  for (const double step : steps_ms) run_ms -= step;
-  return std::max(0.0, run_ms);
+double mean_between_steps(const Observation& seen) {
+  double rest_ms = seen.measurement.latency.mean_ms;
+  for (const double step : seen.step_means_ms) rest_ms -= step;
+  return seen.are_steps_apart ? rest_ms : std::max(0.0, rest_ms);
 }
 
 double gflops_per_second(std::int64_t flops, double milliseconds) {
@@ -111,8 +112,8 @@ Profile assemble(Facts facts, const ProgramFacts& program, Observation seen) {
   profile.gflops_per_second = gflops_per_second(profile.totals.flops, median_ms);
   profile.executed_gflops_per_second = gflops_per_second(profile.executed_flops, median_ms);
   profile.between_steps_ms = seen.at_median.between_steps_ms;
-  profile.between_steps_mean_ms =
-      between_steps(seen.measurement.latency.mean_ms, seen.step_means_ms);
+  profile.between_steps_mean_ms = mean_between_steps(seen);
+  profile.are_steps_timed_apart = seen.are_steps_apart;
   const bool is_noisy = seen.measurement.verdict == Verdict::Noisy;
   attribute_steps(profile.steps, median_ms, is_noisy, profile.layers);
   profile.warnings = std::move(facts.warnings);

@@ -1,5 +1,5 @@
 // Runs and measures a program: a measurement with every step timed, then a few runs recorded step
-// by step.
+// by step. Where timing the steps takes time, they are timed in a second measurement.
 #pragma once
 
 #include "assay/profile.h"
@@ -8,11 +8,12 @@
 namespace assay::profile {
 
 struct Observation {
-  Measurement measurement;
-  std::vector<double> step_means_ms;
-  std::vector<double> step_medians_ms;
-  MedianRun at_median;
-  std::vector<TracedRun> traced_runs;
+  bool are_steps_apart = false;  // what timing them took is left out of their times
+  Measurement measurement = {};
+  std::vector<double> step_means_ms = {};
+  std::vector<double> step_medians_ms = {};
+  MedianRun at_median = {};
+  std::vector<TracedRun> traced_runs = {};
 };
 
 // The program has its inputs and has run once, so nothing is left to be set up. `first_run_ms` is

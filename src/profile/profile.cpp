@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "assay/engine.h"
+#include "gpu/libraries.h"
 #include "profile/assemble.h"
 #include "profile/attribute.h"
 #include "profile/compiled_model.h"
@@ -11,7 +13,7 @@
 #include "profile/own_ceilings.h"
 #include "profile/profile_prepared.h"
 #include "profile/resident_memory.h"
-#include "profile/step_overhead.h"
+#include "stats/order_statistics.h"
 
 namespace assay {
 
@@ -38,6 +40,10 @@ Started start(Inferred model, const ProgramOptions& options, const ProgramCallba
   return started;
 }
 
+std::string device_of(const Program& program) {
+  return find_engine(program.engine()).device;
+}
+
 std::vector<std::string> value_names(const Graph& graph) {
   std::vector<std::string> names;
   for (const Value& value : graph.values()) names.push_back(value.name);
@@ -61,6 +67,21 @@ ProgramFacts facts_of(const Started& started, const std::vector<std::string>& na
   facts.memory.buffers = named_buffers(*started.program, names);
   facts.memory.peak_rss_growth_bytes = started.grown_bytes;
   return facts;
+}
+
+// A copy is short and its time steady, so the median of a few will do. Inputs are others now.
+std::optional<Copies> copies_of(Program& program, const ProgramOptions& options) {
+  constexpr int kCopies = 9;
+  if (device_of(program) == "cpu" || !options.keep_outputs) return {};
+  const std::vector<Tensor> inputs = random_inputs(program.inputs());
+  Clock& clock = steady_clock();
+  std::vector<double> in;
+  std::vector<double> out;
+  for (int i = 0; i < kCopies; ++i) {
+    in.push_back(timed_ms(clock, [&] { program.set_inputs(inputs); }));
+    out.push_back(timed_ms(clock, [&] { (void)program.results(); }));
+  }
+  return Copies{stats::median(in), stats::median(out)};
 }
 
 // Counters are read between steps, in separate runs: reading them takes longer than a clock.
@@ -92,7 +113,7 @@ EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double
   if (options.power_watts) estimate = energy_by_proxy(*options.power_watts, latency_ms);
   if (!options.measure_energy) return estimate;
   const EnergyMeters found = find_energy_meters();
-  EnergyMeter* meter = primary_meter(found);
+  EnergyMeter* meter = runs_on_gpu(options.run.program) ? gpu_meter(found) : primary_meter(found);
   if (meter == nullptr) {
     const std::string why = why_no_meter(found);
     estimate.note = estimate.note.empty() ? why : why + "; " + estimate.note;
@@ -105,23 +126,25 @@ EnergyEstimate energy_of(Program& program, const ProfileOptions& options, double
   return measured;
 }
 
+// What slower kernels do the work of, because a library is missing.
+void add_library_notes(Profile& profile) {
+  for (const std::string& note : gpu::libraries().notes)
+    profile.warnings.push_back("missing-library: " + note);
+}
+
 // No step can be faster than a ceiling: if one is, the ceiling was measured while the machine was
 // busy with something else.
 constexpr double kCannotBe = 1.03;
 
 void judge_on_this_machine(const ProfileOptions& options, Progress* progress, Profile& profile) {
-  const int threads = profile.program.cpu.threads;
-  Machine machine = options.machine ? *options.machine : quickly_measured(threads, progress);
+  Machine machine = machine_for(profile.program, options.machine, progress);
   const auto judged = [&] {
-    auto roofline = roofline_of(machine, threads);
-    if (!roofline) return false;
-    roofline->step_overhead_ms = step_overhead_ms(profile.program);
-    judge(profile, *roofline);
-    return true;
+    const auto roofline = roofline_for(profile.program, machine);
+    if (roofline) judge(profile, *roofline);
+    return roofline.has_value();
   };
   if (!judged() || furthest_above_ceiling(profile) < kCannotBe) return;
-  machine.ceilings =
-      better_of(std::move(machine.ceilings), measured_again(machine.topology, threads, progress));
+  measure_again_for(profile.program, machine, progress);
   judged();
   if (const double above = furthest_above_ceiling(profile); above >= kCannotBe) {
     profile.warnings.push_back(fmt::format(
@@ -144,6 +167,8 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
                              steady_clock(), start_up.first_run_ms);
   const bool was_interrupted = seen.measurement.cancelled;
   Profile profile = assemble(std::move(facts), facts_of(started, names), std::move(seen));
+  if (const auto state = machine_state_for(device_of(*started.program)).times())
+    profile.gpu_state = state->gpu;
   if (options.count_events && !was_interrupted) {
     count_events(*started.program, profile.steps, profile.uncounted_events);
   }
@@ -152,10 +177,12 @@ Profile profile::profile_prepared(Prepared prepared, StartUp start_up,
     profile.energy =
         energy_of(*started.program, options, profile.latency.latency.median_ms, progress);
   }
+  if (runs_on_gpu(options.run.program)) add_library_notes(profile);
   profile.program = options.run.program;
   profile.program.engine = started.program->engine();
   profile.program.cpu.threads = started.program->threads();
   if (callbacks.before_release) callbacks.before_release(*started.program);
+  if (!was_interrupted) profile.copies = copies_of(*started.program, options.run.program);
   // Frees its threads and memory before the ceilings are measured.
   started.program.reset();
   profile.seed = options.run.seed;

@@ -133,6 +133,44 @@ std::optional<Roofline> roofline_of(const Machine& machine, int threads,
   return roofline;
 }
 
+namespace {
+
+std::optional<MemoryRoof> gpu_roof(const Ceilings& ceilings, const std::string& level,
+                                   std::int64_t bytes) {
+  const auto read = bandwidth_gbps(ceilings, level, "read", 1);
+  const auto write = bandwidth_gbps(ceilings, level, "write", 1);
+  if (!read || !write) return {};
+  const double copy = bandwidth_gbps(ceilings, level, "copy", 1).value_or(0);
+  return MemoryRoof{.level = level,
+                    .bytes = bytes,
+                    .read_gbps = *read,
+                    .write_gbps = *write,
+                    .combined_gbps = std::max({*read, *write, copy})};
+}
+
+}  // namespace
+
+std::optional<Roofline> roofline_of(const Gpu& gpu, const std::string& precision) {
+  Roofline roofline{.processor = gpu.name, .device = "cuda", .threads = 0, .precision = precision};
+  for (const Peak& peak : gpu.ceilings.peaks) {
+    double& best = roofline.peaks_gflops[peak.precision];
+    if (peak.gflops <= best) continue;
+    best = peak.gflops;
+    roofline.instruction_sets[peak.precision] = peak.instruction_set;
+  }
+  const auto peak = roofline.peaks_gflops.find(precision);
+  if (peak == roofline.peaks_gflops.end()) return {};
+  roofline.peak_gflops = peak->second;
+  roofline.instruction_set = roofline.instruction_sets[precision];
+  roofline.int8_peak_gflops = peak_gflops(gpu.ceilings, "int8", 1);
+  if (const auto cache = gpu_roof(gpu.ceilings, "L2", gpu.cache_bytes))
+    roofline.levels.push_back(*cache);
+  const auto memory = gpu_roof(gpu.ceilings, "HBM", 0);
+  if (!memory) return {};
+  roofline.levels.push_back(*memory);
+  return roofline;
+}
+
 std::optional<double> peak_gflops(const Roofline& roofline, const std::string& precision) {
   if (precision == roofline.precision) return roofline.peak_gflops;
   if (precision == "int8") return roofline.int8_peak_gflops;

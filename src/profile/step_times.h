@@ -15,7 +15,7 @@ namespace assay::profile {
 struct MedianRun {
   double run_ms = 0;
   std::vector<double> steps_ms = {};
-  double between_steps_ms = 0;
+  double between_steps_ms = 0;  // below 0 only where steps were timed apart
 };
 
 class StepTimes {

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/megabytes.h"
 #include "base/text.h"
+#include "report/figures.h"
 
 namespace assay {
 
@@ -157,8 +158,7 @@ void add_energy(const ModelComparison& comparison, const ComparedMetric& latency
 }
 
 std::string profile_setting(const StoredProfile& profile) {
-  return fmt::format("batch {}, {} {}", profile.batch, profile.threads,
-                     profile.threads == 1 ? "thread" : "threads");
+  return fmt::format("batch {}, {}", profile.batch, team_text(profile.threads));
 }
 
 std::string how_compared(const ModelComparison& comparison) {

@@ -20,6 +20,11 @@ std::string any_rate_text(std::optional<double> number) {
   return is_plain ? rate_text(number) : fmt::format("{:.3g}", *number);
 }
 
+std::string team_text(int threads) {
+  if (threads == 0) return "the GPU";
+  return fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads");
+}
+
 std::string joules_text(double joules) {
   return joules < 0.9995 ? fmt::format("{:.3g} mJ", 1000 * joules)
                          : fmt::format("{:.3g} J", joules);

@@ -15,6 +15,9 @@ std::string percent_text(double share);       // "12.3%"
 // Three digits of any number, small ones too: "0.0568", "1.2e-05".
 std::string any_rate_text(std::optional<double> number);
 
+// "4 threads"; "the GPU" for none.
+std::string team_text(int threads);
+
 std::string joules_text(double joules);  // "77.5 mJ", "2.31 J"
 
 // Decimals for a column of milliseconds whose largest entry this is.

@@ -87,6 +87,23 @@ Json process_spread_json(const std::optional<ProcessSpread>& spread) {
   return {{"deviation", spread->deviation}, {"processes", spread->processes}};
 }
 
+Json gpu_json(const std::optional<Gpu>& gpu) {
+  if (!gpu) return nullptr;
+  return {{"measured_at", gpu->measured_at},
+          {"fingerprint", fingerprint(*gpu)},
+          {"name", gpu->name},
+          {"libraries", gpu->libraries},
+          {"compute_capability", gpu->compute_capability},
+          {"multiprocessors", gpu->multiprocessors},
+          {"clock_mhz", gpu->clock_mhz},
+          {"cache_bytes", gpu->cache_bytes},
+          {"memory_bytes", gpu->memory_bytes},
+          {"peaks", peaks_json(gpu->ceilings)},
+          {"bandwidths", bandwidths_json(gpu->ceilings)},
+          {"measuring_seconds", gpu->ceilings.seconds},
+          {"doubts", gpu->ceilings.warnings}};
+}
+
 }  // namespace
 
 std::string machine_json(const Machine& machine) {
@@ -103,6 +120,7 @@ std::string machine_json(const Machine& machine) {
                          {"bandwidths", bandwidths_json(machine.ceilings)},
                          {"measuring_seconds", machine.ceilings.seconds},
                          {"process_spread", process_spread_json(machine.process_spread)},
+                         {"gpu", gpu_json(machine.gpu)},
                          {"doubts", machine.ceilings.warnings},
                          {"warnings", machine.surroundings.notes}};
   return text_of(document) + "\n";

@@ -64,6 +64,17 @@ std::string headline(const Machine& machine) {
   return text + meter_lines(machine.instruments) + counter_lines(machine.instruments);
 }
 
+std::string gpu_headline(const Gpu& gpu) {
+  constexpr int kTen = 10;
+  return fmt::format("GPU          {}, {}, up to {} MHz\n", without_control_characters(gpu.name),
+                     plural(gpu.multiprocessors, "multiprocessor"), gpu.clock_mhz) +
+         fmt::format("             {} of memory, {} L2, compute capability {}.{}\n",
+                     with_binary_unit(static_cast<double>(gpu.memory_bytes)),
+                     with_binary_unit(static_cast<double>(gpu.cache_bytes)),
+                     gpu.compute_capability / kTen, gpu.compute_capability % kTen) +
+         fmt::format("             {}\n", without_control_characters(gpu.libraries));
+}
+
 struct RateRow {
   std::string what;
   std::string how;
@@ -71,14 +82,15 @@ struct RateRow {
   double rate = 0;
 };
 
-// One line for each thing that was measured, one column for each number of threads.
+// One line for each thing that was measured, one column for each number of threads; of a GPU, which
+// has none to choose, just one.
 std::string rate_table(const std::string& what, const std::string& how,
-                       const std::vector<RateRow>& rows, const Layout& layout) {
+                       const std::vector<RateRow>& rows, bool are_threads, const Layout& layout) {
   std::set<int> counts;
   for (const RateRow& row : rows) counts.insert(row.threads);
   std::vector<TextColumn> columns = {{.title = what}, {.title = how}};
   for (const int count : counts) {
-    columns.push_back({.title = plural(count, "thread"), .is_number = true});
+    columns.push_back({.title = are_threads ? plural(count, "thread") : "", .is_number = true});
   }
   TextTable table(std::move(columns));
   for (const RateRow& first : rows) {
@@ -95,30 +107,30 @@ std::string rate_table(const std::string& what, const std::string& how,
   return table.render(layout);
 }
 
-std::string peak_table(const Ceilings& ceilings, const Layout& layout) {
+std::string peak_table(const Ceilings& ceilings, bool are_threads, const Layout& layout) {
   std::vector<RateRow> rows;
   for (const Peak& peak : ceilings.peaks) {
     rows.push_back({peak.precision, peak.instruction_set, peak.threads, peak.gflops});
   }
-  return rate_table("peak, 10⁹ operations/s", "instructions", rows, layout);
+  return rate_table("peak, 10⁹ operations/s", "instructions", rows, are_threads, layout);
 }
 
-std::string bandwidth_table(const Ceilings& ceilings, const Layout& layout) {
+std::string bandwidth_table(const Ceilings& ceilings, bool are_threads, const Layout& layout) {
   std::vector<RateRow> rows;
   for (const Bandwidth& one : ceilings.bandwidths) {
     rows.push_back({one.level, one.access, one.threads, one.gbps});
   }
-  return rate_table("bandwidth, GB/s", "access", rows, layout);
+  return rate_table("bandwidth, GB/s", "access", rows, are_threads, layout);
 }
 
 // The ceiling whose median try was farthest from its best.
-std::string spread_text(const Ceilings& ceilings) {
+std::string spread_text(const Ceilings& ceilings, bool are_threads) {
   double widest = 0;
   std::string what;
   const auto look_at = [&](double spread, const std::string& name, int threads) {
     if (spread < widest) return;
     widest = spread;
-    what = fmt::format("{}, {}", name, plural(threads, "thread"));
+    what = are_threads ? fmt::format("{}, {}", name, plural(threads, "thread")) : name;
   };
   for (const Peak& peak : ceilings.peaks) {
     look_at(peak.spread, peak.precision + " " + peak.instruction_set, peak.threads);
@@ -152,14 +164,27 @@ std::string process_spread_text(const Machine& machine) {
       100 * machine.process_spread->deviation, machine.process_spread->processes);
 }
 
+std::string ceilings_text(const Ceilings& ceilings, const std::string& measured_at,
+                          bool are_threads, const Layout& layout) {
+  return peak_table(ceilings, are_threads, layout) + "\n" +
+         bandwidth_table(ceilings, are_threads, layout) +
+         fmt::format("\nEach is the best of several tries, measured in {:.1f} s on {}.\n",
+                     ceilings.seconds, measured_at) +
+         spread_text(ceilings, are_threads);
+}
+
+std::string gpu_text(const std::optional<Gpu>& gpu, const Layout& layout) {
+  if (!gpu) return "";
+  return "\n" + gpu_headline(*gpu) + "\n" +
+         ceilings_text(gpu->ceilings, gpu->measured_at, false, layout);
+}
+
 }  // namespace
 
 std::string machine_table(const Machine& machine, const Layout& layout) {
-  return headline(machine) + "\n" + peak_table(machine.ceilings, layout) + "\n" +
-         bandwidth_table(machine.ceilings, layout) +
-         fmt::format("\nEach is the best of several tries, measured in {:.1f} s on {}.\n",
-                     machine.ceilings.seconds, machine.measured_at) +
-         spread_text(machine.ceilings) + small_buffer_text(machine) + process_spread_text(machine);
+  return headline(machine) + "\n" +
+         ceilings_text(machine.ceilings, machine.measured_at, true, layout) +
+         small_buffer_text(machine) + process_spread_text(machine) + gpu_text(machine.gpu, layout);
 }
 
 }  // namespace assay

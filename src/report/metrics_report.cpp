@@ -41,10 +41,9 @@ Json dataset_json(const EvaluatedOn& dataset) {
 }
 
 std::string metrics_setting_text(const MetricsReport& report) {
-  std::string text =
-      fmt::format("{}, {}, batch {}, {} {}, {} {}", report.device, report.precision, report.batch,
-                  report.threads, report.threads == 1 ? "thread" : "threads", report.repeats,
-                  report.repeats == 1 ? "repeat" : "repeats");
+  std::string text = fmt::format("{}, {}, batch {}, {}, {} {}", report.device, report.precision,
+                                 report.batch, team_text(report.threads), report.repeats,
+                                 report.repeats == 1 ? "repeat" : "repeats");
   if (report.latency_multiplier != 1) {
     text += fmt::format(", latencies × {:g}", report.latency_multiplier);
   }

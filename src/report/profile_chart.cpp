@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/charts/chart_title.h"
 #include "report/display_names.h"
+#include "report/figures.h"
 
 namespace assay {
 
@@ -88,9 +89,8 @@ std::optional<RooflineChart> roofline_chart(const Profile& profile) {
   const Roofline& roofline = *profile.roofline;
   RooflineChart chart;
   chart.title = chart_title(profile.model.name, fmt::format("roofline, batch {}", profile.batch));
-  chart.machine = fmt::format("{}{}{} {}", without_control_characters(roofline.processor),
-                              roofline.processor.empty() ? "" : ", ", roofline.threads,
-                              roofline.threads == 1 ? "thread" : "threads");
+  chart.machine = fmt::format("{}{}{}", without_control_characters(roofline.processor),
+                              roofline.processor.empty() ? "" : ", ", team_text(roofline.threads));
   chart.peaks = {
       {fmt::format("{} {}", roofline.precision, roofline.instruction_set), roofline.peak_gflops}};
   for (const MemoryRoof& roof : roofline.levels) {

@@ -100,6 +100,7 @@ Json memory_json(const Profile& profile) {
       {"useful_bytes", memory.useful_bytes},
       {"peak_rss_growth_bytes", optional_json(memory.peak_rss_growth_bytes)},
       {"buffers", buffers_json(memory.buffers)}};
+  if (const auto grown = memory.program.device_growth_bytes) json["device_growth_bytes"] = *grown;
   if (profile.imported) {
     json["provenance"] = "planned";
     json["steps"] = memory.planned_steps;  // which buffers refer to: nodes, not kernels
@@ -293,6 +294,24 @@ void put_steps(const Profile& profile, JsonWriter& json) {
 
 }  // namespace
 
+Json report::gpu_state_json(const GpuState& state) {
+  return {{"clock_mhz", optional_json(state.clock_mhz)},
+          {"top_clock_mhz", optional_json(state.top_clock_mhz)},
+          {"memory_clock_mhz", optional_json(state.memory_clock_mhz)},
+          {"watts", optional_json(state.watts)},
+          {"most_watts", optional_json(state.most_watts)},
+          {"celsius", optional_json(state.celsius)}};
+}
+
+void report::put_gpu(const Profile& profile, JsonWriter& json) {
+  if (profile.are_steps_timed_apart) json.field("steps_timed_apart", true);
+  if (profile.copies) {
+    json.field("copy_in_ms", profile.copies->in_ms);
+    json.field("copy_out_ms", profile.copies->out_ms);
+  }
+  if (profile.gpu_state) json.field("gpu", gpu_state_json(*profile.gpu_state));
+}
+
 std::string profile_json(const Profile& profile, const ProfileReportOptions& options) {
   JsonWriter json;
   json.field("schema", "assay.profile/1");
@@ -316,6 +335,7 @@ std::string profile_json(const Profile& profile, const ProfileReportOptions& opt
   json.field("typical_run_ms", profile.run_ms());
   json.field("between_steps_ms", profile.between_steps_ms);
   json.field("between_steps_mean_ms", profile.between_steps_mean_ms);
+  put_gpu(profile, json);
   json.field("fell_back", fell_back_json(profile.steps));
   json.field("uncounted_events", profile.uncounted_events);
   json.field("advice", advice_json(profile.advice));

@@ -109,10 +109,10 @@ std::string attribution_text(const Profile& profile) {
 
 std::string setting_text(const Profile& profile) {
   if (profile.imported) return imported_setting(profile);
-  return fmt::format("batch {}, {} {}{}, {} engine for {}{}", profile.batch,
-                     profile.program.cpu.threads,
-                     profile.program.cpu.threads == 1 ? "thread" : "threads",
-                     profile.program.cpu.pin_threads ? "" : " not pinned", profile.program.engine,
+  const CpuOptions& cpu = profile.program.cpu;
+  const bool can_wander = cpu.threads > 0 && !cpu.pin_threads;
+  return fmt::format("batch {}, {}{}, {} engine for {}{}", profile.batch, team_text(cpu.threads),
+                     can_wander ? " not pinned" : "", profile.program.engine,
                      name(profile.program.optimize_for), precision_text(profile));
 }
 
@@ -166,6 +166,25 @@ std::string start_up_text(const StartUp& start_up) {
       start_up.read_ms ? fmt::format("read {}, ", duration_text(*start_up.read_ms)) : "";
   return fmt::format("{}infer {}, compile {}, first run {}", read, duration_text(start_up.infer_ms),
                      duration_text(start_up.compile_ms), duration_text(start_up.first_run_ms));
+}
+
+std::string copies_text(const Profile& profile) {
+  if (!profile.copies) return "";
+  return fmt::format("inputs in {}, outputs out {}: not part of the latency",
+                     duration_text(profile.copies->in_ms), duration_text(profile.copies->out_ms));
+}
+
+std::string gpu_state_text(const Profile& profile) {
+  if (!profile.gpu_state) return "";
+  const GpuState& state = *profile.gpu_state;
+  std::vector<std::string> parts;
+  if (state.clock_mhz && state.top_clock_mhz)
+    parts.push_back(fmt::format("{} of {} MHz", *state.clock_mhz, *state.top_clock_mhz));
+  if (state.memory_clock_mhz)
+    parts.push_back(fmt::format("memory {} MHz", *state.memory_clock_mhz));
+  if (state.watts) parts.push_back(fmt::format("{:.0f} W", *state.watts));
+  if (state.celsius) parts.push_back(fmt::format("{} °C", *state.celsius));
+  return join(parts, ", ");
 }
 
 std::string ceiling_text(const Profile& profile) {

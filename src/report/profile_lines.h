@@ -18,6 +18,8 @@ std::string verdict_text(const Measurement& measured);
 std::string verdict_names(const Measurement& measured);
 std::string throughput_text(const Profile& profile);
 std::string start_up_text(const StartUp& start_up);
+std::string copies_text(const Profile& profile);     // of a GPU's inputs and outputs
+std::string gpu_state_text(const Profile& profile);  // clocks, power, temperature
 std::string ceiling_text(const Profile& profile);
 std::string fell_back_text(const Profile& profile);
 

@@ -124,7 +124,7 @@ ProfileRow between_steps(const Profile& profile) {
   const double run_ms = profile.run_ms();
   ProfileRow row{.time_ms = profile.between_steps_ms,
                  .share = run_ms > 0 ? profile.between_steps_ms / run_ms : 0.0};
-  row.cost.name = "(between steps)";
+  row.cost.name = between_steps_name(profile);
   row.cost.op = "-";
   return row;
 }
@@ -213,6 +213,12 @@ std::optional<ProfileRow> cut_to(std::size_t top, std::vector<ProfileRow>& rows)
 }
 
 }  // namespace
+
+std::string report::between_steps_name(const Profile& profile) {
+  if (!profile.are_steps_timed_apart) return "(between steps)";
+  constexpr double kRounding = 1e-9;
+  return profile.between_steps_ms < -kRounding * profile.run_ms() ? "(overlap)" : "(launch)";
+}
 
 std::span<const ColumnName> report::profile_fields() {
   return kProfileFields;

@@ -47,6 +47,10 @@ std::span<const ColumnName> profile_fields();  // in the order of the enumeratio
 // The figure that a field shows, if it is one of a count's.
 const CountColumn* counted_figure(ProfileField field);
 
+// What the time between steps is called: of steps that were timed apart, "(launch)", or "(overlap)"
+// where it is below 0.
+std::string between_steps_name(const Profile& profile);
+
 // All rows, "(between steps)" last, sorted and cut to the top as requested. The sum of the other
 // rows is a row "(N more)" before it, or goes to `hidden` if that is given.
 std::vector<ProfileRow> profile_rows(const Profile& profile, const ProfileReportOptions& options,

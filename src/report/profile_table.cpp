@@ -55,6 +55,8 @@ std::string needed_text(const ProfileMemory& memory) {
   if (memory.peak_rss_growth_bytes) {
     text += fmt::format("; the process grew by {}", binary_text(*memory.peak_rss_growth_bytes));
   }
+  if (const auto grown = memory.program.device_growth_bytes)
+    text += fmt::format("; the GPU has {} less free memory", binary_text(*grown));
   return text;
 }
 
@@ -83,6 +85,7 @@ std::string summary(const Profile& profile, bool explain) {
          labelled("parameters", parameter_text(profile)) +
          labelled("memory", memory_text(profile)) +
          labelled("", explain && !profile.imported ? needed_text(profile.memory) : "") +
+         labelled("copies", copies_text(profile)) + labelled("GPU", gpu_state_text(profile)) +
          labelled("energy", energy_text(profile.energy)) +
          labelled("start-up", profile.imported ? "" : start_up_text(profile.start_up));
 }

@@ -119,7 +119,7 @@ std::string common_text(const Profile& first, const SetColumns& needed) {
   if (!needed.batch) parts.push_back(fmt::format("batch {}", first.batch));
   const int threads = first.program.cpu.threads;
   if (!needed.threads) {
-    parts.push_back(fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads"));
+    parts.push_back(team_text(threads));
   }
   return parts.empty() ? "" : join(parts, ", ") + "\n\n";
 }

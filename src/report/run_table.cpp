@@ -76,11 +76,10 @@ std::string files_text(const std::vector<std::string>& files) {
 std::string run_table(const RunReport& report, const Layout& layout) {
   const RunResult& result = report.result;
   return headline(result.model) + "\n" +
-         labelled("run", fmt::format("{} after {} of compiling; {} {}, {} engine",
-                                     duration_text(result.run_ms), duration_text(result.compile_ms),
-                                     result.program.cpu.threads,
-                                     result.program.cpu.threads == 1 ? "thread" : "threads",
-                                     result.program.engine)) +
+         labelled("run",
+                  fmt::format("{} after {} of compiling; {}, {} engine",
+                              duration_text(result.run_ms), duration_text(result.compile_ms),
+                              team_text(result.program.cpu.threads), result.program.engine)) +
          "\n" + outputs_table(result.outputs, layout) + checks_table(report, layout) +
          files_text(report.files);
 }

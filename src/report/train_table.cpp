@@ -33,12 +33,10 @@ std::string data_text(const TrainedOn& data, bool was_trained) {
 
 std::string train_setting_text(const TrainReport& report) {
   const TrainOptions& options = report.options;
-  const int threads = report.result.threads;
   const bool falls = options.schedule == Schedule::Cosine;
-  return fmt::format("{}, batch {}, rate {:g}{}, {}, seed {}, {} {}", name(options.optimizer.kind),
+  return fmt::format("{}, batch {}, rate {:g}{}, {}, seed {}, {}", name(options.optimizer.kind),
                      options.batch_size, options.learning_rate, falls ? " falling" : "",
-                     name(options.loss), options.seed, threads,
-                     threads == 1 ? "thread" : "threads");
+                     name(options.loss), options.seed, team_text(report.result.threads));
 }
 
 std::string epochs_table(const std::vector<EpochResult>& epochs, const Layout& layout) {

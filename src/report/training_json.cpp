@@ -134,6 +134,7 @@ std::string training_json(const TrainingProfile& profile, const TrainingReportOp
   put_steps(profile, json);
   json.field("typical_run_ms", profile.step.run_ms());
   json.field("between_steps_ms", profile.step.between_steps_ms);
+  put_gpu(profile.step, json);
   json.field("fell_back", fell_back_json(profile.step.steps));
   json.field("warnings", profile.step.warnings);
   return json.finish();

@@ -8,6 +8,7 @@
 #include "report/figures.h"
 #include "report/headline.h"
 #include "report/profile_lines.h"
+#include "report/profile_rows.h"
 #include "report/text_table.h"
 #include "report/training_rows.h"
 
@@ -145,6 +146,8 @@ std::string summary(const TrainingProfile& profile, const TrainingReportOptions&
          labelled("", memory_curve(profile.memory)) +
          labelled("optimizers", optimizer_text(profile)) +
          labelled("batches", batches_text(options.batches)) + labelled("", largest_text(options)) +
+         labelled("copies", copies_text(profile.step)) +
+         labelled("GPU", gpu_state_text(profile.step)) +
          labelled("start-up", start_up_text(profile.step.start_up));
 }
 
@@ -185,7 +188,7 @@ std::string rows_table(const TrainingProfile& profile, const TrainingReportOptio
   }
   if (!hidden.name.empty()) add_row(table, hidden, names, decimals);
   const double run_ms = std::max(1e-12, profile.step.run_ms());
-  table.add_row({"(between steps)", "",
+  table.add_row({between_steps_name(profile.step), "",
                  fmt::format("{:.{}f}", profile.step.between_steps_ms, decimals), "", "",
                  percent_text(profile.step.between_steps_ms / run_ms)});
   table.add_rule();

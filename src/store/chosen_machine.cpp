@@ -50,4 +50,22 @@ Machine chosen_machine(std::vector<std::string>& warnings, Progress* progress,
   return cached_or_measured_machine(warnings, progress);
 }
 
+Machine chosen_gpu(std::vector<std::string>& warnings, Progress* progress,
+                   const std::function<void()>& before_measuring) {
+  if (const auto path = chosen_machine_file()) {
+    Machine machine = parse_machine_json(text_in(path->string()), path->string());
+    if (!machine.gpu)
+      fail_bad_input(
+          "ASSAY_MACHINE={}: has no ceilings of a GPU; 'assay machine --json' writes "
+          "them on a machine that has one",
+          path->string());
+    return machine;
+  }
+  Machine machine;
+  const auto found = find_gpu();
+  if (found && before_measuring && !cached_gpu(*found)) before_measuring();
+  machine.gpu = cached_or_measured_gpu(warnings, progress);
+  return machine;
+}
+
 }  // namespace assay

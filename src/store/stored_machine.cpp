@@ -92,7 +92,7 @@ Ceilings ceilings_of(const JsonReader& reader) {
                                    .gbps = one.rate("gbps"),
                                    .spread = spread_of(one)});
   });
-  ceilings.seconds = reader.rate("measuring_seconds");
+  ceilings.seconds = reader.at_least_zero("measuring_seconds");
   ceilings.warnings = reader.texts("doubts");
   return ceilings;
 }
@@ -102,6 +102,21 @@ std::optional<ProcessSpread> process_spread_of(const JsonReader& reader) {
   if (!reader.has("process_spread") || reader.at("process_spread").is_null()) return {};
   return ProcessSpread{.deviation = reader.at_least_zero("process_spread/deviation"),
                        .processes = reader.small_count("process_spread/processes")};
+}
+
+// Older files have none.
+std::optional<Gpu> gpu_of(const JsonReader& reader) {
+  if (!reader.has("gpu") || reader.at("gpu").is_null()) return {};
+  const JsonReader gpu(reader.at("gpu"), reader.file());
+  return Gpu{.measured_at = gpu.text("measured_at"),
+             .name = gpu.text("name"),
+             .libraries = gpu.text("libraries"),
+             .compute_capability = gpu.small_count("compute_capability"),
+             .multiprocessors = gpu.small_count("multiprocessors"),
+             .clock_mhz = gpu.small_count("clock_mhz"),
+             .cache_bytes = gpu.count("cache_bytes"),
+             .memory_bytes = gpu.count("memory_bytes"),
+             .ceilings = ceilings_of(gpu)};
 }
 
 }  // namespace
@@ -114,7 +129,8 @@ Machine parse_machine_json(std::string_view text, const std::string& described_a
           .surroundings = surroundings_of(reader),
           .instruments = instruments_of(reader),
           .ceilings = ceilings_of(reader),
-          .process_spread = process_spread_of(reader)};
+          .process_spread = process_spread_of(reader),
+          .gpu = gpu_of(reader)};
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "assay/deployment.h"
+#include "assay/engine.h"
 #include "assay/error.h"
 #include "assay/onnx.h"
 #include "base/atomic_file.h"
@@ -25,8 +26,17 @@ std::string tuning_file(const std::filesystem::path& folder) {
   return kept.value_or(own);
 }
 
-ProgramOptions program_for(const SweepTask& task, const std::filesystem::path& folder) {
+// Called in the process that measures: a GPU that was started does not survive a fork.
+std::string engine_for(const std::string& device) {
+  for (const EngineInfo& engine : engines())
+    if (engine.device == device && engine.available) return engine.name;
+  return default_engine();
+}
+
+ProgramOptions program_for(const SweepTask& task, const SweepConfig& config,
+                           const std::filesystem::path& folder) {
   ProgramOptions options;
+  if (config.device != "cpu") options.engine = engine_for(config.device);
   options.cpu.threads = task.threads;
   options.tuning_file = tuning_file(folder);
   return options;
@@ -51,7 +61,7 @@ std::string measure_version(const SweepTask& task, const std::filesystem::path& 
                                  .power_watts = config.power_watts,
                                  .latency_multiplier = config.latency_multiplier(),
                                  .known_accuracy = known_accuracy,
-                                 .program = program_for(task, folder)};
+                                 .program = program_for(task, config, folder)};
   const Loader loader = validation_loader(task, materials);
   const auto paired = metrics::collect_paired_metrics(version, task.precision, baseline, loader,
                                                       options, &progress);
@@ -61,7 +71,8 @@ std::string measure_version(const SweepTask& task, const std::filesystem::path& 
                           {"ratio", paired.ratio},
                           {"ratio_ci95_low", paired.ratio_ci95_low},
                           {"ratio_ci95_high", paired.ratio_ci95_high},
-                          {"threads", paired.threads}});
+                          {"threads", paired.threads},
+                          {"device", find_engine(options.program.engine).device}});
 }
 
 std::string simulate_deployment_of(const SweepTask& task, const std::filesystem::path& folder,
@@ -70,7 +81,7 @@ std::string simulate_deployment_of(const SweepTask& task, const std::filesystem:
   const Graph model = read_onnx(model_path(folder, task.input));
   DeploymentOptions options{.seconds = kSeconds,
                             .latency_multiplier = materials.config().latency_multiplier()};
-  options.run.program = program_for(task, folder);
+  options.run.program = program_for(task, materials.config(), folder);
   return report::text_of(
       deployment_record(simulate_deployment(model, task.batch_size, options, &progress)));
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "assay/memory_budget.h"
 #include "assay/onnx.h"
 #include "assay/sweep.h"
 #include "assay/training_data.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "sweep/model_store.h"
 #include "sweep/records.h"
 #include "sweep/reproducibility.h"
@@ -99,6 +101,7 @@ class RunAssembler {
       return;
     }
     SweepRow row = row_of(result, plan_.config);
+    if (row.metrics) devices_.insert(result.record->at("result").value("device", "cpu"));
     if (is_baseline(*result.task, plan_.config)) run_.baseline = row;
     if (is_studied(*result.task, plan_.config)) run_.rows.push_back(std::move(row));
   }
@@ -112,15 +115,24 @@ class RunAssembler {
     run_.decision = decide(run_.rows, plan_.config);
     name_recommended();
     run_.reproducibility =
-        reproducibility_of(plan_, {run_.seed, host(), baseline_sha256_, command});
-    if (plan_.config.device != "cpu") {
-      run_.warnings.push_back("device cuda is not available here: everything ran on the CPU");
-    }
+        reproducibility_of(plan_, {run_.seed, host(), baseline_sha256_, command, devices_used()});
+    if (plan_.config.device == "cuda" && devices_.contains("cpu")) warn_of_fallback();
     for (const auto& phase : seconds_) run_.phases.emplace_back(phase);
     return std::move(run_);
   }
 
  private:
+  std::string devices_used() const {
+    return join(std::vector<std::string>(devices_.begin(), devices_.end()), ", ");
+  }
+
+  void warn_of_fallback() {
+    const bool is_all = devices_.size() == 1;
+    run_.warnings.push_back(fmt::format("device cuda is not available {}: {} ran on the CPU",
+                                        is_all ? "here" : "everywhere",
+                                        is_all ? "everything" : "some versions"));
+  }
+
   // Journals may be merged where the models are not.
   void name_recommended() {
     if (!run_.decision.recommended) return;
@@ -179,6 +191,7 @@ class RunAssembler {
   const SweepPlan& plan_;
   SweepRun run_;
   std::map<std::string, double> seconds_;
+  std::set<std::string> devices_;  // that versions were measured on
   std::string baseline_sha256_;
 };
 

@@ -56,7 +56,7 @@ std::vector<std::pair<std::string, std::string>> reproducibility_of(const SweepP
       {"seed", fmt::format("{}", run.seed)},
       {"seeds", seeds_text(plan.config)},
       {"device_requested", plan.config.device},
-      {"device_used", "cpu"},
+      {"device_used", run.devices.empty() ? "cpu" : run.devices},
       {"quantization_backend_requested", plan.config.quantization_backend},
       {"quantization_backend_used", "assay"},
       {"model", plan.config.model},

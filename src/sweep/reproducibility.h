@@ -14,6 +14,7 @@ struct RunFacts {
   SweepHost host = {};
   std::string baseline_sha256 = "";  // of its file
   std::string command = "";
+  std::string devices = "";  // that versions were measured on: "cpu"
 };
 
 std::vector<std::pair<std::string, std::string>> reproducibility_of(const SweepPlan& plan,

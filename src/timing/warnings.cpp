@@ -11,6 +11,7 @@
 #include "stats/median_interval.h"
 #include "stats/steadiness.h"
 #include "timing/board_throttling.h"
+#include "timing/gpu_warnings.h"
 
 namespace assay {
 
@@ -233,6 +234,7 @@ std::vector<TimingWarning> disturbances(const std::optional<MachineTimes>& befor
                                         const std::optional<MachineTimes>& after) {
   if (!before || !after) return {};
   std::vector<TimingWarning> warnings = board_warnings(*before, *after);
+  std::ranges::move(gpu_warnings(*before, *after), std::back_inserter(warnings));
   const auto shares = shares_of_machine(*before, *after);
   if (!shares) return warnings;
   if (auto warning = competing_load(*shares)) warnings.push_back(std::move(*warning));

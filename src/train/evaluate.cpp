@@ -110,8 +110,7 @@ AccuracyDifference compare_accuracy(const Evaluation& first, const Evaluation& s
 
 double evaluate_accuracy(const Graph& model, const Loader& loader, std::string_view device,
                          std::string_view precision, Progress* progress) {
-  check_device(device);
-  const EvaluateOptions options{.program = in_precision({}, precision)};
+  const EvaluateOptions options{.program = in_precision(on_device({}, device), precision)};
   return evaluate(model, loader, options, progress).accuracy.value;
 }
 

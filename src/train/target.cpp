@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "assay/engine.h"
 #include "assay/precision.h"
 #include "base/fail.h"
 #include "base/text.h"
@@ -14,20 +14,32 @@ namespace assay::train {
 
 namespace {
 
-// Only the first of `known` is implemented.
-void check_name(const char* what, std::string_view name, std::span<const std::string> known) {
-  if (name == known.front()) return;
-  if (std::ranges::find(known, name) != known.end()) {
-    fail_usage("{} '{}' is not implemented yet: only {} is", what, name, known.front());
+const std::array<std::string, 2> kDevices = {"cpu", "cuda"};
+
+// The first GPU is the only one that engines use, so torch's name for it is one of ours.
+std::string_view own_name(std::string_view device) {
+  return device == "cuda:0" ? "cuda" : device;
+}
+
+// The default engine stands for any: then the device decides.
+std::string engine_for(const std::string& engine, std::string_view device) {
+  if (find_engine(engine).device == device) return engine;
+  if (engine != default_engine()) {
+    fail_usage("engine '{}' does not run on device '{}': name one of the two", engine, device);
   }
-  fail_usage("there is no {} '{}': choose from {}", what, without_control_characters(name),
-             join(known, ", "));
+  return find_engine(device).name;
 }
 
 }  // namespace
 
-void check_device(std::string_view device) {
-  check_name("device", device, std::array<std::string, 2>{"cpu", "cuda"});
+ProgramOptions on_device(ProgramOptions options, std::string_view device) {
+  const std::string_view name = own_name(device);
+  if (std::ranges::find(kDevices, name) == kDevices.end()) {
+    fail_usage("there is no device '{}': choose from {}", without_control_characters(device),
+               join(kDevices, ", "));
+  }
+  options.engine = engine_for(options.engine, name);
+  return options;
 }
 
 ProgramOptions in_precision(ProgramOptions options, std::string_view precision) {

@@ -7,8 +7,9 @@
 
 namespace assay::train {
 
-// Refuses unknown names, and those that are not implemented yet.
-void check_device(std::string_view device);  // "cpu"; "cuda" is not implemented
+// The options with an engine for the device: "cpu", or "cuda", which must be there. An Error names
+// an unknown device, and an engine that does not run on it.
+ProgramOptions on_device(ProgramOptions options, std::string_view device);
 
 // The options with the precision of this name: "bf16", "fp16", "fp32" (the model as it is); or
 // "int8", which only a quantised model runs in.

@@ -8,6 +8,7 @@
 #include "gpu/code.h"
 #include "gpu/fake_device.h"
 #include "support/error_message.h"
+#include "support/scratch_folder.h"
 
 namespace assay {
 namespace {
@@ -46,6 +47,21 @@ TEST(GpuLibraries, CodeOfANewerCudaThanTheDriversIsNotMade) {
   if (why_not.empty()) GTEST_SKIP() << "this machine has libnvrtc.so.12";
   EXPECT_TRUE(says(why_not, "there is no libnvrtc.so.12")) << why_not;
   EXPECT_TRUE(says(why_not, "ASSAY_CUDA_LIBRARIES")) << why_not;
+}
+
+TEST(GpuLibraries, WithoutTheLibrariesOfProductsAndConvolutionsItRuns) {
+  const ScratchFolder folder;
+  for (const char* name : {"libcuda.so.1", "libnvrtc.so.13"}) {
+    std::filesystem::create_symlink(std::filesystem::path(FAKE_CUDA_FOLDER) / name,
+                                    folder.path() / name);
+  }
+  const gpu::Libraries found =
+      gpu::open_libraries(std::array<std::filesystem::path, 1>{folder.path()});
+  EXPECT_EQ(found.why_not, "");
+  if (found.cublaslt || found.cudnn) GTEST_SKIP() << "this machine has them";
+  ASSERT_EQ(found.notes.size(), 2u);
+  EXPECT_EQ(found.notes[0], "there is no libcublasLt.so.13: products run in our own kernels");
+  EXPECT_EQ(found.notes[1], "there is no libcudnn.so.9: convolutions run in our own kernels");
 }
 
 TEST(GpuDevice, TellsWhatItIs) {

@@ -47,6 +47,19 @@ Profile fake_profile() {
   return assemble(known_before(prepared_small_cnn()), facts_of(program), std::move(seen));
 }
 
+// Timing a step takes 20 µs.
+Profile profile_of_device() {
+  FakeClock clock;
+  std::vector<StepInfo> steps = fused_steps();
+  for (StepInfo& step : steps) step.device = "cuda";
+  FakeProgram program(
+      clock, steps, {10 * kMicrosecond, 300 * kMicrosecond, 50 * kMicrosecond, 600 * kMicrosecond},
+      40 * kMicrosecond);
+  program.observing = 20 * kMicrosecond;
+  Observation seen = observe(program, {.fixed_warmup = 3, .fixed_samples = 20}, 2, nullptr, clock);
+  return assemble(known_before(prepared_small_cnn()), facts_of(program), std::move(seen));
+}
+
 double sum_of_layers(const Profile& profile) {
   double sum = profile.between_steps_ms;
   for (const auto& layer : profile.layers) sum += layer.time_ms.value_or(0);
@@ -58,6 +71,16 @@ const ProfileLayer& layer_named(const Profile& profile, const std::string& name)
     if (layer.cost.name == name) return layer;
   }
   throw std::runtime_error("no layer " + name);
+}
+
+TEST(Attribution, WhatTimingStepsTakesIsLeftOutWhereTheyAreTimedApart) {
+  const Profile profile = profile_of_device();
+  EXPECT_TRUE(profile.are_steps_timed_apart);
+  EXPECT_DOUBLE_EQ(profile.run_ms(), 0.01 + 0.3 + 0.05 + 0.6 + 0.04);
+  EXPECT_NEAR(profile.steps[1].time_ms, 0.3, 1e-9);
+  EXPECT_NEAR(profile.steps[1].mean_ms, 0.3, 1e-9);
+  EXPECT_NEAR(profile.between_steps_ms, 0.04, 1e-9);
+  EXPECT_NEAR(sum_of_layers(profile), profile.run_ms(), 1e-9);
 }
 
 TEST(Attribution, StepsAndTheTimeBetweenThemAreTheMeanTimeOfARun) {

@@ -37,7 +37,8 @@ class FakeProgram : public Program {
     ++runs;
     for (std::size_t i = 0; i < times_.size(); ++i) {
       clock_.now += times_[i];
-      if (observes_) sums_[i] += times_[i];
+      if (observes_) clock_.now += observing;
+      if (observes_) sums_[i] += times_[i] + observing;
       if (observes_ && listener_) listener_(i);
     }
     clock_.now += between_;
@@ -45,6 +46,7 @@ class FakeProgram : public Program {
   std::vector<Tensor> results() const override { return {}; }
   void on_output(std::function<void(const OutputView&)>) override {}
   void observe_steps(bool on) override { observes_ = on; }
+  bool is_observed_apart() const override { return observing > 0; }
   void on_step(std::function<void(std::size_t)> listener) override { listener_ = listener; }
   void reset_step_times() override { std::fill(sums_.begin(), sums_.end(), 0); }
   std::span<const std::int64_t> step_nanoseconds() const override { return sums_; }
@@ -52,6 +54,7 @@ class FakeProgram : public Program {
 
   ProgramMemory taken = {};
   std::size_t runs = 0;
+  std::int64_t observing = 0;  // nanoseconds that timing a step takes
 
  private:
   FakeClock& clock_;

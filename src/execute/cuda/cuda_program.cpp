@@ -1,5 +1,7 @@
 #include "execute/cuda/cuda_program.h"
 
+#include <algorithm>
+
 #include "execute/cuda/executable.h"
 #include "execute/cuda/names.h"
 #include "execute/program_base.h"
@@ -14,19 +16,31 @@ struct Stretch {
   std::size_t first = 0;
   std::size_t last = 0;  // one past
   gpu::Owned graph = {};
+  gpu::Owned timed = {};  // the same with an event before, between and after the steps
 };
+
+std::int64_t free_bytes_now() {
+  gpu::device().use();
+  return gpu::device().free_bytes();
+}
 
 class CudaProgram final : public execute::ProgramBase {
  public:
   CudaProgram(Inferred model, const ProgramOptions& options, Progress* progress)
-      : ProgramBase(kEngine, model.graph, 1, options.keep_outputs),
+      : ProgramBase(kEngine, model.graph, 0, options.keep_outputs),
         executable_(std::move(model), options, progress) {
     replace_steps(executable_.steps().size());
     find_stretches();
   }
 
   const std::vector<StepInfo>& steps() const override { return executable_.steps(); }
-  ProgramMemory memory() const override { return executable_.memory(); }
+  ProgramMemory memory() const override {
+    ProgramMemory memory = executable_.memory();
+    memory.device_growth_bytes =
+        std::max<std::int64_t>(0, free_before_ - gpu::device().free_bytes());
+    return memory;
+  }
+  bool is_observed_apart() const override { return true; }
   std::vector<ProgramBuffer> buffers() const override { return executable_.buffers(); }
 
  protected:
@@ -37,9 +51,10 @@ class CudaProgram final : public execute::ProgramBase {
   // The first run, which loads what the driver loads when it is first used, is not captured.
   void run_steps() override {
     gpu::device().use();
-    if (has_listener()) return run_each(steps().size(), [&](std::size_t i) { run_alone(i); });
-    if (observes()) return run_timed();
-    if (has_run()) return run_captured();
+    const bool is_first_and_timed = observes() && !has_run();
+    if (has_listener() || is_first_and_timed)
+      return run_each(steps().size(), [&](std::size_t i) { run_alone(i); });
+    if (has_run()) return observes() ? run_timed() : run_captured();
     for (std::size_t i = 0; i < steps().size(); ++i) executable_.launch_step(i);
     stream().wait("running the model");
   }
@@ -77,6 +92,18 @@ class CudaProgram final : public execute::ProgramBase {
     }
   }
 
+  template <typename Launches>
+  gpu::Owned captured(const Launches& launches) const {
+    stream().begin_capture();
+    try {
+      launches();
+    } catch (...) {
+      stream().give_up_capture();
+      throw;
+    }
+    return stream().end_capture();
+  }
+
   void run_captured() {
     for (Stretch& stretch : stretches_) {
       if (executable_.is_on_host(stretch.first)) {
@@ -84,32 +111,43 @@ class CudaProgram final : public execute::ProgramBase {
         continue;
       }
       if (!stretch.graph) {
-        stream().begin_capture();
-        for (std::size_t i = stretch.first; i < stretch.last; ++i) executable_.launch_step(i);
-        stretch.graph = stream().end_capture();
+        stretch.graph = captured([&] {
+          for (std::size_t i = stretch.first; i < stretch.last; ++i) executable_.launch_step(i);
+        });
       }
       stream().launch(stretch.graph);
     }
     stream().wait("running the model");
   }
 
-  // An event between any two steps tells when the GPU got there; steps on the host are timed by the
-  // host's clock.
-  void run_timed() {
-    while (events_.size() < steps().size() + 1) events_.push_back(gpu::new_event(gpu::device()));
-    Clock& clock = steady_clock();
-    for (const Stretch& stretch : stretches_) {
-      if (executable_.is_on_host(stretch.first)) {
-        const std::int64_t start = clock.nanoseconds();
-        executable_.launch_step(stretch.first);
-        add_step_time(stretch.first, clock.nanoseconds() - start);
-        continue;
-      }
-      stream().record(events_[stretch.first]);
+  // Events are nodes of the graph, so that the host's launching of single steps is not timed.
+  gpu::Owned captured_with_events(const Stretch& stretch) const {
+    return captured([&] {
+      stream().record_in_graph(events_[stretch.first]);
       for (std::size_t i = stretch.first; i < stretch.last; ++i) {
         executable_.launch_step(i);
-        stream().record(events_[i + 1]);
+        stream().record_in_graph(events_[i + 1]);
       }
+    });
+  }
+
+  void add_time_on_host(std::size_t step) {
+    Clock& clock = steady_clock();
+    const std::int64_t start = clock.nanoseconds();
+    executable_.launch_step(step);
+    add_step_time(step, clock.nanoseconds() - start);
+  }
+
+  // Steps on the host are timed by the host's clock.
+  void run_timed() {
+    while (events_.size() < steps().size() + 1) events_.push_back(gpu::new_event(gpu::device()));
+    for (Stretch& stretch : stretches_) {
+      if (executable_.is_on_host(stretch.first)) {
+        add_time_on_host(stretch.first);
+        continue;
+      }
+      if (!stretch.timed) stretch.timed = captured_with_events(stretch);
+      stream().launch(stretch.timed);
       stream().wait("running the model");
       for (std::size_t i = stretch.first; i < stretch.last; ++i) {
         const double ms = gpu::milliseconds_between(gpu::device(), events_[i], events_[i + 1]);
@@ -118,6 +156,7 @@ class CudaProgram final : public execute::ProgramBase {
     }
   }
 
+  std::int64_t free_before_ = free_bytes_now();
   Executable executable_;
   std::vector<Stretch> stretches_;
   std::vector<gpu::Owned> events_;

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/core.h>
 #include <stdio.h>
 
@@ -6,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "gpu/shared_library.h"
 #include "machine/energy/sources.h"
 
 namespace assay {
@@ -26,13 +26,13 @@ std::optional<std::string> run_vcgencmd() {
   return text;
 }
 
-FindSymbol load_shared_library(const char* library) {
-  // It stays loaded: NVML keeps memory for ever, which LeakSanitizer can only ascribe to a loaded
-  // library.
-  void* handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) return {};
-  const std::shared_ptr<void> open(handle, [](void* opened) { ::dlclose(opened); });
-  return [open](const char* symbol) { return ::dlsym(open.get(), symbol); };
+// It stays open: NVML keeps memory for ever, which LeakSanitizer can only ascribe to a loaded
+// library.
+FindSymbol load_shared_library(const char* name) {
+  const std::array<std::string, 1> names = {name};
+  const auto library = gpu::SharedLibrary::open(names, gpu::library_folders());
+  if (!library.is_open()) return {};
+  return [library](const char* symbol) { return library.find(symbol); };
 }
 
 // Meters with a lower rank are preferred.

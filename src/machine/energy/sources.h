@@ -5,14 +5,13 @@
 #include <functional>
 #include <memory>
 
+#include "machine/gpu/nvml.h"
 #include "machine/system_files.h"
 
 namespace assay::machine {
 
 // What `vcgencmd pmic_read_adc` printed; nothing if it could not be run.
 using RunPmic = std::function<std::optional<std::string>()>;
-// The address of a function in a shared library, null if there is none of that name.
-using FindSymbol = std::function<void*(const char* name)>;
 // Opens a shared library; an empty function if that fails.
 using LoadLibrary = std::function<FindSymbol(const char* name)>;
 
@@ -27,6 +26,7 @@ void find_hwmon(const MeterSources& sources, EnergyMeters& found);
 void find_ina3221(const MeterSources& sources, EnergyMeters& found);
 void find_pmic(const MeterSources& sources, EnergyMeters& found);
 void find_nvml(const MeterSources& sources, EnergyMeters& found);
+std::string nvml_channel(unsigned index);  // "GPU 0": the name of a meter's only channel
 
 EnergyMeters find_energy_meters(const MeterSources& sources);
 

@@ -93,7 +93,8 @@ std::optional<Advice> inefficient_depthwise(const RunFacts& facts) {
 }
 
 std::optional<Advice> winograd_not_allowed(const RunFacts& facts) {
-  if (facts.profile().program.optimize_for != OptimizeFor::Memory) return {};
+  const bool is_on_processor = facts.roofline().device == "cpu";
+  if (!is_on_processor || facts.profile().program.optimize_for != OptimizeFor::Memory) return {};
   const StepGroup group = facts.where(could_be_winograd);
   if (group.empty()) return {};
   double left_ms = 0;

@@ -11,7 +11,8 @@ namespace assay::profile {
 namespace {
 
 bool chooses_algorithms(const ProgramOptions& program) {
-  return program.optimize_for == OptimizeFor::Latency && program.tuning_file.empty() &&
+  return find_engine(program.engine).tunes_algorithms &&
+         program.optimize_for == OptimizeFor::Latency && program.tuning_file.empty() &&
          program.tuning_cache.empty();
 }
 

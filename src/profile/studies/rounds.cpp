@@ -90,10 +90,8 @@ void warn_if_unsteady(const std::vector<std::vector<Profile>>& all,
 
 void judge_all(std::vector<Profile>& profiles, const Machine& machine) {
   for (Profile& profile : profiles) {
-    auto roofline = roofline_of(machine, profile.program.cpu.threads);
-    if (!roofline) continue;
-    roofline->step_overhead_ms = step_overhead_ms(profile.program);
-    judge(profile, *roofline);
+    const auto roofline = roofline_for(profile.program, machine);
+    if (roofline) judge(profile, *roofline);
   }
 }
 
@@ -105,14 +103,12 @@ bool is_above_ceiling(const Profile& profile) {
 // again, once.
 void compare_with_ceilings(const StudyOptions& options, Progress* progress,
                            StudiedProfiles& studied) {
-  const int threads = studied.profiles.back().program.cpu.threads;
-  Machine machine = options.machine ? *options.machine : quickly_measured(threads, progress);
+  const ProgramOptions& program = studied.profiles.back().program;
+  Machine machine = machine_for(program, options.machine, progress);
   judge_all(studied.profiles, machine);
   const auto above = std::ranges::find_if(studied.profiles, is_above_ceiling);
   if (above == studied.profiles.end()) return;
-  machine.ceilings =
-      better_of(std::move(machine.ceilings),
-                measured_again(machine.topology, above->program.cpu.threads, progress));
+  measure_again_for(above->program, machine, progress);
   judge_all(studied.profiles, machine);
   if (std::ranges::none_of(studied.profiles, is_above_ceiling)) return;
   studied.warnings.push_back(

@@ -11,6 +11,7 @@
 #include "report/charts/palette.h"
 #include "report/display_names.h"
 #include "report/figures.h"
+#include "report/profile_rows.h"
 
 namespace assay {
 
@@ -82,13 +83,12 @@ BarChart layer_times_chart(const Profile& profile) {
   double largest = 0;
   for (const ProfileLayer* layer : shown) largest = std::max(largest, *layer->time_ms);
   const TimeUnit unit = time_unit(largest);
-  BarChart chart{.title = chart_title(profile.model.name, "time per layer"),
-                 .subtitle = fmt::format("batch {}, {} {}; {} a run, in the order of execution",
-                                         profile.batch, profile.program.cpu.threads,
-                                         profile.program.cpu.threads == 1 ? "thread" : "threads",
-                                         duration_text(run_ms)),
-                 .bars = {},
-                 .kinds = time_kinds()};
+  BarChart chart{
+      .title = chart_title(profile.model.name, "time per layer"),
+      .subtitle = fmt::format("batch {}, {}; {} a run, in the order of execution", profile.batch,
+                              team_text(profile.program.cpu.threads), duration_text(run_ms)),
+      .bars = {},
+      .kinds = time_kinds()};
   const DisplayNames names = display_names(profile);
   double rest = run_ms;
   for (const ProfileLayer* layer : shown) {
@@ -100,9 +100,9 @@ BarChart layer_times_chart(const Profile& profile) {
       profile.layers, [](const ProfileLayer& layer) { return layer.time_ms.has_value(); });
   const auto others = timed - static_cast<std::ptrdiff_t>(shown.size());
   rest = std::max(rest, 0.0);
-  chart.bars.push_back(
-      {others > 0 ? fmt::format("({} other layers, between steps)", others) : "(between steps)",
-       rest, time_figure(rest, run_ms, unit), kOther});
+  chart.bars.push_back({others > 0 ? fmt::format("({} other layers, between steps)", others)
+                                   : between_steps_name(profile),
+                        rest, time_figure(rest, run_ms, unit), kOther});
   drop_unused_kinds(chart);
   return chart;
 }

@@ -49,6 +49,15 @@ __device__ T __shfl_xor_sync(unsigned, T value, int mask) {
   return other;
 }
 template <typename T>
+__device__ T __shfl_sync(unsigned, T value, int lane) {
+  memcpy(&exchanged[threadIdx.x], &value, sizeof(T));
+  fake_wait_for_warp();
+  T other;
+  memcpy(&other, &exchanged[threadIdx.x / 32 * 32 + (unsigned)lane], sizeof(T));
+  fake_wait_for_warp();
+  return other;
+}
+template <typename T>
 __device__ T atomicAdd(T* where, T value) {
   const T before = *where;
   *where += value;

@@ -54,7 +54,7 @@ struct Proposal {
 };
 
 // Attribute and its bytes.
-const std::map<int, std::size_t> kProductAttributes = {{3, 4}, {4, 4}, {7, 4}, {8, 8}};
+const std::map<int, std::size_t> kProductAttributes = {{3, 4}, {4, 4}, {7, 4}, {8, 8}, {25, 1}};
 const std::map<int, std::size_t> kConfigAttributes = {{0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 4},
                                                       {5, 4}, {6, 4}, {7, 2}, {8, 2}};
 
@@ -66,6 +66,8 @@ Stored stored(int type) {
       return Stored::Float16;
     case 14:
       return Stored::BFloat16;
+    case 28:
+      return Stored::Float8;
     case 3:
       return Stored::Int8;
     case 10:
@@ -84,6 +86,10 @@ bool fits(const Layout& layout) {
 bool is_combination(const Product& product, const Layout& a, const Layout& d) {
   if (product.compute == 70) return product.scale == 1 && a.type == 1 && d.type == 1;
   if (product.compute == 72) return product.scale == 10 && a.type == 3 && d.type == 10;
+  if (a.type == 28) {
+    const bool is_only_layout = product.get(3, 0) == 1 && product.get(4, 0) == 0;
+    return product.compute == 68 && product.scale == 0 && d.type == 14 && is_only_layout;
+  }
   if (product.scale != 0 || a.type != d.type) return false;
   if (product.compute == 77) return a.type == 0;
   return product.compute == 68 && (a.type == 0 || a.type == 2 || a.type == 14);

@@ -1,6 +1,7 @@
 // A GPU that there is not: the driver and NVRTC, so that tests run wherever a compiler is. Kernels
 // are compiled for the processor. What is launched runs at once; a captured graph runs when it is
-// launched. FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION and FAKE_CUDA_MEMORY say what machine it is,
+// launched. FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION, FAKE_CUDA_MEMORY, FAKE_CUDA_MULTIPROCESSORS and
+// FAKE_CUDA_CACHE say what machine it is,
 // FAKE_CUDA_KERNEL_MS how long a kernel whose threads work together takes by the GPU's clock,
 // beside the time it really takes; FAKE_CUDA_SOURCES names a folder in which the texts of kernels
 // are left, for the real NVRTC.
@@ -209,6 +210,8 @@ int cuDeviceGetAttribute(int* value, int which, int) {
   const auto found = kValues.find(which);
   if (found == kValues.end()) return kInvalidValue;
   *value = found->second;
+  if (which == 16) *value = static_cast<int>(number("FAKE_CUDA_MULTIPROCESSORS", 132));
+  if (which == 38) *value = static_cast<int>(number("FAKE_CUDA_CACHE", 62914560));
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) {
@@ -307,7 +310,7 @@ int cuEventDestroy_v2(void* event) {
   delete static_cast<Event*>(event);
   return 0;
 }
-int cuEventRecord(void* event, void*) {
+int cuEventRecordWithFlags(void* event, void*, unsigned) {
   return run_or_record(
       [=] { static_cast<Event*>(event)->time = std::chrono::steady_clock::now() + added_time; });
 }

@@ -43,6 +43,15 @@ std::uint16_t half_of_double(double number) {
   return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + digits));
 }
 
+// 4 bits of exponent, 3 of digits.
+double double_of_float8(std::uint8_t bits) {
+  const int exponent = bits >> 3 & 15;
+  const int digits = bits & 7;
+  const double sign = (bits & 0x80) != 0 ? -1 : 1;
+  if (exponent == 0) return sign * std::ldexp(digits, -9);
+  return sign * std::ldexp(digits + 8, exponent - 10);
+}
+
 std::uint16_t bfloat16_of_double(double number) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
   if (std::isnan(number)) return 0x7fc0;
@@ -58,6 +67,7 @@ std::size_t bytes_of(Stored type) {
     case Stored::Float16:
     case Stored::BFloat16:
       return 2;
+    case Stored::Float8:
     case Stored::Int8:
       return 1;
     case Stored::Float32:
@@ -75,6 +85,8 @@ double load(Stored type, const void* from, std::size_t element) {
       return double_of_half(read<std::uint16_t>(from, element));
     case Stored::BFloat16:
       return std::bit_cast<float>(std::uint32_t{read<std::uint16_t>(from, element)} << 16);
+    case Stored::Float8:
+      return double_of_float8(read<std::uint8_t>(from, element));
     case Stored::Int8:
       return read<std::int8_t>(from, element);
     case Stored::Int32:
@@ -93,6 +105,8 @@ void store(Stored type, void* to, std::size_t element, double number) {
       return write(to, element, half_of_double(number));
     case Stored::BFloat16:
       return write(to, element, bfloat16_of_double(number));
+    case Stored::Float8:
+      return;  // no library writes it
     case Stored::Int8:
       return write(to, element, static_cast<std::int8_t>(number));
     case Stored::Int32:

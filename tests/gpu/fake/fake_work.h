@@ -13,7 +13,7 @@ std::size_t setting(const char* variable, std::size_t otherwise);
 void add_milliseconds(std::size_t milliseconds);
 
 // Numbers of a type of CUDA's libraries, as doubles.
-enum class Stored { Float32, Float64, Float16, BFloat16, Int8, Int32 };
+enum class Stored { Float32, Float64, Float16, BFloat16, Float8, Int8, Int32 };
 std::size_t bytes_of(Stored type);
 double load(Stored type, const void* from, std::size_t element);
 void store(Stored type, void* to, std::size_t element, double number);
