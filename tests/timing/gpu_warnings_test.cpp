@@ -31,7 +31,7 @@ TEST(GpuWarnings, HeatMakesAMeasurementNoisy) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].name, "throttling");
   EXPECT_TRUE(warnings[0].makes_noisy);
-  EXPECT_THAT(warnings[0].message, HasSubstr("500 ms at 88 °C; it ends at 1200 of 1980 MHz"));
+  EXPECT_THAT(warnings[0].message, HasSubstr("500.0 ms at 88 °C; it ends at 1200 of 1980 MHz"));
 }
 
 TEST(GpuWarnings, ThePowerLimitIsPartOfWhatTheGpuIs) {
@@ -39,7 +39,7 @@ TEST(GpuWarnings, ThePowerLimitIsPartOfWhatTheGpuIs) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].name, "power-limit");
   EXPECT_FALSE(warnings[0].makes_noisy);
-  EXPECT_THAT(warnings[0].message, HasSubstr("its power limit of 700 W for 250 ms"));
+  EXPECT_THAT(warnings[0].message, HasSubstr("its power limit of 700 W for 250.0 ms"));
 }
 
 }  // namespace

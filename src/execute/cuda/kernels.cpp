@@ -31,6 +31,11 @@ std::string with_name(std::string text, const std::string& name) {
   return text;
 }
 
+void stop_if_cancelled(Progress* progress) {
+  if (progress != nullptr && progress->cancelled())
+    throw Error(ErrorKind::Cancelled, "compiling was interrupted");
+}
+
 }  // namespace
 
 KernelId Kernels::add(const std::string& text, bool threads_cooperate) {
@@ -60,13 +65,13 @@ void Kernels::compile(const gpu::Device& device, Progress* progress) {
     }
   };
   for (std::size_t first = 0; first < sources.size(); first += kMostThreads) {
-    if (progress != nullptr && progress->cancelled())
-      throw Error(ErrorKind::Cancelled, "compiling was interrupted");
+    stop_if_cancelled(progress);
     std::vector<std::thread> team;
     for (std::size_t i = first; i < std::min(first + kMostThreads, sources.size()); ++i)
       team.emplace_back(compile_one, i);
     for (std::thread& thread : team) thread.join();
   }
+  stop_if_cancelled(progress);
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
   for (const std::string& code : codes) modules_.push_back(gpu::Code::loaded(device, code));

@@ -66,13 +66,13 @@ class Traffic {
 
   // As many passes as make a try long enough.
   std::int64_t enough_passes() {
-    constexpr std::int64_t kMost = 1 << 12;
+    constexpr std::int64_t kMostPasses = 1 << 12;
     std::int64_t passes = 1;
     const auto is_short = [&] {
       const TryTimes times = timed("write_all", {}, {buffer_.address(), count(passes)}, 3);
       return static_cast<double>(times.best) < kTryNanoseconds;
     };
-    while (passes < kMost && is_short()) passes *= 2;
+    while (passes < kMostPasses && is_short()) passes *= 2;
     return passes;
   }
 
