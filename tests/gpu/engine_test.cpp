@@ -83,7 +83,7 @@ TEST_F(CudaEngine, GivesWhatTheReferenceGivesForRandomGraphs) {
   // Attention on random scores turns rounding into more than a trained network would.
   constexpr double kTolerance = 1e-4;
   const std::uint64_t first = number_from("ASSAY_TEST_SEED", 1);
-  const std::uint64_t count = number_from("ASSAY_TEST_GRAPHS", 12);
+  const std::uint64_t count = number_from("ASSAY_TEST_GRAPHS", 30);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Graph graph = random_graph(seed);
     const Difference difference = compare_engines(graph, {.engine = kCudaEngine}, seed);
@@ -107,7 +107,7 @@ std::string quantized_complaint(const QuantizedGraph& made, Tally& tally) {
 
 TEST_F(CudaEngine, IsOneStepApartForRandomGraphsOf8BitNumbers) {
   const std::uint64_t first = number_from("ASSAY_TEST_SEED", 1);
-  const std::uint64_t count = number_from("ASSAY_TEST_GRAPHS", 10);
+  const std::uint64_t count = number_from("ASSAY_TEST_GRAPHS", 20);
   Tally tally;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const QuantizedGraph made = quantized_graph(seed);

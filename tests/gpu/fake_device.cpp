@@ -9,8 +9,14 @@ namespace assay {
 
 namespace {
 
-// Before anything asks which engines there are. Whoever has a real GPU may say so.
-const int kFakeIsUsed = setenv("ASSAY_CUDA_LIBRARIES", FAKE_CUDA_FOLDER, 0);
+// Before anything asks which engines there are. Whoever has a real GPU may say so. What the fake
+// compiles is a file of the build folder: a cache elsewhere would outlive it.
+bool use_fake() {
+  setenv("XDG_CACHE_HOME", FAKE_CUDA_FOLDER "/cache", 1);
+  setenv("ASSAY_CUDA_LIBRARIES", FAKE_CUDA_FOLDER, 0);
+  return true;
+}
+const bool kFakeIsUsed = use_fake();
 
 }  // namespace
 
