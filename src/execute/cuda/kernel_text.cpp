@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "execute/cuda/tile_text.h"
+
 namespace assay::cuda {
 
 namespace {
@@ -142,7 +144,7 @@ template <typename Op, int kThreads, typename T> __device__ T together(T x) {
 }  // namespace
 
 const std::string& kernel_prelude() {
-  static const std::string text = kPrelude;
+  static const std::string text = kPrelude + tile_prelude();
   return text;
 }
 

@@ -36,6 +36,28 @@ std::vector<std::size_t> axes_in_order(std::size_t rank) {
   return axes;
 }
 
+// Axes that lie behind each other, as one.
+struct AxisRun {
+  std::int64_t length = 1;
+  std::int64_t stride = 1;  // of its last axis
+};
+
+// The longest runs, the slowest first. Axes of one element belong to any.
+std::vector<AxisRun> runs_of(const Placement& placement) {
+  std::vector<AxisRun> runs;
+  for (std::size_t axis = 0; axis < placement.dims.size(); ++axis) {
+    const AxisRun own = {placement.dims[axis], placement.strides[axis]};
+    if (own.length == 1) continue;
+    const bool goes_on = !runs.empty() && runs.back().stride == own.stride * own.length;
+    if (goes_on) {
+      runs.back() = {runs.back().length * own.length, own.stride};
+    } else {
+      runs.push_back(own);
+    }
+  }
+  return runs;
+}
+
 }  // namespace
 
 std::int64_t Placement::elements() const {
@@ -96,6 +118,24 @@ Placement broadcast(const Placement& placement, const Dims& dims) {
   const std::size_t missing = dims.size() - placement.dims.size();
   for (std::size_t i = 0; i < placement.dims.size(); ++i) {
     if (placement.dims[i] != 1) seen.strides[missing + i] = placement.strides[i];
+  }
+  return seen;
+}
+
+std::optional<Placement> reshaped(const Placement& placement, const Dims& dims) {
+  Placement seen = row_major_placement(placement.type, dims);
+  if (seen.elements() != placement.elements()) return {};
+  seen.buffer = placement.buffer;
+  seen.offset = placement.offset;
+  if (seen.elements() == 0) return seen;
+  std::vector<AxisRun> runs = runs_of(placement);
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    if (dims[axis] == 1) continue;
+    if (runs.back().length % dims[axis] != 0) return {};
+    seen.strides[axis] = runs.back().stride;
+    runs.back().stride *= dims[axis];
+    runs.back().length /= dims[axis];
+    if (runs.back().length == 1) runs.pop_back();
   }
   return seen;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "assay/graph.h"
@@ -38,6 +39,9 @@ Placement placement_like(const Placement& like, DataType type);
 
 // Seen as of these dimensions, which `placement` is broadcast to.
 Placement broadcast(const Placement& placement, const Dims& dims);
+// The same elements under other dimensions, in row-major order of both; nothing if that takes a
+// copy: axes become one only where they lie behind each other.
+std::optional<Placement> reshaped(const Placement& placement, const Dims& dims);
 // A vector along one axis of these dimensions, the same for all others.
 Placement along_axis(const Placement& vector, const Dims& dims, std::size_t axis);
 

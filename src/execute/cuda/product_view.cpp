@@ -53,7 +53,12 @@ Placement ProductView::as_b(Placement placement) const {
 
 ProductView product_view_of(Lowering& lowering, const Node& node, std::size_t a, std::size_t b) {
   const Placement left = lowering.native(node.inputs[a]);
-  const Placement right = lowering.native(node.inputs[b]);
+  return product_view_of(left, lowering.native(node.inputs[b]), node,
+                         lowering.dims(node.outputs[0]));
+}
+
+ProductView product_view_of(const Placement& left, const Placement& right, const Node& node,
+                            const Dims& result) {
   ProductView view{.a = {}, .b = {}, .batch = {}};
   view.has_rows = left.dims.size() > 1;
   view.has_columns = right.dims.size() > 1;
@@ -65,7 +70,7 @@ ProductView product_view_of(Lowering& lowering, const Node& node, std::size_t a,
   view.rows = length(left, view.has_rows, view.flips_a);
   view.columns = length(right, view.has_columns, !view.flips_b);
   view.depth = view.has_rows ? length(left, true, !view.flips_a) : left.dims[0];
-  view.batch = lowering.dims(node.outputs[0]);
+  view.batch = result;
   view.batch.resize(view.batch.size() - (view.has_rows ? 1 : 0) - (view.has_columns ? 1 : 0));
   view.a = view.as_a(left);
   view.b = view.as_b(right);

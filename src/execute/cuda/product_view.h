@@ -34,6 +34,9 @@ struct ProductView {
 // Of inputs `a` and `b`; the node may ask for their transposes.
 ProductView product_view_of(Lowering& lowering, const Node& node, std::size_t a, std::size_t b);
 
+ProductView product_view_of(const Placement& left, const Placement& right, const Node& node,
+                            const Dims& result);
+
 // Coordinates of the batch, of which `z` counts the elements, then those given.
 std::vector<std::string> batch_coordinates(const Dims& batch,
                                            std::initializer_list<std::string> last);

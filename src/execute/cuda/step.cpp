@@ -1,6 +1,15 @@
 #include "execute/cuda/step.h"
 
+#include "gpu/code.h"
+
 namespace assay::cuda {
+
+namespace {
+
+// What every kernel may have without asking.
+constexpr unsigned kUsualSharedBytes = 48 << 10;
+
+}  // namespace
 
 // An address in no buffer is its offset.
 Placement number_argument(std::int64_t number) {
@@ -14,6 +23,8 @@ Binder binder_of(const KernelCall& call) {
     std::vector<std::uint64_t> arguments;
     for (const Placement& argument : call.arguments) arguments.push_back(at.of(argument));
     const gpu::Handle function = at.kernels().function(call.kernel);
+    if (call.shape.shared_bytes > kUsualSharedBytes)
+      gpu::allow_shared_bytes(gpu::device(), function, call.shape.shared_bytes);
     return [function, shape = call.shape, arguments](const gpu::Stream& stream) {
       gpu::launch(stream, function, shape, arguments);
     };

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <functional>
+
 #include "base/checked.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
+#include "execute/cuda/lower/attention.h"
 #include "execute/cuda/product_view.h"
 #include "execute/cuda/tiled_product.h"
 #include "execute/cuda/walk.h"
@@ -76,6 +79,23 @@ std::optional<MatrixView> matrix_of(const Placement& placement) {
   return view;
 }
 
+// An operand that cuBLASLt cannot read as it lies, where it could read a copy: our own kernel takes
+// longer than to copy it.
+void make_readable(Lowering& lowering, ValueId value, Placement& seen,
+                   const std::function<Placement(Placement)>& as_seen) {
+  const Placement copy = row_major_placement(lowering.type(value), lowering.dims(value));
+  if (matrix_of(seen) || !matrix_of(as_seen(copy))) return;
+  seen = as_seen(lowering.row_major(value));
+}
+
+void make_readable(Lowering& lowering, const Node& node, ProductView& view) {
+  if (lowering.libraries().cublaslt() == nullptr || !number_type(view.a.type)) return;
+  make_readable(lowering, node.inputs[0], view.a,
+                [&](Placement placement) { return view.as_a(std::move(placement)); });
+  make_readable(lowering, node.inputs[1], view.b,
+                [&](Placement placement) { return view.as_b(std::move(placement)); });
+}
+
 // A batch of matrices that lie one behind the other is one tall matrix, if all are multiplied by
 // the same.
 void join_batch(LibraryProduct& product) {
@@ -140,9 +160,11 @@ bool is_supported(const Lowering& lowering, const Node& node) {
 bool lower_product(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!is_supported(lowering, node)) return false;
-  const ProductView view = product_view_of(lowering, node, 0, 1);
+  if (!node.is("Gemm") && lower_attention(lowering, id)) return true;
+  ProductView view = product_view_of(lowering, node, 0, 1);
   const std::int64_t batches = view.batches();
   if (!view.fits_a_grid()) return false;
+  make_readable(lowering, node, view);
   const std::string type = sum_type_of(view.a.type);
   const auto at_a = batch_coordinates(view.batch, {"row", "k"});
   const auto at_b = batch_coordinates(view.batch, {"k", "column"});

@@ -13,12 +13,11 @@ namespace {
 bool lower_view(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!memory::is_view(node) || node.inputs.empty()) return false;
-  const Placement from = lowering.row_major(node.inputs[0]);
-  Placement seen = row_major_placement(from.type, lowering.dims(node.outputs[0]));
-  if (seen.elements() != from.elements()) return false;
-  seen.buffer = from.buffer;
-  seen.offset = from.offset;
-  lowering.set_placement(node.outputs[0], seen);
+  const Dims dims = lowering.dims(node.outputs[0]);
+  auto seen = reshaped(lowering.native(node.inputs[0]), dims);
+  if (!seen) seen = reshaped(lowering.row_major(node.inputs[0]), dims);
+  if (!seen) return false;
+  lowering.set_placement(node.outputs[0], *seen);
   return true;
 }
 
