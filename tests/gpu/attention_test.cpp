@@ -128,10 +128,14 @@ TEST(CudaAttention, HoldsForWidthsThatAreMultiplesOf8) {
   }
 }
 
+TEST(CudaAttention, LeavesFewQueriesOverManyKeysToTheirNodes) {
+  expect_fused({.queries = 1}, false);
+  expect_fused({.heads = 1, .queries = 8, .keys = 2049, .width = 8, .value_width = 8}, false);
+}
+
 TEST(CudaAttention, LeavesOtherWidthsToTheirNodes) {
   expect_fused({.width = 12}, false);
   expect_fused({.value_width = 136}, false);
-  expect_fused({.queries = 1}, false);
 }
 
 TEST(CudaAttention, AppliesScalesAndMasks) {

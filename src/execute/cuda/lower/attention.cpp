@@ -22,6 +22,10 @@ constexpr std::int64_t kFewestRows = 8;
 // Above, products in float32 by cuBLASLt take less time than those of the fused kernel.
 constexpr std::int64_t kMostKeysPlainly = 1024;
 
+// Blocks take their rows through all keys alone, which takes long where there are few blocks.
+constexpr std::int64_t kManyKeys = 2048;
+constexpr std::int64_t kRowsOfABlock = 32;
+
 struct AttentionNodes {
   NodeId scores;
   Chain changes;  // of the scores
@@ -93,7 +97,9 @@ bool are_alike(const Lowering& lowering, const AttentionNodes& nodes) {
 }
 
 bool is_worth_it(Lowering& lowering, const AttentionShape& shape) {
-  if (shape.rows < kFewestRows) return false;
+  const std::int64_t blocks = (shape.rows + kRowsOfABlock - 1) / kRowsOfABlock * shape.batches;
+  const bool is_idle = 2 * blocks < lowering.device().facts().multiprocessors;
+  if (shape.rows < kFewestRows || (is_idle && shape.keys > kManyKeys)) return false;
   if (shape.type != DataType::Float32) return true;
   if (lowering.options().cuda.tf32) return false;
   return shape.keys <= kMostKeysPlainly || lowering.libraries().cublaslt() == nullptr;
