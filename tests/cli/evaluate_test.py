@@ -77,7 +77,7 @@ class Evaluates(Case):
     def test_other_precisions_are_refused_with_what_there_is(self):
         self.expect(2, "quantised already", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--precision", "int8")
         self.expect(2, "choose from fp32", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--precision", "fp12")
-        self.expect(2, "only cpu is", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--device", "cuda")
+        self.expect(2, "choose from cpu, cuda", "evaluate", "zoo:small_cnn", *SYNTHETIC, "--device", "tpu")
 
     def test_bad_data(self):
         empty = self.npz(numpy.zeros((0, 1, 28, 28), "float32"), numpy.zeros(0, "int64"))

@@ -24,6 +24,7 @@ struct Form {
   Mask mask = Mask::None;
   bool scales = false;
   bool merges_heads = true;
+  bool mask_comes_late = false;
   bool keys_come_turned = false;  // [batch, heads, width, keys]
   std::optional<DataType> type = {};
 };
@@ -60,10 +61,15 @@ Graph attention(const Form& form) {
                            ? builder.input("keys", DataType::Float32,
                                            Shape{form.batch, form.heads, form.width, form.keys})
                            : heads_of(builder, "keys", form, form.keys, form.width, {0, 2, 3, 1});
-  const ValueId values =
-      heads_of(builder, "values", form, form.keys, form.value_width, {0, 2, 1, 3});
-  const ValueId mask = form.mask == Mask::None ? ValueId{} : mask_of(builder, form);
+  ValueId mask;
+  ValueId values;
+  const auto make_operands = [&] {
+    values = heads_of(builder, "values", form, form.keys, form.value_width, {0, 2, 1, 3});
+    if (form.mask != Mask::None) mask = mask_of(builder, form);
+  };
+  if (!form.mask_comes_late) make_operands();
   ValueId scores = builder.node("MatMul", "scores", {queries, keys});
+  if (form.mask_comes_late) make_operands();
   if (form.scales) scores = builder.node("Mul", "scaled", {scores, builder.scalar("factor", 0.3f)});
   scores = masked(builder, scores, mask, form);
   const ValueId shares = builder.node("Softmax", "shares", {scores}, {{"axis", std::int64_t{-1}}});
@@ -128,10 +134,14 @@ TEST(CudaAttention, HoldsForWidthsThatAreMultiplesOf8) {
   }
 }
 
+TEST(CudaAttention, LeavesFewQueriesOverManyKeysToTheirNodes) {
+  expect_fused({.queries = 1}, false);
+  expect_fused({.heads = 1, .queries = 8, .keys = 2049, .width = 8, .value_width = 8}, false);
+}
+
 TEST(CudaAttention, LeavesOtherWidthsToTheirNodes) {
   expect_fused({.width = 12}, false);
   expect_fused({.value_width = 136}, false);
-  expect_fused({.queries = 1}, false);
 }
 
 TEST(CudaAttention, AppliesScalesAndMasks) {
@@ -140,6 +150,11 @@ TEST(CudaAttention, AppliesScalesAndMasks) {
       expect_fused(
           {.batch = 2, .queries = 37, .keys = 75, .mask = mask, .scales = true, .type = type});
   }
+}
+
+TEST(CudaAttention, ComputesMasksAndValuesFirst) {
+  for (const Mask mask : {Mask::AddedMatrix, Mask::Chosen})
+    expect_fused({.mask = mask, .mask_comes_late = true});
 }
 
 TEST(CudaAttention, ReadsKeysInAnyOrder) {

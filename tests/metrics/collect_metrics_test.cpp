@@ -58,7 +58,7 @@ std::string refused(const char* device, double watts, const char* precision, dou
 }
 
 TEST(Metrics, ArgumentsAreCheckedFirst) {
-  EXPECT_THAT(refused("cuda", 5, "fp32", 1), HasSubstr("'cuda' is not implemented yet"));
+  EXPECT_THAT(refused("tpu", 5, "fp32", 1), HasSubstr("'tpu'"));
   EXPECT_THAT(refused("cpu", 5, "int8", 1), HasSubstr("needs a model that is quantised already"));
   EXPECT_THAT(refused("cpu", 5, "fp8", 1), HasSubstr("there is no precision 'fp8'"));
   EXPECT_THAT(refused("cpu", 0, "fp32", 1), HasSubstr("power in watts is 0"));

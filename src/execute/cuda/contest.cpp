@@ -51,6 +51,18 @@ double tolerance(DataType type, const std::string& precision) {
   return precision == "tf32" ? 0.02 : 1e-3;
 }
 
+// Of everything that is read or written, the coarsest type counts: a product of 16-bit numbers may
+// be stored in 32 bits.
+double tolerance(const std::vector<Placement>& reads, const std::vector<Placement>& writes,
+                 const std::string& precision) {
+  double largest = 0;
+  for (const auto* placements : {&reads, &writes})
+    for (const Placement& one : *placements)
+      if (is_floating(one.type) || placements == &writes)
+        largest = std::max(largest, tolerance(one.type, precision));
+  return largest;
+}
+
 // A candidate in the running.
 struct Contender {
   const Candidate* candidate = nullptr;
@@ -137,7 +149,7 @@ class Race {
     const std::vector<float> result = scratch.result();
     if (expected.empty()) expected = result;
     const double difference = relative_difference(result, expected);
-    if (difference > tolerance(writes_.front().type, one.candidate->precision)) {
+    if (difference > tolerance(reads_, writes_, one.candidate->precision)) {
       return leave_out(
           *one.candidate,
           fmt::format("its result differs by {:.2g} of the largest number", difference));

@@ -25,6 +25,16 @@ std::string Epilogue::parameters() const {
 
 std::string Epilogue::statements(const std::string& sum,
                                  std::span<const std::string> coordinates) const {
+  return computing(sum, coordinates) +
+         fmt::format("  out[{}] = {};\n", offset_text(result, coordinates), stored_result());
+}
+
+std::string Epilogue::stored_result() const {
+  return stored(result.type, text.result);
+}
+
+std::string Epilogue::computing(const std::string& sum,
+                                std::span<const std::string> coordinates) const {
   std::string body = fmt::format("  const auto x = {};\n", sum);
   for (std::size_t i = 0; i < text.operands.size(); ++i) {
     const Placement& operand = text.operands[i];
@@ -32,9 +42,7 @@ std::string Epilogue::statements(const std::string& sum,
         "  const {} a{} = {};\n", computed_type(operand.type), i,
         loaded(operand.type, fmt::format("e{}[{}]", i, offset_text(operand, coordinates))));
   }
-  return body + text.statements +
-         fmt::format("  out[{}] = {};\n", offset_text(result, coordinates),
-                     stored(result.type, text.result));
+  return body + text.statements;
 }
 
 std::string Epilogue::add_more(Lowering& lowering, ValueId value) {

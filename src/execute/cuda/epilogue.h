@@ -25,6 +25,9 @@ struct Epilogue {
   // Stores the element at these coordinates of the result, one expression an axis, of which `sum`
   // is the main node's number.
   std::string statements(const std::string& sum, std::span<const std::string> coordinates) const;
+  // The same without the last, which stores `stored_result()`.
+  std::string computing(const std::string& sum, std::span<const std::string> coordinates) const;
+  std::string stored_result() const;
 };
 
 // Covers the nodes that follow `main` and can be computed with it, and places the result in the

@@ -173,6 +173,14 @@ void Lowering::lower(NodeId id) {
   if (lowering == nullptr || !lowering(*this, id)) lower_on_host(*this, id);
 }
 
+void Lowering::compute_first(ValueId id) {
+  if (!id.is_valid() || is_available(id)) return;
+  const NodeId producer = graph().producer(id);
+  if (!producer.is_valid() || covered_[producer.number]) return;
+  for (const ValueId input : node(producer).inputs) compute_first(input);
+  lower(producer);
+}
+
 bool Lowering::is_on_device(ValueId id) const {
   return !facts_.is_dynamic(id) && has_device_type(type(id));
 }

@@ -70,6 +70,8 @@ class Lowering {
   Placement dense(ValueId id);   // without gaps, in some order
   Placement row_major(ValueId id);
   Placement channels_last(ValueId id);
+  // Lowers ahead of their turn the nodes that compute this value.
+  void compute_first(ValueId id);
   bool has_placement(ValueId id) const { return placements_[id.number].native.has_value(); }
   // A weight in a form that only the engine knows, made once.
   Placement weight(const Tensor& tensor);

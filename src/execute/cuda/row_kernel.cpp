@@ -40,8 +40,8 @@ unsigned threads_for(const Rows& rows) {
   return static_cast<unsigned>(std::clamp((rows.width + kWarp - 1) / kWarp * kWarp, kWarp, kMost));
 }
 
-std::string row_text(const Rows& rows) {
-  return digits_text(rows.dims, rows.kept, "(long long)blockIdx.x");
+std::string row_text(const Rows& rows, const std::string& row) {
+  return digits_text(rows.dims, rows.kept, row);
 }
 
 std::string each_text(const Rows& rows, const std::string& body) {

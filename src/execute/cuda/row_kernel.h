@@ -18,8 +18,9 @@ Rows rows_over(const Dims& dims, const std::vector<std::size_t>& reduced);
 // Threads of a block, a multiple of a warp: kernels name them THREADS.
 unsigned threads_for(const Rows& rows);
 
-// Statements that declare the coordinates of a row, "i0", "i1", … of the kept axes, from blockIdx.
-std::string row_text(const Rows& rows);
+// Statements that declare the coordinates of a row, "i0", "i1", … of the kept axes, from its
+// number.
+std::string row_text(const Rows& rows, const std::string& row = "(long long)blockIdx.x");
 // "for each element of the row { …its coordinates… body }", shared among the threads.
 std::string each_text(const Rows& rows, const std::string& body);
 // A kernel of one block for each row.

@@ -22,6 +22,10 @@ constexpr std::int64_t kFewestRows = 8;
 // Above, products in float32 by cuBLASLt take less time than those of the fused kernel.
 constexpr std::int64_t kMostKeysPlainly = 1024;
 
+// Blocks take their rows through all keys alone, which takes long where there are few blocks.
+constexpr std::int64_t kManyKeys = 2048;
+constexpr std::int64_t kRowsOfABlock = 32;
+
 struct AttentionNodes {
   NodeId scores;
   Chain changes;  // of the scores
@@ -48,8 +52,51 @@ std::optional<NodeId> next_after(const Lowering& lowering, ValueId value) {
   return reader;
 }
 
+bool has_bodies(const Node& node) {
+  bool has_any = false;
+  for_each_subgraph(node, [&](const Graph&) { has_any = true; });
+  return has_any;
+}
+
+// Whether the nodes that are still to be lowered make this value without `start`, and without
+// others that they read from within bodies.
+bool is_free_of(const Lowering& lowering, ValueId value, NodeId start) {
+  if (!value.is_valid() || lowering.is_available(value)) return true;
+  const NodeId producer = lowering.graph().producer(value);
+  if (!producer.is_valid() || producer == start || has_bodies(lowering.node(producer)))
+    return false;
+  return std::ranges::all_of(lowering.node(producer).inputs,
+                             [&](ValueId input) { return is_free_of(lowering, input, start); });
+}
+
+// What the nodes behind the scores read beside them, a mask and the values, may be computed by
+// nodes that come later.
+void compute_operands_first(Lowering& lowering, NodeId id) {
+  std::vector<ValueId> operands;
+  bool has_softmax = false;
+  bool is_attention = false;
+  ValueId value = lowering.node(id).outputs[0];
+  for (auto next = next_after(lowering, value); next; next = next_after(lowering, value)) {
+    const Node& node = lowering.node(*next);
+    const bool is_last = has_softmax && is_product(node);
+    const bool is_softmax = node.is("Softmax");
+    if (!is_last && !is_softmax && !is_elementwise(lowering, node)) return;
+    for (const ValueId input : node.inputs)
+      if (input != value) operands.push_back(input);
+    has_softmax = has_softmax || is_softmax;
+    value = node.outputs[0];
+    is_attention = is_last;
+    if (is_last) break;
+  }
+  const bool are_free = std::ranges::all_of(
+      operands, [&](ValueId operand) { return is_free_of(lowering, operand, id); });
+  if (!is_attention || !are_free) return;
+  for (const ValueId operand : operands) lowering.compute_first(operand);
+}
+
 std::optional<AttentionNodes> attention_from(Lowering& lowering, NodeId id) {
   AttentionNodes found{.scores = id, .changes = {}, .softmax = {}, .cast = {}, .result = {}};
+  compute_operands_first(lowering, id);
   found.changes = chain_after(lowering, lowering.node(id).outputs[0]);
   const auto softmax = next_after(lowering, found.changes.result);
   if (!softmax || !lowering.node(*softmax).is("Softmax")) return {};
@@ -93,7 +140,9 @@ bool are_alike(const Lowering& lowering, const AttentionNodes& nodes) {
 }
 
 bool is_worth_it(Lowering& lowering, const AttentionShape& shape) {
-  if (shape.rows < kFewestRows) return false;
+  const std::int64_t blocks = (shape.rows + kRowsOfABlock - 1) / kRowsOfABlock * shape.batches;
+  const bool is_idle = 2 * blocks < lowering.device().facts().multiprocessors;
+  if (shape.rows < kFewestRows || (is_idle && shape.keys > kManyKeys)) return false;
   if (shape.type != DataType::Float32) return true;
   if (lowering.options().cuda.tf32) return false;
   return shape.keys <= kMostKeysPlainly || lowering.libraries().cublaslt() == nullptr;

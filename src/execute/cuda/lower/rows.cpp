@@ -10,6 +10,7 @@
 #include "execute/cuda/moments_text.h"
 #include "execute/cuda/row_kernel.h"
 #include "execute/cuda/walk.h"
+#include "execute/cuda/warp_norm.h"
 #include "kernels/shape_math.h"
 
 namespace assay::cuda {
@@ -76,6 +77,7 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
   if (!is_reasonable(rows)) return false;
   Epilogue epilogue = epilogue_of(lowering, id);
   const std::string statistics = statistics_text(lowering, node, epilogue);
+  if (statistics.empty() && add_warp_norm(lowering, id, rows, epilogue)) return true;
   const auto at = index_names(x.dims);
   std::vector<Placement> reads = {x, broadcast(lowering.native(node.inputs[1]), x.dims)};
   std::string parameters = parameter_text(x, "in") + parameter_text(reads[1], "scale");
