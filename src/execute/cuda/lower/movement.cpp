@@ -1,6 +1,8 @@
 // Ops that pick and place elements.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "execute/cuda/indexed_kernel.h"
 #include "execute/cuda/kernel_text.h"
@@ -47,6 +49,16 @@ bool lower_concat(Lowering& lowering, NodeId id) {
   return true;
 }
 
+// The last step picks elements of `data`: it reads as many as it writes, at most.
+void count_what_is_picked(Lowering& lowering, const Placement& data, const Placement& result) {
+  if (result.elements() == 0) return;
+  const std::int64_t picked = byte_size(data.type, result.elements()).value_or(0);
+  const std::int64_t left_out = std::max<std::int64_t>(0, data.distinct_bytes() - picked);
+  StepInfo& info = lowering.steps().back().info;
+  info.bytes_read -= left_out;
+  if (lowering.buffers().is_fixed(data.buffer)) info.weight_bytes -= left_out;
+}
+
 bool lower_gather(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement data = lowering.native(node.inputs[0]);
@@ -66,6 +78,7 @@ bool lower_gather(Lowering& lowering, NodeId id) {
   add_indexed_step(lowering, id, epilogue, {data, indices},
                    parameter_text(data, "data") + parameter_text(indices, "indices"), body,
                    element_text(data, "data", at), "own");
+  count_what_is_picked(lowering, data, epilogue.result);
   return true;
 }
 
@@ -83,6 +96,7 @@ bool lower_gather_elements(Lowering& lowering, NodeId id) {
   add_indexed_step(lowering, id, epilogue, {data, indices},
                    parameter_text(data, "data") + parameter_text(indices, "indices"), body,
                    element_text(data, "data", at), "own");
+  count_what_is_picked(lowering, data, epilogue.result);
   return true;
 }
 
