@@ -239,6 +239,16 @@ TEST(CudaForms, OfQuantisedPoolsAndSoftmaxes) {
   expect_same_on_the_gpu(softmax.graph(), softmax.inputs, "softmax", 0);
 }
 
+TEST(CudaForms, PickingRowsReadsThoseAlone) {
+  fake_device();
+  OneFusedNode node("Gather");
+  node.standard().floats({100, 64}).input(whole_numbers({3}, {5, 99, 0}));
+  const auto program = compile(infer_shapes(node.graph()), {.engine = kCudaEngine});
+  ASSERT_EQ(program->steps().size(), 1u);
+  EXPECT_EQ(program->steps()[0].bytes_read, 3 * 64 * 4 + 3 * 8);
+  EXPECT_EQ(program->steps()[0].bytes_written, 3 * 64 * 4);
+}
+
 TEST(CudaForms, WithIndicesOutsideReadNoMemoryOfOthers) {
   fake_device();
   OneFusedNode node("Gather");

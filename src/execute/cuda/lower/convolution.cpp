@@ -31,14 +31,14 @@ OwnConvolution own_convolution(Lowering& lowering, NodeId id, const ConvolutionV
   operands.pointer(view.image);
   operands.pointer(view.weight);
   if (bias) operands.pointer(*bias);
-  const ConvolutionTexts texts{
-      .parameters = operands.parameters() + epilogue.parameters(),
-      .sum_type = computed_type(view.image.type),
-      .image = read(view.image),
-      .weight = read(view.weight),
-      .store = [&](const std::vector<std::string>& at) {
-        return epilogue.statements(bias ? "sum + " + operands.element(*bias, at) : "sum", at);
-      }};
+  const ConvolutionTexts texts{.parameters = operands.parameters() + epilogue.parameters(),
+                               .sum_type = computed_type(view.image.type),
+                               .image = read(view.image),
+                               .weight = read(view.weight),
+                               .store = [&](const std::vector<std::string>& at) {
+                                 return epilogue.statements(
+                                     bias ? "sum + " + operands.element(*bias, at) : "sum", at);
+                               }};
   return {convolution_kernel(view, texts),
           draft_with(epilogue, id, operands.reads(), view.flops())};
 }

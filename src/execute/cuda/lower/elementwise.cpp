@@ -81,7 +81,6 @@ extern "C" __global__ void KERNEL({parameters}{to}* __restrict__ out) {{
   return {kernel, launch_for(walk.elements / width)};
 }
 
-
 bool lower_elementwise(Lowering& lowering, NodeId id) {
   if (!is_elementwise(lowering, lowering.node(id))) return false;
   const Chain chain = chain_from(lowering, id);
