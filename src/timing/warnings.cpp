@@ -23,6 +23,8 @@ constexpr std::size_t kFewSamples = 30;
 constexpr double kFewestCorrelated = 10;  // that samples count as, for an interval to be believed
 // Between two modes: from which a median that falls on the other one is another result.
 constexpr double kGapNoisy = 0.10;
+// A drift or a change of level: from which another moment would have given another result.
+constexpr double kChangeNoisy = 0.05;
 // Of bursts: from how many on their share is known, and which share is mentioned or noisy.
 constexpr std::size_t kEnoughBursts = 10;
 constexpr double kBurstsMentioned = 0.01;
@@ -84,10 +86,11 @@ MaybeWarning unsteady(const Measurement& measured, const Circumstances& circumst
   const auto test = stats::test_steadiness(measured.samples_ms, circumstances.target);
   const double percent = 100 * std::abs(test.relative_change);
   const auto* direction = test.relative_change > 0 ? "slower" : "faster";
+  const bool is_large = std::abs(test.relative_change) >= kChangeNoisy;
   if (test.found == stats::Steadiness::Drift) {
     return TimingWarning{
         "drift", fmt::format("runs became {:.1f} % {} from first to last", percent, direction),
-        "warm up longer, let the machine cool down, and measure again", true};
+        "warm up longer, let the machine cool down, and measure again", is_large};
   }
   if (test.found == stats::Steadiness::LevelChange) {
     return TimingWarning{
@@ -96,7 +99,7 @@ MaybeWarning unsteady(const Measurement& measured, const Circumstances& circumst
                     measured.samples_ms.size(), percent, direction),
         "something changed on the machine (frequency, another program): measure "
         "again",
-        true};
+        is_large};
   }
   return std::nullopt;
 }

@@ -92,6 +92,26 @@ TEST(TimingWarnings, WithoutMachineTimesThereAreNoLoadWarnings) {
   EXPECT_TRUE(measure_on({{}, {.busy_seconds = 0.1}}).warnings.empty());
 }
 
+// Of 200 runs with a deviation of 0.5 %, the second half takes `times` as long.
+Measurement with_later_half(double times) {
+  FakeClock clock;
+  FakeMachine machine;
+  NoisyRuns runs({.deviation = 0.005}, 3);
+  int run = 0;
+  const auto factor = [&] { return runs.next() * (run++ < 100 ? 1.0 : times); };
+  return measure(simulated_work(clock, 1e6, factor), {.fixed_warmup = 0, .fixed_samples = 200},
+                 nullptr, clock, machine);
+}
+
+TEST(TimingWarnings, AChangeOfAFewPercentIsNamedAndALargeOneIsNoisy) {
+  for (const double times : {1.03, 1.10}) {
+    const Measurement measured = with_later_half(times);
+    const TimingWarning* change = find_warning(measured, "level-change");
+    ASSERT_TRUE(change) << times;
+    EXPECT_EQ(change->makes_noisy, times > 1.05) << times;
+  }
+}
+
 TEST(TimingWarnings, ALevelChangeIsDistinguishedFromDrift) {
   FakeClock clock;
   FakeMachine machine;
