@@ -110,9 +110,9 @@ std::string attribution_text(const Profile& profile) {
 std::string setting_text(const Profile& profile) {
   if (profile.imported) return imported_setting(profile);
   const CpuOptions& cpu = profile.program.cpu;
-  const bool can_wander = cpu.threads > 0 && !cpu.pin_threads;
+  const bool is_unpinned = cpu.threads > 0 && !cpu.pin_threads;
   return fmt::format("batch {}, {}{}, {} engine for {}{}", profile.batch, team_text(cpu.threads),
-                     can_wander ? " not pinned" : "", profile.program.engine,
+                     is_unpinned ? " not pinned" : "", profile.program.engine,
                      name(profile.program.optimize_for), precision_text(profile));
 }
 
