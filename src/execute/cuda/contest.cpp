@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "assay/error.h"
 #include "assay/timing.h"
@@ -61,6 +63,22 @@ double tolerance(const std::vector<Placement>& reads, const std::vector<Placemen
       if (is_floating(one.type) || placements == &writes)
         largest = std::max(largest, tolerance(one.type, precision));
   return largest;
+}
+
+// Names of kernels have no spaces.
+std::string joined(const std::vector<std::string>& kernels) {
+  std::string text;
+  for (const std::string& name : kernels) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+std::vector<std::string> separated(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::string question_about_kernels(const std::string& question, const Candidate& candidate) {
+  return fmt::format("kernels of {}: {}", candidate.key, question);
 }
 
 // A candidate in the running.
@@ -207,7 +225,15 @@ const Candidate* Contests::known(const std::string& question,
   const auto answer = known_.find(question);
   if (!answer) return nullptr;
   const auto found = std::ranges::find(candidates, *answer, &Candidate::key);
-  return found == candidates.end() ? nullptr : &*found;
+  if (found == candidates.end()) return nullptr;
+  const bool is_told = !found->describe || known_.find(question_about_kernels(question, *found));
+  return is_told ? &*found : nullptr;
+}
+
+void Contests::describe(const Contest& contest, const Candidate& winner, StepInfo& step) const {
+  if (!winner.describe) return;
+  const auto kernels = known_.find(question_about_kernels(contest.question, winner));
+  winner.describe(step, separated(kernels.value_or("")));
 }
 
 void Contests::enter(Lowering& lowering, const StepDraft& draft, const std::string& question,
@@ -235,6 +261,7 @@ void Contests::settle(Lowering& lowering, const Contest& contest, const Candidat
                       const Prepared& prepared, const std::string& fell_back) {
   PlannedStep& step = lowering.steps()[contest.step];
   step.info.algorithm = winner.name;
+  describe(contest, winner, step.info);
   if (!winner.precision.empty()) step.info.precision = winner.precision;
   if (!winner.is_library) step.info.fell_back = fell_back;
   step.bind = prepared.bind;
@@ -248,6 +275,11 @@ void Contests::hold(Lowering& lowering, const Contest& contest) {
   const Contender* winner = race.winner();
   const bool was_measured = winner != nullptr;
   if (!was_measured) winner = &race.contenders().front();
+  if (was_measured && winner->candidate->describe) {
+    const std::vector<std::string> kernels = winner->trial->kernels();
+    log_line(fmt::format("  {} launches {}", winner->candidate->key, joined(kernels)));
+    known_.add(question_about_kernels(contest.question, *winner->candidate), joined(kernels));
+  }
   settle(lowering, contest, *winner->candidate, winner->prepared, race.failure());
   if (was_measured) known_.add(contest.question, winner->candidate->key);
 }
