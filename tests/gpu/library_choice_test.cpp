@@ -139,6 +139,58 @@ TEST_F(LibraryChoice, TheLibraryConvolvesWhereItIsFaster) {
   EXPECT_LT(difference(graph, *program), 1e-4);
 }
 
+// What cuDNN runs is told by the names of its kernels, also if the choice is that of an earlier
+// process.
+TEST_F(LibraryChoice, AlgorithmsOfEnginesAreNamed) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
+  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "scudnn_winograd_128x128_ldg1_ldg4_tile148n");
+  GraphBuilder build("one");
+  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
+  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 3, 3}, 0.3)},
+                          {{"pads", Ints{1, 1, 1, 1}}}),
+               "y");
+  const Graph graph = build.finish();
+  for (int again = 0; again < 2; ++again) {
+    const auto step = steps_of(*compiled(graph), "Conv")[0];
+    EXPECT_EQ(step.algorithm, "cudnn engine 0, winograd 2x2");
+    EXPECT_EQ(step.isa, "cuda");
+    // 3 · 3 tiles of each image, of 16 products instead of 36.
+    const std::int64_t transforms = 2 * 9 * (32 * 8 + 24 * 16) + 28 * 8 * 16;
+    EXPECT_EQ(step.executed_flops, 2 * 2 * 9 * 16 * 8 * 16 + transforms);
+  }
+}
+
+TEST_F(LibraryChoice, AnEngineThatDoesNotSayHowItComputesIsTakenForDirect) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
+  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "engine_of_tomorrow");
+  GraphBuilder build("one");
+  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
+  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 1, 1}, 0.3)},
+                          {{"strides", Ints{2, 2}}}),
+               "y");
+  const auto step = steps_of(*compiled(build.finish()), "Conv")[0];
+  EXPECT_EQ(step.algorithm, "cudnn engine 0");
+  EXPECT_EQ(step.isa, "");
+  EXPECT_EQ(step.executed_flops, 2 * 2 * 3 * 3 * 8 * 16);
+}
+
+TEST_F(LibraryChoice, AnFftIsNotCounted) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
+  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "fft2d_r2c_32x32");
+  GraphBuilder build("one");
+  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
+  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 1, 1}, 0.3)},
+                          {{"strides", Ints{2, 2}}}),
+               "y");
+  const auto step = steps_of(*compiled(build.finish()), "Conv")[0];
+  EXPECT_EQ(step.algorithm, "cudnn engine 0, fft");
+  EXPECT_EQ(step.isa, "");
+  EXPECT_EQ(step.executed_flops, 0);
+}
+
 TEST_F(LibraryChoice, OurKernelsConvolveWhereTheyAreFaster) {
   const FakeSetting slow_library("FAKE_CUDA_LIBRARY_MS", "50");
   const Graph graph = convolutions();

@@ -95,15 +95,15 @@ class Race {
       : lowering_(lowering), stream_(stream), reads_(reads), writes_(writes) {}
 
   void prepare(const std::vector<Candidate>& candidates) {
+    // Kernels of our own are compiled.
+    for (const Candidate& candidate : candidates)
+      if (!candidate.is_library) prepare(candidate);
     const std::int64_t begin = steady_clock().nanoseconds();
+    const std::size_t enough = contenders_.size() + kEnoughCandidates;
     for (const Candidate& candidate : candidates) {
       const bool is_long = steady_clock().nanoseconds() - begin > kLongPreparing;
-      if (is_long && contenders_.size() >= kEnoughCandidates) return;
-      try {
-        add(candidate, candidate.prepare());
-      } catch (const Error& error) {
-        leave_out(candidate, error.what());
-      }
+      if (is_long && contenders_.size() >= enough) return;
+      if (candidate.is_library) prepare(candidate);
     }
   }
 
@@ -122,6 +122,14 @@ class Race {
   std::string failure() const { return library_ran_ ? "" : failure_; }
 
  private:
+  void prepare(const Candidate& candidate) {
+    try {
+      add(candidate, candidate.prepare());
+    } catch (const Error& error) {
+      leave_out(candidate, error.what());
+    }
+  }
+
   void add(const Candidate& candidate, Prepared prepared) {
     std::int64_t bytes = 0;
     for (const BufferId id : prepared.workspace) bytes += lowering_.buffers()[id].bytes;

@@ -2,9 +2,9 @@
 // and the order of finalising as the library documents them, and computes graphs of a convolution
 // and what follows it plainly. It can be used if FAKE_CUDA_LIBRARIES is 1. Of its engines, 0
 // computes; 1 uses tensor cores; 2 takes a workspace; 3 does not support what it proposes; 4
-// computes wrong numbers. FAKE_CUDA_ENGINE_MS says how long those without a workspace take, and
-// FAKE_CUDA_ENGINE_KERNEL what the kernel is called that they launch. A graph with a swish is not
-// supported.
+// computes wrong numbers. FAKE_CUDA_ENGINE_MS says how long those without a workspace take,
+// FAKE_CUDA_WORKSPACE_MS how long the other one does, and FAKE_CUDA_ENGINE_KERNEL what the kernel
+// is called that the former launch. A graph with a swish is not supported.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -600,10 +600,9 @@ int cudnnBackendExecute(void* handle, void* plan, void* pack) {
   const auto work = [=] {
     if (takes_workspace) std::memset(workspace, 0x55, kWorkspaceBytes);
     run->run();
-    if (takes_workspace)
-      std::memset(workspace, 0xaa, kWorkspaceBytes);
-    else
-      fake::add_milliseconds(fake::setting("FAKE_CUDA_ENGINE_MS", 0));
+    if (takes_workspace) std::memset(workspace, 0xaa, kWorkspaceBytes);
+    fake::add_milliseconds(
+        fake::setting(takes_workspace ? "FAKE_CUDA_WORKSPACE_MS" : "FAKE_CUDA_ENGINE_MS", 0));
     fake::add_milliseconds(fake::setting("FAKE_CUDA_LIBRARY_MS", 0));
   };
   return fake::run_or_record(work, kernel_of(what.part(401).number(-1)));
