@@ -122,6 +122,8 @@ class Stream {
   // What is launched between the two becomes a graph that can be launched at once.
   void begin_capture() const;
   Owned end_capture() const;
+  // The graph itself, which cannot be launched.
+  Owned end_capture_as_graph() const;
   // Instead of `end_capture`, after an error.
   void give_up_capture() const;
   void launch(const Owned& graph) const;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "assay/error.h"
+#include "execute/cuda/convolution_algorithm.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/log.h"
@@ -111,6 +112,29 @@ extern "C" __global__ void KERNEL(const {type}* __restrict__ in, {type}* __restr
       fmt::arg("pixels", pixels), fmt::arg("padded", padded.dims[1]),
       fmt::arg("channels", channels), fmt::arg("zero", stored(image.type, "0.0f")));
   return {text, launch_for(pixels)};
+}
+
+ConvolutionSizes sizes_of(const LibraryConvolution& wanted) {
+  return {.grid = wanted.grid,
+          .is_transposed = wanted.is_transposed,
+          .batch = wanted.image.dims[0],
+          .channels_of_group = wanted.weight.dims[1],
+          .filters = wanted.weight.dims[0]};
+}
+
+// "cudnn engine 3, winograd 2x2", and the arithmetic of that. An engine of which nothing is known
+// is taken for direct; of one that surely is not, no arithmetic is known.
+void describe(const gpu::CudnnGraph::Engine& engine, const std::string& suffix,
+              const ConvolutionSizes& sizes, std::span<const std::string> kernels, StepInfo& step) {
+  const ConvolutionAlgorithm algorithm = algorithm_of(engine, kernels, sizes.grid);
+  step.algorithm = engine.name + (algorithm.name.empty() ? "" : ", " + algorithm.name) + suffix;
+  const auto flops = executed_flops(algorithm, sizes);
+  if (flops) {
+    step.executed_flops += *flops - direct_flops(sizes);
+    return;
+  }
+  step.isa.clear();
+  if (algorithm.kind != ConvolutionAlgorithm::Kind::Unknown) step.executed_flops = 0;
 }
 
 // A graph of operations, and where its operands are.
@@ -241,7 +265,12 @@ class ConvolutionForms {
          .is_library = true,
          .add_kernels = [&lowering = lowering_, form] { add_kernels(lowering, form); },
          .prepare = [&lowering = lowering_, form,
-                     engine] { return prepared(lowering, form, engine); }});
+                     engine] { return prepared(lowering, form, engine); },
+         .describe =
+             [found, suffix = form.suffix, sizes = sizes_of(wanted_)](
+                 StepInfo& step, std::span<const std::string> kernels) {
+               describe(found, suffix, sizes, kernels, step);
+             }});
   }
 
   static Prepared prepared(Lowering& lowering, const ConvolutionForm& form, std::size_t engine) {

@@ -7,10 +7,12 @@
 
 #include "execute/cuda/convolution_view.h"
 #include "execute/cuda/epilogue.h"
+#include "execute/cuda/implicit_gemm.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_convolution.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/operands.h"
+#include "execute/cuda/winograd.h"
 
 namespace assay::cuda {
 
@@ -74,6 +76,8 @@ std::vector<Candidate> candidates_of(Lowering& lowering, const ConvolutionView& 
   if (const auto product = product_of(view, convolution); product && can_multiply(*product))
     append(cublaslt_candidates(lowering, *product, epilogue));
   append(cudnn_candidates(lowering, convolution, epilogue));
+  append(implicit_gemm_candidates(lowering, view, convolution.bias, epilogue, own.draft));
+  append(winograd_candidates(lowering, view, convolution.bias, epilogue, own.draft));
   return all;
 }
 
