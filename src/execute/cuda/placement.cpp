@@ -96,6 +96,14 @@ std::vector<std::size_t> Placement::order() const {
   return axes;
 }
 
+bool lies_in_groups(const Placement& placement, std::size_t axis, std::int64_t group) {
+  if (placement.strides[axis] != 1 || placement.offset % group != 0) return false;
+  for (std::size_t other = 0; other < placement.dims.size(); ++other)
+    if (other != axis && placement.dims[other] != 1 && placement.strides[other] % group != 0)
+      return false;
+  return true;
+}
+
 Placement row_major_placement(DataType type, Dims dims) {
   const auto order = axes_in_order(dims.size());
   return dense_placement(type, std::move(dims), order);

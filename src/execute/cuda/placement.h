@@ -34,6 +34,8 @@ struct Placement {
 
 Placement row_major_placement(DataType type, Dims dims);
 Placement channels_last_placement(DataType type, Dims dims);
+// Whether groups of so many elements along this axis lie side by side, aligned to their size.
+bool lies_in_groups(const Placement& placement, std::size_t axis, std::int64_t group);
 // In the order of the axes of `like`, without gaps.
 Placement placement_like(const Placement& like, DataType type);
 

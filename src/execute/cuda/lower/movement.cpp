@@ -59,12 +59,34 @@ void count_what_is_picked(Lowering& lowering, const Placement& data, const Place
   if (lowering.buffers().is_fixed(data.buffer)) info.weight_bytes -= left_out;
 }
 
+// One element of the axis, known beforehand, is a view.
+bool lower_gather_of_one(Lowering& lowering, NodeId id, std::size_t axis) {
+  const Node& node = lowering.node(id);
+  const auto index = lowering.number(node.inputs[1]);
+  if (!index) return false;
+  Placement seen = lowering.native(node.inputs[0]);
+  const std::int64_t length = seen.dims[axis];
+  auto at = static_cast<std::int64_t>(*index);
+  if (at < 0) at += length;
+  if (at < 0 || at >= length) return false;
+  seen.offset += at * seen.strides[axis];
+  const auto place = static_cast<std::ptrdiff_t>(axis);
+  const std::size_t ones = lowering.dims(node.inputs[1]).size();
+  for (Dims* numbers : {&seen.dims, &seen.strides}) {
+    numbers->erase(numbers->begin() + place);
+    numbers->insert(numbers->begin() + place, ones, numbers == &seen.dims ? 1 : 0);
+  }
+  lowering.set_placement(node.outputs[0], seen);
+  return true;
+}
+
 bool lower_gather(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement data = lowering.native(node.inputs[0]);
   const Placement indices = lowering.native(node.inputs[1]);
   const auto axis = normalized_axis(node.int_or("axis", 0), data.dims.size());
   if (!axis || data.elements() == 0) return false;
+  if (lower_gather_of_one(lowering, id, *axis)) return true;
   const Epilogue epilogue = epilogue_of(lowering, id);
   const auto names = index_names(epilogue.result.dims);
   const auto begin = names.begin() + static_cast<std::ptrdiff_t>(*axis);

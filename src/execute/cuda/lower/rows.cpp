@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/lower/few_rows_product.h"
 #include "execute/cuda/moments_text.h"
 #include "execute/cuda/row_kernel.h"
 #include "execute/cuda/walk.h"
@@ -75,6 +76,7 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
   if (!axis || !is_floating(x.type)) return false;
   const Rows rows = rows_over(x.dims, axes_from(*axis, x.dims.size()));
   if (!is_reasonable(rows)) return false;
+  if (lower_norm_and_product(lowering, id)) return true;
   Epilogue epilogue = epilogue_of(lowering, id);
   const std::string statistics = statistics_text(lowering, node, epilogue);
   if (statistics.empty() && add_warp_norm(lowering, id, rows, epilogue)) return true;
