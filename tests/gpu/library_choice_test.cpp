@@ -272,10 +272,10 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
   ProgramOptions options;
   options.precision = DataType::Float16;
   (void)compiled(graph, options);
-  set_answers("cudnn engine 2 2=1 + element-wise + padding of 0 and bias");
+  set_answers("cudnn engine 2 2=1 (padded) + element-wise of 0 and bias");
   const auto program = compiled(graph, options);
   EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm,
-            "cudnn engine 2, winograd + element-wise + padding");
+            "cudnn engine 2, winograd (padded) + element-wise");
   EXPECT_LT(difference(graph, *program), 0.02);
 }
 

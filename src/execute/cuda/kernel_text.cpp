@@ -71,6 +71,13 @@ __device__ bfloat_t to_bfloat_t(float x) { return bfloat_t{float_to_bfloat(x)}; 
 template <typename T> __device__ T relu(T x) { return x < T(0) ? T(0) : x; }
 template <typename T> __device__ T smaller(T a, T b) { return a != a || a < b ? a : b; }
 template <typename T> __device__ T larger(T a, T b) { return a != a || a > b ? a : b; }
+#if !defined(ASSAY_EMULATED) && __CUDA_ARCH__ >= 800
+__device__ float larger(float a, float b) {
+  float c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+#endif
 template <typename T> __device__ T limited(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
 template <typename T> __device__ T sign_of(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x; }
 __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }

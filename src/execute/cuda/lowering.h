@@ -70,6 +70,8 @@ class Lowering {
   Placement dense(ValueId id);   // without gaps, in some order
   Placement row_major(ValueId id);
   Placement channels_last(ValueId id);
+  // The same, but where that takes a copy, with zeros up to so many channels.
+  Placement padded_channels_last(ValueId id, std::int64_t channels);
   // Lowers ahead of their turn the nodes that compute this value.
   void compute_first(ValueId id);
   bool has_placement(ValueId id) const { return placements_[id.number].native.has_value(); }

@@ -80,41 +80,26 @@ bool lower_gather_of_one(Lowering& lowering, NodeId id, std::size_t axis) {
   return true;
 }
 
+// Elements of `data` at the coordinates of the result, but along the axis, where indices say which;
+// GatherElements has an index for every element of the result, Gather some for a slice of `data`.
 bool lower_gather(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement data = lowering.native(node.inputs[0]);
   const Placement indices = lowering.native(node.inputs[1]);
   const auto axis = normalized_axis(node.int_or("axis", 0), data.dims.size());
   if (!axis || data.elements() == 0) return false;
-  if (lower_gather_of_one(lowering, id, *axis)) return true;
+  const bool is_by_element = node.is("GatherElements");
+  if (!is_by_element && lower_gather_of_one(lowering, id, *axis)) return true;
   const Epilogue epilogue = epilogue_of(lowering, id);
   const auto names = index_names(epilogue.result.dims);
   const auto begin = names.begin() + static_cast<std::ptrdiff_t>(*axis);
-  const auto end = begin + static_cast<std::ptrdiff_t>(indices.dims.size());
+  const auto end = begin + static_cast<std::ptrdiff_t>(is_by_element ? 1 : indices.dims.size());
+  const auto which = is_by_element ? names : std::vector<std::string>(begin, end);
   std::vector<std::string> at(names.begin(), begin);
   at.emplace_back("at");
   at.insert(at.end(), end, names.end());
-  const std::string body =
-      fmt::format("  const long long at = inside({}, {});\n",
-                  element_text(indices, "indices", {begin, end}), data.dims[*axis]);
-  add_indexed_step(lowering, id, epilogue, {data, indices},
-                   parameter_text(data, "data") + parameter_text(indices, "indices"), body,
-                   element_text(data, "data", at), "own");
-  count_what_is_picked(lowering, data, epilogue.result);
-  return true;
-}
-
-bool lower_gather_elements(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  const Placement data = lowering.native(node.inputs[0]);
-  const Placement indices = lowering.native(node.inputs[1]);
-  const auto axis = normalized_axis(node.int_or("axis", 0), data.dims.size());
-  if (!axis || data.elements() == 0) return false;
-  const Epilogue epilogue = epilogue_of(lowering, id);
-  auto at = index_names(epilogue.result.dims);
   const std::string body = fmt::format("  const long long at = inside({}, {});\n",
-                                       element_text(indices, "indices", at), data.dims[*axis]);
-  at[*axis] = "at";
+                                       element_text(indices, "indices", which), data.dims[*axis]);
   add_indexed_step(lowering, id, epilogue, {data, indices},
                    parameter_text(data, "data") + parameter_text(indices, "indices"), body,
                    element_text(data, "data", at), "own");
@@ -190,7 +175,7 @@ bool lower_pad(Lowering& lowering, NodeId id) {
 void add_movement_lowering(LowerTable& table) {
   table["Concat"] = lower_concat;
   table["Gather"] = lower_gather;
-  table["GatherElements"] = lower_gather_elements;
+  table["GatherElements"] = lower_gather;
   table["Tile"] = lower_tile;
   table["Pad"] = lower_pad;
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "base/checked.h"
+#include "execute/cuda/column_reduction.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/lower/few_rows_product.h"
 #include "execute/cuda/moments_text.h"
@@ -122,15 +122,6 @@ bool lower_instance_norm(Lowering& lowering, NodeId id) {
   return true;
 }
 
-// How a reduction maps elements, combines them and finishes; `x` and `sum` are the numbers.
-struct Reduction {
-  const char* map = "x";
-  const char* combine = "Plus";
-  double start = 0;
-  const char* finish = "sum";
-  bool is_float_only = false;
-};
-
 std::optional<Reduction> reduction_of(const std::string& op) {
   static const std::map<std::string, Reduction> kTable = {
       {"ReduceSum", {}},
@@ -170,12 +161,6 @@ std::vector<std::string> reduced_coordinates(const Rows& rows, std::size_t rank)
   return at;
 }
 
-std::string start_text(const Reduction& what, DataType type) {
-  const std::string computed = computed_type(type);
-  if (is_floating(type) || !std::isinf(what.start)) return number_text(what.start, computed);
-  return fmt::format("whole<{}>({})", computed, what.start < 0 ? "-1e30" : "1e30");
-}
-
 bool lower_reduction(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const auto what = reduction_of(node.op);
@@ -186,6 +171,8 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
   const Rows rows = rows_over(x.dims, *axes);
   if (!is_reasonable(rows)) return false;
   const Epilogue epilogue = epilogue_of(lowering, id);
+  const auto at = reduced_coordinates(rows, epilogue.result.dims.size());
+  if (add_column_reduction(lowering, id, rows, x, *what, epilogue, at)) return true;
   const std::string type = computed_type(x.type);
   const std::string body =
       fmt::format("  {} sum = {};\n", type, start_text(*what, x.type)) +
@@ -195,8 +182,7 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
       fmt::format("  sum = together<{}, THREADS>(sum);\n  if (threadIdx.x != 0) return;\n",
                   what->combine) +
       fmt::format("  const {} WIDTH = {};\n", type, rows.width) +
-      epilogue.statements(fmt::format("({})({})", type, what->finish),
-                          reduced_coordinates(rows, epilogue.result.dims.size()));
+      epilogue.statements(fmt::format("({})({})", type, what->finish), at);
   add_row_step(lowering, id, rows, epilogue, {x}, parameter_text(x, "in"), body, 1);
   return true;
 }
