@@ -18,6 +18,7 @@
 #include "cli/model_options.h"
 #include "cli/output_format.h"
 #include "cli/page.h"
+#include "machine/gpu/device_from_gpu.h"
 
 namespace assay::cli {
 
@@ -53,12 +54,20 @@ std::optional<double> limit_of(const char* flag, const std::string& text) {
 }
 
 constexpr const char* kHere = "this-machine";
+constexpr const char* kGpuHere = "this-gpu";
 
-std::vector<Device> wanted_devices(const FitArguments& arguments, Device here,
+// This machine, and its GPU if it has one.
+std::vector<Device> devices_here(const Machine& machine) {
+  std::vector<Device> here = {device_from_machine(machine, kHere)};
+  if (machine.gpu) here.push_back(device_from_gpu(*machine.gpu, kGpuHere));
+  return here;
+}
+
+std::vector<Device> wanted_devices(const FitArguments& arguments, std::vector<Device> here,
                                    std::vector<std::string>& warnings) {
   KnownDevices known = known_devices(arguments.devices);
   warnings.insert(warnings.end(), known.warnings.begin(), known.warnings.end());
-  known.devices.insert(known.devices.begin(), std::move(here));
+  known.devices.insert(known.devices.begin(), here.begin(), here.end());
   if (!arguments.ids.empty()) {
     std::vector<Device> chosen;
     for (const std::string& id : arguments.ids) chosen.push_back(find_device(known.devices, id));
@@ -95,7 +104,7 @@ FitRequest checked_request(const FitArguments& arguments) {
                             .max_mb = limit_of("--max-mb", arguments.max_mb),
                             .max_watts = limit_of("--max-watts", arguments.max_watts)};
   std::vector<std::string> warnings;
-  wanted_devices(arguments, {.id = kHere}, warnings);
+  wanted_devices(arguments, {{.id = kHere}, {.id = kGpuHere}}, warnings);
   RequestedModel model = requested_model(arguments.model);
   request.graph = std::move(model.graph);
   request.options.count.bindings = std::move(model.run.bindings);
@@ -108,7 +117,7 @@ FitRequest checked_request(const FitArguments& arguments) {
 Exit fit_and_print(const FitArguments& arguments, FitRequest request, const Machine& machine,
                    const Calibration& calibration, bool quiet, std::vector<std::string> warnings,
                    PageFile& page) {
-  const auto devices = wanted_devices(arguments, device_from_machine(machine, kHere), warnings);
+  const auto devices = wanted_devices(arguments, devices_here(machine), warnings);
   FitReport report = naming_model(arguments.model.model, [&] {
     return fit_model(std::move(request.graph), arguments.model.model, devices, calibration,
                      request.options);
@@ -136,7 +145,9 @@ Exit run_fit(const FitArguments& arguments, bool quiet) {
   catch_interrupts();
   std::vector<std::string> warnings;
   ProgressBar progress(quiet);
-  const Machine machine = chosen_machine(progress, quiet, kStoredMachine, warnings);
+  Machine machine = chosen_machine(progress, quiet, kStoredMachine, warnings);
+  if (!machine.gpu && !chosen_machine_file())
+    machine.gpu = cached_or_measured_gpu(warnings, &progress);
   const Calibration calibration = cached_or_measured_calibration(
       machine, warnings, {.recalibrate = arguments.recalibrate}, &progress);
   if (arguments.validate) {

@@ -67,7 +67,7 @@ const Engine& usable_engine(std::span<const Engine> all, std::string_view name) 
     fail_usage("there is no engine '{}'; the engines are: {}", name, list_of(all));
   }
   if (!missing_for(*found).empty()) {
-    fail_usage("engine '{}' cannot run here; the engines are: {}", name, list_of(all));
+    fail_bad_input("engine '{}' cannot run here; the engines are: {}", name, list_of(all));
   }
   return *found;
 }

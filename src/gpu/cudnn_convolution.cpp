@@ -18,6 +18,7 @@ constexpr CudnnName kHeuristics{4, "ENGINEHEUR_DESCRIPTOR"};
 constexpr CudnnName kExecutionPlan{5, "EXECUTION_PLAN_DESCRIPTOR"};
 constexpr CudnnName kKnobChoice{7, "KNOB_CHOICE_DESCRIPTOR"};
 constexpr CudnnName kForward{10, "OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR"};
+constexpr CudnnName kBackwardFilter{11, "OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR"};
 constexpr CudnnName kBackwardData{12, "OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR"};
 constexpr CudnnName kPointwiseOperation{13, "OPERATION_POINTWISE_DESCRIPTOR"};
 constexpr CudnnName kOperationGraph{15, "OPERATIONGRAPH_DESCRIPTOR"};
@@ -58,6 +59,12 @@ constexpr CudnnName kBackwardConvolution{708, "OPERATION_CONVOLUTION_BWD_DATA_CO
 constexpr CudnnName kBackwardWeight{709, "OPERATION_CONVOLUTION_BWD_DATA_W"};
 constexpr CudnnName kBackwardResult{710, "OPERATION_CONVOLUTION_BWD_DATA_DX"};
 constexpr CudnnName kBackwardImage{711, "OPERATION_CONVOLUTION_BWD_DATA_DY"};
+constexpr CudnnName kFilterAlpha{712, "OPERATION_CONVOLUTION_BWD_FILTER_ALPHA"};
+constexpr CudnnName kFilterBeta{713, "OPERATION_CONVOLUTION_BWD_FILTER_BETA"};
+constexpr CudnnName kFilterConvolution{714, "OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC"};
+constexpr CudnnName kFilterResult{715, "OPERATION_CONVOLUTION_BWD_FILTER_DW"};
+constexpr CudnnName kFilterImage{716, "OPERATION_CONVOLUTION_BWD_FILTER_X"};
+constexpr CudnnName kFilterGradient{717, "OPERATION_CONVOLUTION_BWD_FILTER_DY"};
 constexpr CudnnName kPointwiseDescriptor{750, "OPERATION_POINTWISE_PW_DESCRIPTOR"};
 constexpr CudnnName kPointwiseX{751, "OPERATION_POINTWISE_XDESC"};
 constexpr CudnnName kPointwiseB{752, "OPERATION_POINTWISE_BDESC"};
@@ -144,6 +151,31 @@ int pointwise_mode(CudnnActivation activation) {
       break;
   }
   return 100;
+}
+
+// An operation and its attributes; `weight` is the second operand.
+struct ConvolutionNames {
+  CudnnName operation;
+  CudnnName image;
+  CudnnName weight;
+  CudnnName result;
+  CudnnName convolution;
+  CudnnName alpha;
+  CudnnName beta;
+};
+
+const ConvolutionNames& names_of(const CudnnConvolution& convolution) {
+  static const ConvolutionNames kForwardNames = {
+      kForward,      kForwardImage, kForwardWeight, kForwardResult, kForwardConvolution,
+      kForwardAlpha, kForwardBeta};
+  static const ConvolutionNames kDataNames = {
+      kBackwardData,        kBackwardImage, kBackwardWeight, kBackwardResult,
+      kBackwardConvolution, kBackwardAlpha, kBackwardBeta};
+  static const ConvolutionNames kFilterNames = {
+      kBackwardFilter,    kFilterImage, kFilterGradient, kFilterResult,
+      kFilterConvolution, kFilterAlpha, kFilterBeta};
+  if (convolution.is_weight_gradient) return kFilterNames;
+  return convolution.is_transposed ? kDataNames : kForwardNames;
 }
 
 // The descriptors of a graph, kept while its plans live.
@@ -238,18 +270,18 @@ class GraphBuilder {
   }
 
   std::size_t add_convolution() {
-    const bool backward = convolution_.is_transposed;
+    const ConvolutionNames& names = names_of(convolution_);
     const std::size_t descriptor = convolution_descriptor();
     const std::size_t image = tensor(kImageId, convolution_.image);
     const std::size_t weight = tensor(kWeightId, convolution_.weight);
     const std::size_t result = next_result();
-    CudnnDescriptor made(handle_, backward ? kBackwardData : kForward);
-    made.set(backward ? kBackwardImage : kForwardImage, parts_[image]);
-    made.set(backward ? kBackwardWeight : kForwardWeight, parts_[weight]);
-    made.set(backward ? kBackwardResult : kForwardResult, parts_[result]);
-    made.set(backward ? kBackwardConvolution : kForwardConvolution, parts_[descriptor]);
-    set_factor(made, backward ? kBackwardAlpha : kForwardAlpha, 1);
-    set_factor(made, backward ? kBackwardBeta : kForwardBeta, 0);
+    CudnnDescriptor made(handle_, names.operation);
+    made.set(names.image, parts_[image]);
+    made.set(names.weight, parts_[weight]);
+    made.set(names.result, parts_[result]);
+    made.set(names.convolution, parts_[descriptor]);
+    set_factor(made, names.alpha, 1);
+    set_factor(made, names.beta, 0);
     operations_.push_back(keep(std::move(made)));
     return result;
   }

@@ -31,6 +31,8 @@ struct CudnnConvolution {
   Float32Math math = Float32Math::Real;
   // The result is what a convolution's input would be: its backward pass for data.
   bool is_transposed = false;
+  // The result is what its weights would be, and `weight` the gradient of its result.
+  bool is_weight_gradient = false;
   CudnnTensor image = {};
   CudnnTensor weight = {};
   CudnnTensor result = {};

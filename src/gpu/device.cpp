@@ -83,6 +83,8 @@ std::int64_t Device::free_bytes() const {
 }
 
 void Device::check(Status status, std::string_view doing) const {
+  if (status == kOutOfMemory)
+    fail_bad_input("{} failed: the GPU is out of memory; try a smaller batch or input", doing);
   if (status != 0) fail_running("{} failed: {}", doing, error_name(driver(), status));
 }
 
@@ -92,14 +94,17 @@ const Device& device() {
   return *kOnly;
 }
 
+void fail_for_memory(const Device& device, std::int64_t bytes, std::string_view what) {
+  fail_bad_input(
+      "{} take {:.1f} MB on the GPU, {:.1f} of {:.1f} MB are free; try a smaller batch or input",
+      what, in_mb(bytes), in_mb(device.free_bytes()), in_mb(device.facts().memory_bytes));
+}
+
 Memory::Memory(const Device& device, std::int64_t bytes, std::string_view what)
     : device_(&device), bytes_(bytes) {
   if (bytes == 0) return;
   const Status status = device.driver().allocate(&address_, static_cast<std::size_t>(bytes));
-  if (status == kOutOfMemory) {
-    fail_running("{} take {:.1f} MB on the GPU, {:.1f} of {:.1f} MB are free", what, in_mb(bytes),
-                 in_mb(device.free_bytes()), in_mb(device.facts().memory_bytes));
-  }
+  if (status == kOutOfMemory) fail_for_memory(device, bytes, what);
   device.check(status, fmt::format("allocating {}", what));
 }
 

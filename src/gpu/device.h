@@ -53,6 +53,9 @@ class Device {
 // That of this process.
 const Device& device();
 
+// Throws an Error that says how much `what` takes and how much is free.
+[[noreturn]] void fail_for_memory(const Device& device, std::int64_t bytes, std::string_view what);
+
 class Memory {
  public:
   Memory() = default;

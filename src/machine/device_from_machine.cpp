@@ -5,6 +5,7 @@
 
 #include "assay/device.h"
 #include "assay/device_list.h"
+#include "machine/gpu/device_from_gpu.h"
 
 namespace assay {
 
@@ -23,10 +24,10 @@ int most_threads(const Ceilings& ceilings) {
 
 class Measurements {
  public:
-  explicit Measurements(const Machine& machine)
-      : ceilings_(machine.ceilings),
-        threads_(most_threads(machine.ceilings)),
-        told_("assay machine, " + machine.measured_at) {}
+  Measurements(const Ceilings& ceilings, const std::string& measured_at)
+      : ceilings_(ceilings),
+        threads_(most_threads(ceilings)),
+        told_("assay machine, " + measured_at) {}
 
   // Reported by the system itself, so it counts as measured.
   Figures told(std::int64_t value) const {
@@ -81,10 +82,18 @@ std::vector<DeviceCache> caches_of(const Topology& topology, const Measurements&
   return caches;
 }
 
+void set_peaks(Device& device, const Measurements& measurements) {
+  for (const std::string& precision : device_precisions()) {
+    if (auto peaks = measurements.peak(precision); !peaks.empty()) {
+      device.peaks[precision] = std::move(peaks);
+    }
+  }
+}
+
 }  // namespace
 
 Device device_from_machine(const Machine& machine, const std::string& id) {
-  const Measurements measurements(machine);
+  const Measurements measurements(machine.ceilings, machine.measured_at);
   Device device;
   device.name = machine.topology.processor;
   device.id = device_id(id.empty() ? device.name : id);
@@ -93,11 +102,24 @@ Device device_from_machine(const Machine& machine, const std::string& id) {
   device.memory_bytes = measurements.told(machine.topology.memory_bytes);
   device.memory_bandwidth_gbps = measurements.reading("DRAM");
   device.caches = caches_of(machine.topology, measurements);
-  for (const std::string& precision : device_precisions()) {
-    if (auto peaks = measurements.peak(precision); !peaks.empty()) {
-      device.peaks[precision] = std::move(peaks);
-    }
-  }
+  set_peaks(device, measurements);
+  return device;
+}
+
+Device device_from_gpu(const Gpu& gpu, const std::string& id) {
+  const Measurements measurements(gpu.ceilings, gpu.measured_at);
+  Device device;
+  device.id = device_id(id);
+  device.name = gpu.name;
+  device.kind = DeviceKind::Gpu;
+  device.cores = measurements.told(gpu.multiprocessors);
+  device.memory_bytes = measurements.told(gpu.memory_bytes);
+  device.memory_bandwidth_gbps = measurements.reading("HBM");
+  device.caches = {{.level = 2,
+                    .shared_by = {},
+                    .bytes = measurements.told(gpu.cache_bytes),
+                    .bandwidth_gbps = measurements.reading("L2")}};
+  set_peaks(device, measurements);
   return device;
 }
 

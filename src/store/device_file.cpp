@@ -3,6 +3,7 @@
 #include "assay/device_list.h"
 #include "assay/stored_machine.h"
 #include "base/mapped_file.h"
+#include "machine/gpu/device_from_gpu.h"
 #include "store/device_catalogue_text.h"
 #include "store/strict_json.h"
 
@@ -36,7 +37,11 @@ std::vector<Device> read_device_file(const std::filesystem::path& path,
   if (!is_machine(strict_json(text, path.string()))) {
     return parse_devices_json(text, path.string(), known);
   }
-  return {device_from_machine(parse_machine_json(text, path.string()), path.stem().string())};
+  const Machine machine = parse_machine_json(text, path.string());
+  const std::string id = path.stem().string();
+  std::vector<Device> devices = {device_from_machine(machine, id)};
+  if (machine.gpu) devices.push_back(device_from_gpu(*machine.gpu, id + "-gpu"));
+  return devices;
 }
 
 std::vector<Device> built_in_devices() {

@@ -18,6 +18,12 @@ bool use_fake() {
 }
 const bool kFakeIsUsed = use_fake();
 
+std::int64_t counted(const char* symbol) {
+  void* library = dlopen(FAKE_CUDA_FOLDER "/libcuda.so.1", RTLD_NOW);
+  const auto count = reinterpret_cast<std::size_t (*)()>(dlsym(library, symbol));
+  return static_cast<std::int64_t>(count());
+}
+
 }  // namespace
 
 gpu::Libraries fake_libraries() {
@@ -30,9 +36,11 @@ const gpu::Device& fake_device() {
 }
 
 std::int64_t fake_live_bytes() {
-  void* library = dlopen(FAKE_CUDA_FOLDER "/libcuda.so.1", RTLD_NOW);
-  const auto count = reinterpret_cast<std::size_t (*)()>(dlsym(library, "fake_live_bytes"));
-  return static_cast<std::int64_t>(count());
+  return counted("fake_live_bytes");
+}
+
+std::int64_t fake_live_objects() {
+  return counted("fake_live_objects");
 }
 
 FakeSetting::FakeSetting(const char* variable, const std::string& value) : variable_(variable) {

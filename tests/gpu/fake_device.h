@@ -15,6 +15,8 @@ gpu::Libraries fake_libraries();
 const gpu::Device& fake_device();
 // What has been allocated there and not been freed.
 std::int64_t fake_live_bytes();
+// Streams, events, graphs and modules that have not been destroyed.
+std::int64_t fake_live_objects();
 
 // An environment variable of the fake while it lives.
 class FakeSetting {

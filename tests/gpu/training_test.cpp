@@ -122,6 +122,100 @@ TEST(CudaTrainingStep, OfABatchNormAResidualAndADropout) {
       {.loss = Loss::CrossEntropy, .optimizer = {.kind = OptimizerKind::Momentum}});
 }
 
+struct RecurrentCase {
+  const char* name = "";
+  const char* op = "LSTM";
+  const char* direction = "forward";
+  bool has_lengths = false;
+  std::vector<Attribute> attributes = {};
+};
+
+// All results count, and all inputs but the lengths are parameters.
+Graph recurrent_layer(const RecurrentCase& one) {
+  constexpr std::int64_t kSteps = 4, kBatch = 5, kFeatures = 6, kHidden = 7;
+  const bool is_lstm = one.op == std::string("LSTM");
+  const std::int64_t gates = is_lstm ? 4 : one.op == std::string("GRU") ? 3 : 1;
+  const std::int64_t directions = one.direction == std::string("bidirectional") ? 2 : 1;
+  GraphBuilder builder("recurrent", 3);
+  std::vector<ValueId> inputs = {
+      builder.node("Tanh", "squashed",
+                   {builder.input("x", DataType::Float32, Shape{kSteps, kBatch, kFeatures})}),
+      builder.weight("W", {directions, gates * kHidden, kFeatures}, 0.5),
+      builder.weight("R", {directions, gates * kHidden, kHidden}, 0.5),
+      builder.weight("B", {directions, 2 * gates * kHidden}, 0.5),
+      one.has_lengths
+          ? builder.constant("lengths", Tensor::of<std::int32_t>(DataType::Int32, {kBatch},
+                                                                 std::vector{4, 0, 2, 1, 3}))
+          : ValueId{},
+      builder.weight("h", {directions, kBatch, kHidden}, 0.5)};
+  if (is_lstm) {
+    inputs.push_back(builder.weight("c", {directions, kBatch, kHidden}, 0.5));
+    inputs.push_back(builder.weight("P", {directions, 3 * kHidden}, 0.5));
+  }
+  std::vector<Attribute> attributes = {{"direction", std::string(one.direction)},
+                                       {"hidden_size", kHidden}};
+  attributes.insert(attributes.end(), one.attributes.begin(), one.attributes.end());
+  const auto results =
+      builder.node_with_outputs(one.op, "layer", inputs, is_lstm ? 3 : 2, attributes);
+  ValueId sum = builder.node("Add", "with_last", {results[0], results[1]});
+  if (is_lstm) sum = builder.node("Add", "with_cell", {sum, results[2]});
+  builder.output(sum, "y");
+  return builder.finish();
+}
+
+class CudaRecurrentTraining : public testing::TestWithParam<RecurrentCase> {
+ protected:
+  void SetUp() override { fake_device(); }
+};
+
+TEST_P(CudaRecurrentTraining, LeavesTheStateThatTheReferenceLeaves) {
+  expect_same_training(
+      infer_shapes(recurrent_layer(GetParam())),
+      {.loss = Loss::SumOfSquares, .optimizer = {.kind = OptimizerKind::Momentum}});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, CudaRecurrentTraining,
+    testing::Values(RecurrentCase{"lstm", "LSTM"},
+                    RecurrentCase{"lstm_of_lengths", "LSTM", "bidirectional", true},
+                    RecurrentCase{"coupled_clipped_lstm",
+                                  "LSTM",
+                                  "reverse",
+                                  true,
+                                  {{"input_forget", std::int64_t{1}}, {"clip", 0.5f}}},
+                    RecurrentCase{"gru", "GRU"},
+                    RecurrentCase{"gru_of_lengths", "GRU", "bidirectional", true},
+                    RecurrentCase{"gru_that_resets_after",
+                                  "GRU",
+                                  "bidirectional",
+                                  true,
+                                  {{"linear_before_reset", std::int64_t{1}}}},
+                    RecurrentCase{"rnn",
+                                  "RNN",
+                                  "bidirectional",
+                                  true,
+                                  {{"activations", std::vector<std::string>{"Tanh", "Softsign"}}}}),
+    [](const testing::TestParamInfo<RecurrentCase>& tested) { return tested.param.name; });
+
+// One kernel for all parameters: those whose gradients lie in another order too.
+TEST(CudaTrainingStep, UpdatesAllParametersInOneStep) {
+  fake_device();
+  const Inferred model = infer_shapes(bind_inputs(zoo_model("lenet5"), {.batch = 2}).graph);
+  const TrainingStep step =
+      training_step(model, trainable_parameters(model),
+                    {.loss = Loss::CrossEntropy, .optimizer = {.kind = OptimizerKind::Adam}});
+  const auto program = compile(infer_shapes(step.graph), {.engine = kCudaEngine});
+  std::size_t updated = 0;
+  std::size_t steps = 0;
+  for (const StepInfo& info : program->steps()) {
+    if (info.op != "Adam") continue;
+    ++steps;
+    updated += info.layers.size();
+  }
+  EXPECT_EQ(steps, 1u);
+  EXPECT_EQ(updated, trainable_parameters(model).size());
+}
+
 constexpr std::int64_t kCapacity = 9;
 
 Graph attention_graph(std::int64_t tokens) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "execute/cuda/expressions.h"
 #include "execute/cuda/kernel_text.h"
@@ -61,6 +62,25 @@ std::string ActivationText::of(const std::string& x, const std::string& type) co
   const Node node{
       .name = "", .op = op, .domain = "", .attributes = {{"alpha", alpha}, {"beta", beta}}};
   return operation_of(node, {number}, type)->expression;
+}
+
+std::string ActivationText::slope(const std::string& x, const std::string& type) const {
+  static const std::map<std::string, const char*> kSlopes = {
+      {"Relu", "({x} > 0 ? {one} : 0)"},
+      {"Tanh", "({one} - tanh({x}) * tanh({x}))"},
+      {"Sigmoid", "(sigmoid({x}) * ({one} - sigmoid({x})))"},
+      {"Softsign", "({one} / (({one} + fabs({x})) * ({one} + fabs({x}))))"},
+      {"Softplus", "sigmoid({x})"},
+      {"LeakyRelu", "({x} < 0 ? {alpha} : {one})"},
+      {"ThresholdedRelu", "({x} > {alpha} ? {one} : 0)"},
+      {"Elu", "({x} < 0 ? {alpha} * exp({x}) : {one})"},
+      {"Affine", "{alpha}"},
+      {"ScaledTanh", "({alpha} * {beta} * ({one} - tanh({beta} * {x}) * tanh({beta} * {x})))"},
+      {"HardSigmoid", "({alpha} * {x} + {beta} > 0 && {alpha} * {x} + {beta} < 1 ? {alpha} : 0)"}};
+  return fmt::format(fmt::runtime(kSlopes.at(op)), fmt::arg("x", fmt::format("({})({})", type, x)),
+                     fmt::arg("one", number_text(1, type)),
+                     fmt::arg("alpha", number_text(static_cast<double>(alpha), type)),
+                     fmt::arg("beta", number_text(static_cast<double>(beta), type)));
 }
 
 // A number of the lists is used by the first function that has such a parameter.

@@ -16,6 +16,8 @@ struct ActivationText {
 
   // Of an expression of this type.
   std::string of(const std::string& x, const std::string& type) const;
+  // Its derivative there; at a kink, that of one of its sides.
+  std::string slope(const std::string& x, const std::string& type) const;
 };
 
 // `standard` for each direction, or what the node names; nothing if one is not known.

@@ -46,7 +46,10 @@ class CudaProgram final : public execute::ProgramBase {
  protected:
   void take_inputs(std::span<const Tensor> given) override { executable_.set_inputs(given); }
   void take_state(std::span<const Tensor> state) override { executable_.set_state(state); }
-  std::vector<Tensor> current_state() const override { return executable_.state_values(); }
+  std::vector<Tensor> current_state() const override {
+    executable_.check_indices();
+    return executable_.state_values();
+  }
 
   // The first run, which loads what the driver loads when it is first used, is not captured.
   void run_steps() override {
@@ -57,9 +60,11 @@ class CudaProgram final : public execute::ProgramBase {
     if (has_run()) return observes() ? run_timed() : run_captured();
     for (std::size_t i = 0; i < steps().size(); ++i) executable_.launch_step(i);
     stream().wait("running the model");
+    executable_.check_indices();
   }
 
   std::vector<Tensor> last_results() const override {
+    executable_.check_indices();
     std::vector<Tensor> results;
     for (std::size_t i = 0; i < executable_.output_count(); ++i)
       results.push_back(executable_.output(i));
@@ -69,6 +74,7 @@ class CudaProgram final : public execute::ProgramBase {
   // Outputs are shown together at the end: nothing writes over them before.
   void show_outputs(std::size_t done) override {
     if (done != steps().size()) return;
+    executable_.check_indices();
     for (std::size_t i = 0; i < executable_.output_count(); ++i) {
       const Tensor tensor = executable_.output(i);
       show({.output = i, .type = tensor.type(), .dims = tensor.dims(), .bytes = tensor.bytes()});

@@ -1,8 +1,9 @@
 #include "execute/cuda/executable.h"
 
+#include <array>
+
 #include "assay/memory.h"
 #include "base/fail.h"
-#include "execute/arena_plan.h"
 #include "execute/inputs.h"
 #include "transform/cast_precision.h"
 #include "transform/simplify.h"
@@ -13,6 +14,7 @@ namespace {
 
 // What the widest loads, and NVIDIA's libraries, ask for.
 constexpr std::int64_t kAlignment = 256;
+constexpr const char* kArenaName = "activations";
 
 transform::PrecisionPlan precision_plan(const ProgramOptions& options) {
   transform::PrecisionPlan plan{.widens_constants = true, .narrows_caches = true};
@@ -43,9 +45,11 @@ void Executable::lower(const ProgramOptions& options, Progress* progress) {
   }
   for (const ValueId id : execute::taken_outputs(graph()))
     outputs_.push_back(port_of(lowering, id));
+  check_memory(lowering);
+  lowering.finish(progress);
   host_values_ = lowering.host_values();
   kernels_ = std::move(lowering.kernels());
-  const Addresses addresses = plan_arena(lowering);
+  const Addresses addresses = place_arena(lowering);
   bind(lowering, addresses);
   memory_.weight_bytes = lowering.weights().bytes();
   weights_ = lowering.weights().take();
@@ -59,15 +63,27 @@ Executable::Port Executable::port_of(Lowering& lowering, ValueId id) const {
   return port;
 }
 
-Addresses Executable::plan_arena(Lowering& lowering) {
+execute::ArenaPlan Executable::planned_arena(Lowering& lowering) const {
   const auto& steps = lowering.steps();
   execute::ArenaPlanner planner(lowering.buffers(), steps.size(), kAlignment);
   for (std::size_t i = 0; i < steps.size(); ++i) planner.touch_all(steps[i].touched, i);
   for (const auto* ports : {&inputs_, &state_, &outputs_})
     for (const Port& port : *ports)
       if (port.placement) planner.keep(port.placement->buffer);
-  execute::ArenaPlan plan = planner.plan();
-  arena_ = gpu::Memory(device_, plan.bytes, "activations");
+  const auto& wrong = lowering.placed_wrong_index();
+  if (wrong) planner.keep(wrong->buffer);
+  return planner.plan();
+}
+
+// Before time is spent on choosing algorithms for what cannot run.
+void Executable::check_memory(Lowering& lowering) const {
+  const std::int64_t bytes = planned_arena(lowering).bytes;
+  if (bytes > device_.free_bytes()) gpu::fail_for_memory(device_, bytes, kArenaName);
+}
+
+Addresses Executable::place_arena(Lowering& lowering) {
+  execute::ArenaPlan plan = planned_arena(lowering);
+  arena_ = gpu::Memory(device_, plan.bytes, kArenaName);
   memory_.arena_bytes = plan.bytes;
   memory_.workspace_bytes = plan.workspace_bytes;
   buffers_ = std::move(plan.buffers);
@@ -90,6 +106,10 @@ void Executable::bind(Lowering& lowering, const Addresses& addresses) {
   for (auto* ports : {&inputs_, &state_, &outputs_})
     for (Port& port : *ports)
       if (port.placement) port.address = addresses.of(*port.placement);
+  if (const auto& wrong = lowering.placed_wrong_index()) {
+    wrong_index_ = addresses.of(*wrong);
+    stream_.fill(wrong_index_, 0, wrong->bytes());
+  }
 }
 
 void Executable::copy_in(const Port& port, const Tensor& tensor) {
@@ -131,6 +151,22 @@ std::vector<Tensor> Executable::state_values() const {
   for (const Port& port : state_)
     values.push_back(transform::converted(copied_out(port), port.declared));
   return values;
+}
+
+void Executable::check_indices() const {
+  if (wrong_index_ == 0) return;
+  std::array<std::int64_t, 3> words = {};
+  stream_.copy_out(std::as_writable_bytes(std::span(words)), wrong_index_);
+  stream_.wait("running the model");
+  if (words[0] == 0) return;
+  stream_.fill(wrong_index_, 0, sizeof(words));
+  const Node& node = graph().node(NodeId{static_cast<std::uint32_t>(words[0] - 1)});
+  const bool is_label = node.op.find("Loss") != std::string::npos || node.domain == kOwnDomain;
+  if (is_label)
+    fail_bad_input("{} '{}': label {} is not one of {} classes", node.op, node.name, words[1],
+                   words[2]);
+  fail_bad_input("{} '{}': index {} is out of range for dimension {}", node.op, node.name, words[1],
+                 words[2]);
 }
 
 Tensor Executable::output(std::size_t i) const {

@@ -4,6 +4,7 @@
 
 #include "assay/program.h"
 #include "base/function_ref.h"
+#include "execute/arena_plan.h"
 #include "execute/cuda/lowering.h"
 
 namespace assay::cuda {
@@ -25,6 +26,8 @@ class Executable {
   void set_state(std::span<const Tensor> state);
   std::vector<Tensor> state_values() const;
   Tensor output(std::size_t i) const;
+  // Throws if an index of the last run was outside of what it selects from.
+  void check_indices() const;
   std::size_t output_count() const { return outputs_.size(); }
 
  private:
@@ -39,7 +42,9 @@ class Executable {
 
   void lower(const ProgramOptions& options, Progress* progress);
   Port port_of(Lowering& lowering, ValueId id) const;
-  Addresses plan_arena(Lowering& lowering);
+  execute::ArenaPlan planned_arena(Lowering& lowering) const;
+  void check_memory(Lowering& lowering) const;
+  Addresses place_arena(Lowering& lowering);
   void bind(Lowering& lowering, const Addresses& addresses);
   void copy_in(const Port& port, const Tensor& tensor);
   Tensor copied_out(const Port& port) const;
@@ -61,6 +66,7 @@ class Executable {
   std::vector<Port> inputs_;
   std::vector<Port> state_;
   std::vector<Port> outputs_;
+  gpu::DevicePointer wrong_index_ = 0;  // of three integers; 0: no step has indices
   std::shared_ptr<std::vector<reference::RuntimeValue>> host_values_;
 };
 

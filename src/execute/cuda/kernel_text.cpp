@@ -129,6 +129,15 @@ __device__ long long inside(long long i, long long length) {
   if (i < 0) i += length;
   return i < 0 ? 0 : i < length ? i : length - 1;
 }
+// The same; the first index below `least` or not below `length` is kept in `wrong`, with its node.
+__device__ long long checked(long long i, long long least, long long length, int node, volatile long long* wrong) {
+  if ((i < least || i >= length) && wrong[0] == 0) {
+    wrong[1] = i;
+    wrong[2] = length;
+    wrong[0] = node + 1;
+  }
+  return inside(i, length);
+}
 
 // A kernel that is launched while the one in front of it runs waits for that one's results itself.
 // 16 bytes that are read once are kept in no cache of the multiprocessor.

@@ -67,6 +67,7 @@ gpu::CudnnConvolution convolution_of(const Lowering& lowering, const LibraryConv
   gpu::CudnnConvolution convolution{.type = *number_type(wanted.image.type),
                                     .math = float32_math(lowering),
                                     .is_transposed = wanted.is_transposed,
+                                    .is_weight_gradient = wanted.is_weight_gradient,
                                     .image = tensor_of(plain_channels_last(wanted.image)),
                                     .weight = tensor_of(plain_channels_last(wanted.weight)),
                                     .result = tensor_of(wanted.result_like)};
@@ -174,7 +175,8 @@ class ConvolutionForms {
   bool knows_old_form() const {
     const bool is_relu =
         tail_.activation == TailActivation::Relu || tail_.activation == TailActivation::None;
-    return is_relu && tail_.bias && !tail_.added && !wanted_.is_transposed;
+    return is_relu && tail_.bias && !tail_.added && !wanted_.is_transposed &&
+           !wanted_.is_weight_gradient;
   }
 
   // The bias alone.
@@ -341,7 +343,10 @@ std::vector<Candidate> cudnn_candidates(Lowering& lowering, const LibraryConvolu
 
 std::string question_of(const LibraryConvolution& wanted) {
   std::string text =
-      fmt::format("{}convolution {} {} by {} to {}", wanted.is_transposed ? "transposed " : "",
+      fmt::format("{}convolution {} {} by {} to {}",
+                  wanted.is_weight_gradient ? "weights of a "
+                  : wanted.is_transposed    ? "transposed "
+                                            : "",
                   name(wanted.image.type), fmt::join(wanted.image.dims, "x"),
                   fmt::join(wanted.weight.dims, "x"), fmt::join(wanted.result_like.dims, "x"));
   for (const kernels::WindowAxis& axis : wanted.grid.axes)

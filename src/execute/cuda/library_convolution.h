@@ -15,8 +15,9 @@ struct LibraryConvolution {
   NodeId main = {};
   kernels::WindowGrid grid = {};
   bool is_transposed = false;
-  Placement image = {};   // channels last, perhaps padded
-  Placement weight = {};  // channels last
+  bool is_weight_gradient = false;  // `weight` is the gradient of a convolution's result
+  Placement image = {};             // channels last, perhaps padded
+  Placement weight = {};            // channels last
   // The same with zeros for channels that the image does not have, where that may be faster.
   std::optional<Placement> padded_weight = {};
   std::optional<Placement> bias = {};

@@ -36,6 +36,8 @@ LowerTable all_lowerings() {
   add_cached_attention_lowering(table);
   add_weight_only_lowering(table);
   add_norm_lowering(table);
+  add_batch_norm_lowering(table);
+  add_recurrent_gradient_lowering(table);
   add_selection_lowering(table);
   add_scatter_lowering(table);
   add_resize_lowering(table);
@@ -94,9 +96,13 @@ void Lowering::run(Progress* progress) {
     if (progress != nullptr) progress->report(i / count, "compiling");
     if (!covered_[i]) lower(NodeId{i});
   }
+  add_waiting_updates(*this);
   hand_state_on();
   for (const ValueId output : execute::taken_outputs(graph()))
     if (is_on_device(output) && constant(output) == nullptr) row_major(output);
+}
+
+void Lowering::finish(Progress* progress) {
   kernels_.compile(device_, progress);
   contests_.decide(*this, progress);
 }
@@ -264,6 +270,11 @@ Placement Lowering::in_new_buffer(Placement placement) {
   placement.offset = 0;
   placement.buffer = new_buffer(placement.bytes_with_gaps());
   return placement;
+}
+
+Placement Lowering::wrong_index() {
+  if (!wrong_index_) wrong_index_ = in_new_buffer(row_major_placement(DataType::Int64, {3}));
+  return *wrong_index_;
 }
 
 Placement Lowering::new_row_major(ValueId id) {

@@ -33,6 +33,8 @@ class Lowering {
   Lowering& operator=(const Lowering&) = delete;
 
   void run(Progress* progress);
+  // Compiles kernels and chooses algorithms, which takes a while.
+  void finish(Progress* progress);
 
   const gpu::Device& device() const { return device_; }
   const ProgramOptions& options() const { return options_; }
@@ -109,6 +111,27 @@ class Lowering {
   bool is_on_host(ValueId id) const { return is_on_host_[id.number]; }
   void set_on_host(ValueId id) { is_on_host_[id.number] = true; }
 
+  // What a step of the forward pass keeps for one of the backward pass: a name, and the number of
+  // the value or node that both know.
+  void keep(const std::string& name, std::uint32_t number, std::vector<Placement> placements) {
+    kept_[{name, number}] = std::move(placements);
+  }
+  const std::vector<Placement>* kept(const std::string& name, std::uint32_t number) const {
+    const auto found = kept_.find({name, number});
+    return found == kept_.end() ? nullptr : &found->second;
+  }
+
+  // Where kernels say which node had which index outside of what length: node + 1, or 0, index and
+  // length.
+  Placement wrong_index();
+  bool is_wrong_index(BufferId id) const {
+    return wrong_index_ && id.is_valid() && wrong_index_->buffer == id;
+  }
+  const std::optional<Placement>& placed_wrong_index() const { return wrong_index_; }
+
+  // Updates of parameters that one kernel will compute together.
+  std::vector<NodeId>& waiting_updates() { return waiting_updates_; }
+
   std::vector<PlannedStep>& steps() { return steps_; }
   const execute::Buffers& buffers() const { return buffers_; }
   Weights& weights() { return weights_; }
@@ -142,6 +165,9 @@ class Lowering {
   std::vector<bool> is_on_host_;             // by value: a step left it there
   std::vector<PlannedStep> steps_;
   std::shared_ptr<std::vector<reference::RuntimeValue>> host_values_;
+  std::map<std::pair<std::string, std::uint32_t>, std::vector<Placement>> kept_;
+  std::vector<NodeId> waiting_updates_;
+  std::optional<Placement> wrong_index_;
 };
 
 // Lowers one node, perhaps together with others; false: not in this form, run it on the host.
@@ -162,6 +188,8 @@ void add_optimizer_lowering(LowerTable& table);
 void add_cached_attention_lowering(LowerTable& table);
 void add_weight_only_lowering(LowerTable& table);
 void add_norm_lowering(LowerTable& table);
+void add_batch_norm_lowering(LowerTable& table);
+void add_recurrent_gradient_lowering(LowerTable& table);
 void add_selection_lowering(LowerTable& table);
 void add_scatter_lowering(LowerTable& table);
 void add_resize_lowering(LowerTable& table);
@@ -169,6 +197,8 @@ void add_quantized_product_lowering(LowerTable& table);
 void add_quantized_convolution_lowering(LowerTable& table);
 void add_quantized_elementwise_lowering(LowerTable& table);
 
+// A step for the updates of parameters that wait.
+void add_waiting_updates(Lowering& lowering);
 // The plain kernel on the host as a step, and steps that copy what it reads there.
 void lower_on_host(Lowering& lowering, NodeId id);
 // A step that copies a value from the host.

@@ -25,6 +25,20 @@ std::string Operands::element(const Placement& placement, std::span<const std::s
                 fmt::format("{}[{}]", pointer(placement), offset_text(placement, at)));
 }
 
+std::string Operands::checked(NodeId node, const std::string& index, std::int64_t least,
+                              std::int64_t length) {
+  return fmt::format("checked({}, {}, {}, {}, {})", index, least, length, node.number,
+                     pointer(lowering_.wrong_index()));
+}
+
+std::string Operands::index(NodeId node, const std::string& index, std::int64_t length) {
+  return checked(node, index, -length, length);
+}
+
+std::string Operands::label(NodeId node, const std::string& label, std::int64_t labels) {
+  return checked(node, label, 0, labels);
+}
+
 std::string Operands::real(ValueId id) {
   if (const auto number = lowering_.number(id)) return number_text(*number, "double");
   const Placement native = lowering_.native(id);
@@ -39,8 +53,11 @@ std::string Operands::whole(ValueId id) {
 
 std::string Operands::parameters() const {
   std::string list;
-  for (std::size_t i = 0; i < reads_.size(); ++i)
-    list += fmt::format("const {}* __restrict__ given{}, ", stored_type(reads_[i].type), i);
+  for (std::size_t i = 0; i < reads_.size(); ++i) {
+    const bool is_written = lowering_.is_wrong_index(reads_[i].buffer);
+    list += fmt::format("{}{}* {}given{}, ", is_written ? "" : "const ",
+                        stored_type(reads_[i].type), is_written ? "" : "__restrict__ ", i);
+  }
   return list;
 }
 

@@ -17,6 +17,11 @@ class Operands {
   std::string pointer(const Placement& placement);
   // The element at these coordinates, in the type it is computed in.
   std::string element(const Placement& placement, std::span<const std::string> at);
+  // An index along an axis, counted from its end if it is negative. A wrong one is kept inside, and
+  // makes the run fail when its results are asked for.
+  std::string index(NodeId node, const std::string& index, std::int64_t length);
+  // One of so many labels.
+  std::string label(NodeId node, const std::string& label, std::int64_t labels);
   // The only element of a value as a double or a long long: the number itself where it is known.
   std::string real(ValueId id);
   std::string whole(ValueId id);
@@ -26,6 +31,9 @@ class Operands {
   std::string parameters() const;
 
  private:
+  std::string checked(NodeId node, const std::string& index, std::int64_t least,
+                      std::int64_t length);
+
   Lowering& lowering_;
   std::vector<Placement> reads_;
 };

@@ -44,6 +44,10 @@ std::string row_text(const Rows& rows, const std::string& row) {
   return digits_text(rows.dims, rows.kept, row);
 }
 
+std::string place_text(const Rows& rows, const std::string& element) {
+  return digits_text(rows.dims, rows.reduced, element);
+}
+
 std::string each_text(const Rows& rows, const std::string& body) {
   return fmt::format("  for (int j = threadIdx.x; j < {}; j += THREADS) {{\n{}{}  }}\n", rows.width,
                      digits_text(rows.dims, rows.reduced, "j"), body);

@@ -21,6 +21,8 @@ unsigned threads_for(const Rows& rows);
 // Statements that declare the coordinates of a row, "i0", "i1", … of the kept axes, from its
 // number.
 std::string row_text(const Rows& rows, const std::string& row = "(long long)blockIdx.x");
+// The same for the reduced axes, from the number of an element of its row.
+std::string place_text(const Rows& rows, const std::string& element);
 // "for each element of the row { …its coordinates… body }", shared among the threads.
 std::string each_text(const Rows& rows, const std::string& body);
 // A kernel of one block for each row.

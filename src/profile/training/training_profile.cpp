@@ -3,6 +3,7 @@
 #include "assay/training_profile.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "assay/cost.h"
 #include "base/checked.h"
@@ -130,16 +131,45 @@ class LayerRows {
   void add_time(const std::vector<ProfileStep>& steps, const std::vector<Phase>& phases) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& nodes = steps[i].info.layers;
+      if (phases[i] == Phase::Update && nodes.size() > 1) {
+        add_update_time(steps[i], nodes);
+        continue;
+      }
       TrainingLayer& row = nodes.empty() ? rows_.back() : row_of(nodes.front());
-      LayerPhase& part = part_of(row, phases[i]);
-      part.time_ms = part.time_ms.value_or(0) + steps[i].time_ms;
-      row.share += steps[i].share;
+      add_part(row, phases[i], steps[i], 1);
     }
   }
 
   std::vector<TrainingLayer> take() { return std::move(rows_); }
 
  private:
+  static void add_part(TrainingLayer& row, Phase phase, const ProfileStep& step, double share) {
+    LayerPhase& part = part_of(row, phase);
+    part.time_ms = part.time_ms.value_or(0) + step.time_ms * share;
+    row.share += step.share * share;
+  }
+
+  // One step that updates many parameters: each takes its part by its elements.
+  void add_update_time(const ProfileStep& step, const std::vector<NodeId>& nodes) {
+    std::vector<double> elements;
+    for (const NodeId node : nodes) elements.push_back(updated_elements(node));
+    const double all = std::accumulate(elements.begin(), elements.end(), 0.0);
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      add_part(row_of(nodes[i]), Phase::Update, step, elements[i] / all);
+  }
+
+  // Of the parameter that the node updates, at least 1.
+  double updated_elements(NodeId node) const {
+    const Graph& graph = step_.graph;
+    const auto& carried = graph.carried();
+    const auto found =
+        std::ranges::find(carried, graph.node(node).outputs.front(), &Carried::output);
+    if (found == carried.end()) return 1;
+    const auto& shape = graph.value(found->input).type.shape;
+    return static_cast<double>(
+        std::max<std::int64_t>(1, shape ? shape->elements().value_or(1) : 1));
+  }
+
   TrainingLayer& row_of(NodeId node) {
     const NodeId layer = step_.layers[node.number];
     return layer.is_valid() ? rows_[layer.number] : rows_.back();

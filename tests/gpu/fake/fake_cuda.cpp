@@ -3,8 +3,9 @@
 // launched. FAKE_CUDA_DEVICES, FAKE_CUDA_VERSION, FAKE_CUDA_MEMORY, FAKE_CUDA_MULTIPROCESSORS and
 // FAKE_CUDA_CACHE say what machine it is,
 // FAKE_CUDA_KERNEL_MS how long a kernel whose threads work together takes by the GPU's clock,
-// beside the time it really takes; FAKE_CUDA_SOURCES names a folder in which the texts of kernels
-// are left, for the real NVRTC.
+// beside the time it really takes; FAKE_CUDA_FAILING_ALLOCATION, FAKE_CUDA_FAILING_LAUNCH and
+// FAKE_CUDA_FAILING_WAIT which call since they were set fails; FAKE_CUDA_SOURCES names a folder in
+// which the texts of kernels are left, for the real NVRTC.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ namespace {
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
 constexpr int kNotFound = 500;
+constexpr int kIllegalAddress = 700;
 
 std::size_t number(const char* variable, std::size_t otherwise) {
   return fake::setting(variable, otherwise);
@@ -39,6 +41,42 @@ std::size_t number(const char* variable, std::size_t otherwise) {
 
 std::size_t all_bytes() {
   return number("FAKE_CUDA_MEMORY", std::size_t{8} << 30);
+}
+
+// Whether this is the call that a setting says is to fail.
+class FailingCall {
+ public:
+  explicit FailingCall(const char* setting) : setting_(setting) {}
+
+  bool is_now() {
+    const std::size_t which = number(setting_, 0);
+    if (which != which_) count_ = 0;
+    which_ = which;
+    return which != 0 && ++count_ == which;
+  }
+
+ private:
+  const char* setting_;
+  std::size_t which_ = 0;
+  std::size_t count_ = 0;
+};
+FailingCall failing_allocation("FAKE_CUDA_FAILING_ALLOCATION");
+FailingCall failing_launch("FAKE_CUDA_FAILING_LAUNCH");
+FailingCall failing_wait("FAKE_CUDA_FAILING_WAIT");
+
+// Streams, events, graphs and modules that have not been destroyed.
+std::size_t live_objects = 0;
+
+template <typename T>
+T* created(T* object) {
+  ++live_objects;
+  return object;
+}
+template <typename T>
+int destroyed(void* object) {
+  --live_objects;
+  delete static_cast<T*>(object);
+  return 0;
 }
 
 std::map<std::uintptr_t, std::size_t> allocated;
@@ -176,6 +214,9 @@ extern "C" {
 std::size_t fake_live_bytes() {
   return live_bytes;
 }
+std::size_t fake_live_objects() {
+  return live_objects;
+}
 
 int cuInit(unsigned) {
   return number("FAKE_CUDA_DEVICES", 1) == 0 ? 100 : 0;
@@ -188,7 +229,8 @@ int cuGetErrorName(int status, const char** name) {
   static const std::map<int, const char*> kNames = {{1, "CUDA_ERROR_INVALID_VALUE"},
                                                     {2, "CUDA_ERROR_OUT_OF_MEMORY"},
                                                     {100, "CUDA_ERROR_NO_DEVICE"},
-                                                    {500, "CUDA_ERROR_NOT_FOUND"}};
+                                                    {500, "CUDA_ERROR_NOT_FOUND"},
+                                                    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
   const auto found = kNames.find(status);
   *name = found == kNames.end() ? nullptr : found->second;
   return 0;
@@ -236,7 +278,7 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   if (bytes == 0) return kInvalidValue;
-  if (bytes > all_bytes() - live_bytes) return kOutOfMemory;
+  if (bytes > all_bytes() - live_bytes || failing_allocation.is_now()) return kOutOfMemory;
   void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(memory, 0x7f, bytes);  // what nobody wrote is a number nobody expects
   *address = reinterpret_cast<std::uintptr_t>(memory);
@@ -274,18 +316,17 @@ int cuMemsetD8Async(unsigned long long to, unsigned char value, std::size_t byte
   return run_or_record([=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
 }
 int cuStreamCreate(void** stream, unsigned) {
-  *stream = new int(0);
+  *stream = created(new int(0));
   return 0;
 }
 int cuStreamDestroy_v2(void* stream) {
-  delete static_cast<int*>(stream);
-  return 0;
+  return destroyed<int>(stream);
 }
 int cuStreamSynchronize(void*) {
-  return 0;
+  return failing_wait.is_now() ? kIllegalAddress : 0;
 }
 int cuStreamBeginCapture_v2(void*, int) {
-  capturing = new Graph;
+  capturing = created(new Graph);
   return 0;
 }
 int cuStreamEndCapture(void*, void** graph) {
@@ -293,7 +334,7 @@ int cuStreamEndCapture(void*, void** graph) {
   return 0;
 }
 int cuGraphInstantiateWithFlags(void** instance, void* graph, unsigned long long) {
-  *instance = new Graph(*static_cast<Graph*>(graph));
+  *instance = created(new Graph(*static_cast<Graph*>(graph)));
   return 0;
 }
 int cuGraphLaunch(void* instance, void*) {
@@ -327,19 +368,17 @@ int cuKernelGetName(const char**, void*) {
   return kInvalidValue;
 }
 int cuGraphDestroy(void* graph) {
-  delete static_cast<Graph*>(graph);
-  return 0;
+  return destroyed<Graph>(graph);
 }
 int cuGraphExecDestroy(void* graph) {
   return cuGraphDestroy(graph);
 }
 int cuEventCreate(void** event, unsigned) {
-  *event = new Event;
+  *event = created(new Event);
   return 0;
 }
 int cuEventDestroy_v2(void* event) {
-  delete static_cast<Event*>(event);
-  return 0;
+  return destroyed<Event>(event);
 }
 int cuEventRecordWithFlags(void* event, void*, unsigned) {
   return run_or_record(
@@ -358,12 +397,11 @@ int cuModuleLoadData(void** module, const void* data) {
   if (library == nullptr) return kInvalidValue;
   *static_cast<void (**)()>(dlsym(library, "fake_wait_for_block")) = fake::wait_for_block;
   *static_cast<void (**)()>(dlsym(library, "fake_wait_for_warp")) = fake::wait_for_warp;
-  *module = new Module{library, {}};
+  *module = created(new Module{library, {}});
   return 0;
 }
 int cuModuleUnload(void* module) {
-  delete static_cast<Module*>(module);
-  return 0;
+  return destroyed<Module>(module);
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   auto* from = static_cast<Module*>(module);
@@ -388,6 +426,7 @@ int cuFuncSetAttribute(void*, int, int) {
 int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
                    unsigned, unsigned, void*, void** arguments, void**) {
   if (x == 0 || y == 0 || z == 0 || threads == 0 || threads > 1024) return kInvalidValue;
+  if (failing_launch.is_now()) return kIllegalAddress;
   std::vector<std::uint64_t> values(24, 0);
   for (std::size_t i = 0; i < values.size() && arguments[i] != nullptr; ++i)
     values[i] = *static_cast<std::uint64_t*>(arguments[i]);

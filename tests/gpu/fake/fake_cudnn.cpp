@@ -131,6 +131,12 @@ const std::map<int, Attribute> kAttributes = {
     {709, {12, {kDescriptor}, 1, true, 17}},
     {710, {12, {kDescriptor}, 1, true, 17}},
     {711, {12, {kDescriptor}, 1, true, 17}},
+    {712, {11, {kFloat, kDouble}}},
+    {713, {11, {kFloat, kDouble}}},
+    {714, {11, {kDescriptor}, 1, true, 1}},
+    {715, {11, {kDescriptor}, 1, true, 17}},
+    {716, {11, {kDescriptor}, 1, true, 17}},
+    {717, {11, {kDescriptor}, 1, true, 17}},
     {750, {13, {kDescriptor}, 1, true, 0}},
     {751, {13, {kDescriptor}, 1, true, 17}},
     {752, {13, {kDescriptor}, 1, false, 17}},
@@ -163,7 +169,7 @@ bool is_virtual(const Descriptor& tensor) {
 // --- what finalising checks
 
 const Descriptor& convolution_of(const Descriptor& operation) {
-  return operation.part(operation.kind == 10 ? 702 : 708);
+  return operation.part(operation.kind == 10 ? 702 : operation.kind == 11 ? 714 : 708);
 }
 
 // Image, weight and result as a forward convolution sees them.
@@ -174,6 +180,7 @@ struct Tensors {
 };
 Tensors tensors_of(const Descriptor& operation) {
   if (operation.kind == 10) return {operation.part(704), operation.part(703), operation.part(705)};
+  if (operation.kind == 11) return {operation.part(716), operation.part(715), operation.part(717)};
   return {operation.part(710), operation.part(709), operation.part(711)};
 }
 
@@ -205,15 +212,19 @@ int check_tensor(const Descriptor& tensor) {
   return 0;
 }
 
+const Descriptor& result_of(const Descriptor& operation) {
+  static const std::map<int, int> kAttributes = {{10, 705}, {11, 715}, {12, 710}, {13, 753}};
+  return operation.part(kAttributes.at(operation.kind));
+}
+
 // Each operation's result is virtual but for the last one's, and the next one reads it.
 int check_graph(const Descriptor& graph) {
   const auto operations = graph.parts(801);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Descriptor& one = *operations[i];
-    if (i == 0 && one.kind != 10 && one.kind != 12)
+    if (i == 0 && (one.kind < 10 || one.kind > 12))
       return fail(kGraphNotSupported, "the first operation is no convolution");
-    const int attribute = one.kind == 10 ? 705 : one.kind == 12 ? 710 : 753;
-    const Descriptor& result = one.part(attribute);
+    const Descriptor& result = result_of(one);
     const bool is_last = i + 1 == operations.size();
     if (is_virtual(result) == is_last) return fail(kBadParameter, "a wrong tensor is virtual");
     if (!is_last && &operations[i + 1]->part(751) != &result)
@@ -234,6 +245,7 @@ int check(const Descriptor& descriptor) {
     case 5:
       return descriptor.part(401).number(-1) == 3 ? fail(kNotSupported, "engine 3 does not") : 0;
     case 10:
+    case 11:
     case 12:
       return check_convolution(descriptor);
     case 15:
@@ -351,10 +363,6 @@ class Run {
   }
 
  private:
-  static const Descriptor& result_of(const Descriptor& operation) {
-    return operation.part(operation.kind == 10 ? 705 : operation.kind == 12 ? 710 : 753);
-  }
-
   static std::size_t offset(const Descriptor& tensor, std::int64_t element) {
     const auto dims = tensor.longs(902);
     const auto strides = tensor.longs(903);
@@ -383,7 +391,6 @@ class Run {
   }
 
   Numbers convolution(const Descriptor& operation) const {
-    const bool forward = operation.kind == 10;
     const Tensors tensors = tensors_of(operation);
     const Descriptor& how = convolution_of(operation);
     const auto image = tensors.image.longs(902);
@@ -392,9 +399,15 @@ class Run {
     const std::size_t axes = image.size() - 2;
     const std::int64_t groups = image[1] / weight[1];
     const std::int64_t filters = weight[0] / groups;
-    const Numbers from = read(forward ? tensors.image : tensors.result);
-    const Numbers weights = read(tensors.weight);
-    Numbers sums(static_cast<std::size_t>(elements(forward ? result : image)));
+    // Two of the three are given, the third is a sum of their products.
+    const auto numbers = [&](const Descriptor& tensor) {
+      return &tensor == &result_of(operation)
+                 ? Numbers(static_cast<std::size_t>(elements(tensor.longs(902))))
+                 : read(tensor);
+    };
+    Numbers images = numbers(tensors.image);
+    Numbers weights = numbers(tensors.weight);
+    Numbers results = numbers(tensors.result);
     const std::vector<std::int64_t> taps(weight.begin() + 2, weight.end());
     const std::vector<std::int64_t> windows(result.begin() + 2, result.end());
     const std::vector<std::int64_t> pixels(image.begin() + 2, image.end());
@@ -423,15 +436,16 @@ class Run {
                   static_cast<std::size_t>((n * image[1] + channel) * elements(pixels) + pixel);
               const auto out =
                   static_cast<std::size_t>((n * result[1] + k) * elements(windows) + window);
-              const double factor =
-                  weights[static_cast<std::size_t>((k * weight[1] + c) * elements(taps) + tap)];
-              sums[forward ? out : in] += from[forward ? in : out] * factor;
+              const auto by = static_cast<std::size_t>((k * weight[1] + c) * elements(taps) + tap);
+              if (operation.kind == 10) results[out] += images[in] * weights[by];
+              if (operation.kind == 11) weights[by] += images[in] * results[out];
+              if (operation.kind == 12) images[in] += results[out] * weights[by];
             }
           }
         }
       }
     }
-    return sums;
+    return operation.kind == 10 ? results : operation.kind == 11 ? weights : images;
   }
 
   static double activated(const Descriptor& how, double x) {

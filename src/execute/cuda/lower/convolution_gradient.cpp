@@ -1,15 +1,18 @@
-// Gradients of convolutions. That of the input is a transposed convolution; that of the weight is a
-// product over all windows, in parts that are added up afterwards where one alone would leave most
-// of the GPU idle.
+// Gradients of convolutions, by cuDNN, cuBLASLt or kernels of our own. That of the input is a
+// transposed convolution; that of the weight is a product over all windows, in parts that are added
+// up afterwards where one alone would leave most of the GPU idle.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "base/checked.h"
+#include "execute/cuda/column_sums.h"
 #include "execute/cuda/convolution_view.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/library_convolution.h"
+#include "execute/cuda/library_product.h"
 #include "execute/cuda/operands.h"
 #include "execute/cuda/row_kernel.h"
 #include "execute/cuda/tiled_product.h"
@@ -31,6 +34,32 @@ kernels::WindowGrid grid_of(const Lowering& lowering, const Node& node, const Di
   return kernels::window_grid(call, std::span(image).subspan(2), std::span(weight).subspan(2));
 }
 
+void append(std::vector<Candidate>& candidates, std::vector<Candidate> more) {
+  std::ranges::move(more, std::back_inserter(candidates));
+}
+
+// A convolution of one tap is a product over pixels and channels.
+bool is_pixelwise(const kernels::WindowGrid& grid, std::int64_t groups) {
+  const auto is_plain = [](const kernels::WindowAxis& axis) {
+    return axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+  };
+  return groups == 1 && grid.taps() == 1 && std::ranges::all_of(grid.axes, is_plain);
+}
+
+std::vector<Candidate> product_candidates(Lowering& lowering, const LibraryConvolution& convolution,
+                                          const Epilogue& epilogue, const MatrixView& a,
+                                          const MatrixView& b) {
+  const LibraryProduct product{
+      .main = convolution.main,
+      .a = a,
+      .b = b,
+      .result = {.rows = a.matrix.rows, .columns = b.matrix.columns, .leading = b.matrix.columns},
+      .result_like = convolution.result_like,
+      .column_axis = 1};
+  if (!can_multiply(product)) return {};
+  return cublaslt_candidates(lowering, product, epilogue);
+}
+
 // Inputs: the gradient of the result, the weight.
 bool lower_input_gradient(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
@@ -47,7 +76,7 @@ bool lower_input_gradient(Lowering& lowering, NodeId id) {
   view.inputs = weight[0] / view.groups;
   view.outputs = weight[1];
   view.image = lowering.channels_last(node.inputs[0]);
-  view.weight = lowering.native(node.inputs[1]);
+  view.weight = lowering.channels_last(node.inputs[1]);
   const Epilogue epilogue = epilogue_of(lowering, id, channels_last_placement);
   Operands operands(lowering);
   operands.pointer(view.image);
@@ -58,9 +87,36 @@ bool lower_input_gradient(Lowering& lowering, NodeId id) {
       .image = [&](const auto& at) { return operands.element(view.image, at); },
       .weight = [&](const auto& at) { return operands.element(view.weight, at); },
       .store = [&](const auto& at) { return epilogue.statements("sum", at); }};
-  add_convolution_step(lowering, draft_with(epilogue, id, operands.reads(), view.flops()),
-                       convolution_kernel(view, texts));
+  const ConvolutionKernel own = convolution_kernel(view, texts);
+  const StepDraft draft = draft_with(epilogue, id, operands.reads(), view.flops());
+  const LibraryConvolution library{
+      .main = id,
+      .grid = view.grid,
+      .is_transposed = true,
+      .image = view.image,
+      .weight = view.weight,
+      .result_like = channels_last_placement(lowering.type(node.outputs[0]), view.result)};
+  std::vector<Candidate> candidates = {
+      own_candidate(lowering, name_of(own), own.kernel, own.is_tiled, draft)};
+  if (is_pixelwise(view.grid, view.groups)) {
+    const std::int64_t pixels = view.batch * view.grid.output_elements();
+    append(candidates,
+           product_candidates(lowering, library, epilogue,
+                              {view.image, {pixels, view.inputs, view.inputs}},
+                              {view.weight, {view.inputs, view.outputs, view.outputs}}));
+  }
+  append(candidates, cudnn_candidates(lowering, library, epilogue));
+  lowering.add_contest(draft, question_of(library) + following(lowering, epilogue),
+                       std::move(candidates));
   return true;
+}
+
+// Sums over everything but the channel.
+Rows channels_over(const Dims& dims) {
+  std::vector<std::size_t> reduced;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis)
+    if (axis != 1) reduced.push_back(axis);
+  return rows_over(dims, reduced);
 }
 
 struct WeightGradient {
@@ -151,20 +207,91 @@ KernelText sum_of_parts(const WeightGradient& what, const Placement& sums) {
 }
 
 // Sums of the gradient by channel, which are those of the bias.
-KernelCall bias_call(Lowering& lowering, const Placement& gradient, const Placement& result) {
-  std::vector<std::size_t> reduced;
-  for (std::size_t axis = 0; axis < gradient.dims.size(); ++axis)
-    if (axis != 1) reduced.push_back(axis);
-  const Rows rows = rows_over(gradient.dims, reduced);
-  const std::string body =
-      fmt::format("  {} sum = 0;\n", computed_type(gradient.type)) +
-      each_text(rows, fmt::format("    sum += {};\n",
-                                  element_text(gradient, "in", index_names(gradient.dims)))) +
-      "  sum = together<Plus, THREADS>(sum);\n" +
-      fmt::format("  if (threadIdx.x == 0) out[i1] = {};\n", stored(result.type, "sum"));
-  const KernelText kernel = row_kernel(
-      rows, parameter_text(gradient, "in") + stored_type(result.type) + "* __restrict__ out", body);
-  return {lowering.kernels().add(kernel.text, true), kernel.shape, {gradient, result}};
+void add_bias_gradient(Lowering& lowering, NodeId id, const Placement& gradient) {
+  const ValueId bias = lowering.node(id).outputs[1];
+  const Placement result = lowering.new_row_major(bias);
+  lowering.set_placement(bias, result);
+  const Rows rows = channels_over(gradient.dims);
+  Operands adding(lowering);
+  const std::string value = adding.element(gradient, index_names(gradient.dims));
+  const ColumnSums sums{.rows = rows,
+                        .are_columns_adjacent = are_columns_adjacent(gradient, rows),
+                        .type = computed_type(gradient.type),
+                        .add = fmt::format("      sum0 += {};\n", value),
+                        .finish = fmt::format("  out0[i1] = {};\n", stored(result.type, "sum0"))};
+  StepDraft draft{.nodes = {id},
+                  .algorithm = "own column sums",
+                  .executed_flops = gradient.elements(),
+                  .reads = {gradient},
+                  .writes = {result}};
+  const auto calls = column_sum_calls(lowering, sums, adding, Operands(lowering), {result}, draft);
+  lowering.add_step(draft, binder_of(calls));
+}
+
+// The product over all windows, then the sum of its parts.
+Candidate tiles_candidate(Lowering& lowering, const WeightGradient& what) {
+  const DataType type =
+      what.image.type == DataType::Float64 ? DataType::Float64 : DataType::Float32;
+  const Placement sums = lowering.in_new_buffer(
+      row_major_placement(type, {what.parts * what.groups, what.outputs, what.columns()}));
+  const KernelText product = product_of(what, sums);
+  const KernelText sum = sum_of_parts(what, sums);
+  auto calls = std::make_shared<std::vector<KernelCall>>(std::vector<KernelCall>{
+      {0, product.shape, {what.image, what.gradient, sums}}, {0, sum.shape, {sums, what.result}}});
+  return {.name = "own tiles",
+          .key = fmt::format("own tiles of {}", what.parts),
+          .add_kernels =
+              [&lowering, calls, product = product.text, sum = sum.text] {
+                (*calls)[0].kernel = lowering.kernels().add(product, true);
+                (*calls)[1].kernel = lowering.kernels().add(sum);
+              },
+          .prepare =
+              [calls, buffer = sums.buffer] {
+                return Prepared{.bind = binder_of(*calls), .workspace = {buffer}};
+              }};
+}
+
+// One channel of the image for each filter: for each tap a sum of products by channel.
+bool is_depthwise(const WeightGradient& what) {
+  constexpr std::int64_t kMostTaps = 32;  // sums of a thread
+  return what.inputs == 1 && what.outputs == 1 && what.grid.taps() <= kMostTaps;
+}
+
+Candidate column_candidate(Lowering& lowering, const WeightGradient& what) {
+  const Rows rows = channels_over(what.gradient.dims);
+  Operands adding(lowering);
+  const auto at = index_names(what.gradient.dims);
+  const std::string type = computed_type(what.image.type);
+  std::string out;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t unused = 3 - what.grid.rank;
+    out += fmt::format("      const int out{} = {};\n", i,
+                       i < unused ? "0" : fmt::format("i{}", i - unused + 2));
+  }
+  ColumnSums sums{
+      .rows = rows,
+      .are_columns_adjacent = are_columns_adjacent(what.gradient, rows),
+      .type = type,
+      .count = static_cast<std::size_t>(what.grid.taps()),
+      .add = out + fmt::format("      const {} g = {};\n", type, adding.element(what.gradient, at)),
+      .finish = ""};
+  const std::string pixel =
+      adding.element(what.image, image_coordinates(what.grid, "i0", "i1", "in"));
+  for (std::int64_t tap = 0; tap < what.grid.taps(); ++tap) {
+    sums.add += fmt::format("      {{\n{}{}      if ({}) sum{} += g * {};\n      }}\n",
+                            taps_text(what.grid, std::to_string(tap)), positions_text(what.grid),
+                            inside_text(what.grid), tap, pixel);
+    sums.finish += fmt::format("  out0[i1 * {} + {}] = {};\n", what.grid.taps(), tap,
+                               stored(what.result.type, fmt::format("sum{}", tap)));
+  }
+  StepDraft parts;
+  const auto calls =
+      column_sum_calls(lowering, sums, adding, Operands(lowering), {what.result}, parts);
+  return {.name = "own column sums",
+          .key = "own column sums",
+          .prepare = [calls, workspace = parts.workspace] {
+            return Prepared{.bind = binder_of(calls), .workspace = workspace};
+          }};
 }
 
 // Inputs: the image, the gradient of the result.
@@ -184,33 +311,34 @@ bool lower_weight_gradient(Lowering& lowering, NodeId id) {
   choose_parts(what, lowering.device().facts().multiprocessors);
   what.image = lowering.channels_last(node.inputs[0]);
   what.gradient = lowering.channels_last(node.inputs[1]);
-  what.result = lowering.new_row_major(node.outputs[0]);
+  what.result = lowering.new_channels_last(node.outputs[0]);
   lowering.set_placement(node.outputs[0], what.result);
-  const DataType type =
-      what.image.type == DataType::Float64 ? DataType::Float64 : DataType::Float32;
-  const Placement sums = lowering.in_new_buffer(
-      row_major_placement(type, {what.parts * what.groups, what.outputs, what.columns()}));
-  const KernelText product = product_of(what, sums);
-  const KernelText sum = sum_of_parts(what, sums);
-  std::vector<KernelCall> calls = {
-      {lowering.kernels().add(product.text, true),
-       product.shape,
-       {what.image, what.gradient, sums}},
-      {lowering.kernels().add(sum.text), sum.shape, {sums, what.result}}};
-  StepDraft draft{.nodes = {id},
-                  .algorithm = "own tiles",
-                  .executed_flops = 2 * what.depth * what.groups * what.outputs * what.columns(),
-                  .reads = {what.image, what.gradient},
-                  .writes = {what.result},
-                  .workspace = {sums.buffer}};
-  if (node.has_output(1)) {
-    const Placement bias = lowering.new_row_major(node.outputs[1]);
-    lowering.set_placement(node.outputs[1], bias);
-    calls.push_back(bias_call(lowering, what.gradient, bias));
-    draft.writes.push_back(bias);
-    draft.executed_flops += what.gradient.elements();
+  const StepDraft draft{
+      .nodes = {id},
+      .executed_flops = 2 * what.depth * what.groups * what.outputs * what.columns(),
+      .reads = {what.image, what.gradient},
+      .writes = {what.result}};
+  Placement like = what.result;
+  like.buffer = {};
+  const LibraryConvolution library{.main = id,
+                                   .grid = what.grid,
+                                   .is_weight_gradient = true,
+                                   .image = what.image,
+                                   .weight = what.gradient,
+                                   .result_like = like};
+  const Epilogue epilogue{.chain = {}, .text = {}, .result = what.result};
+  std::vector<Candidate> candidates = {is_depthwise(what) ? column_candidate(lowering, what)
+                                                          : tiles_candidate(lowering, what)};
+  if (is_pixelwise(what.grid, what.groups)) {
+    append(candidates,
+           product_candidates(lowering, library, epilogue,
+                              {what.gradient, {what.outputs, what.depth, what.outputs, 0, true}},
+                              {what.image, {what.depth, what.inputs, what.inputs}}));
   }
-  lowering.add_step(draft, binder_of(calls));
+  append(candidates, cudnn_candidates(lowering, library, epilogue));
+  lowering.add_contest(draft, question_of(library) + following(lowering, epilogue),
+                       std::move(candidates));
+  if (node.has_output(1)) add_bias_gradient(lowering, id, what.gradient);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/checked.h"
+#include "execute/cuda/column_sums.h"
 #include "execute/cuda/indexed_kernel.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/moments_text.h"
@@ -137,45 +138,7 @@ std::string input_gradient_text(const Rows& rows, const std::string& value,
       value, rows.width);
 }
 
-// Inputs: the image, the scale, the gradient of the result.
-bool lower_batch_norm_gradient(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  const Placement x = lowering.native(node.inputs[0]);
-  const Placement gradient = lowering.native(node.inputs[2]);
-  if (x.dims.size() < 2 || !is_floating(x.type)) return false;
-  std::vector<std::size_t> reduced;
-  for (std::size_t axis = 0; axis < x.dims.size(); ++axis)
-    if (axis != 1) reduced.push_back(axis);
-  const Rows rows = rows_over(x.dims, reduced);
-  if (!is_reasonable(rows)) return false;
-  Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
-  Operands operands(lowering);
-  const std::string type = computed_type(x.type);
-  const auto at = index_names(x.dims);
-  const std::string value = operands.element(x, at);
-  const std::string given = operands.element(gradient, at);
-  const std::string scale =
-      operands.element(lowering.native(node.inputs[1]), std::vector<std::string>{"i1"});
-  std::string sums;
-  for (std::size_t output = 1; output < 3; ++output) {
-    if (!node.has_output(output)) continue;
-    const std::string name = epilogue.add_more(lowering, node.outputs[output]);
-    sums += fmt::format("  if (threadIdx.x == 0) {}[i1] = {};\n", name,
-                        stored(epilogue.more.back().type, output == 1 ? "projected" : "total"));
-  }
-  const std::string body =
-      moments_text(rows, type, value, node.float_or("epsilon", 1e-5f)) +
-      projections_text(rows, type, value, given) + sums +
-      each_text(rows,
-                epilogue.statements(
-                    fmt::format("{} * {}", scale, input_gradient_text(rows, value, given)), at));
-  add_row_step(lowering, id, rows, epilogue, operands.reads(), operands.parameters(), body,
-               2 * kNormFlops);
-  return true;
-}
-
-// The statistics of each row are kept for a second kernel, in which a block adds up the gradients
-// of one scale and shift over all rows.
+// The statistics of each row are kept for the sums over all rows, the gradients of scale and shift.
 bool lower_layer_norm_gradient(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement x = lowering.native(node.inputs[0]);
@@ -214,36 +177,31 @@ bool lower_layer_norm_gradient(Lowering& lowering, NodeId id) {
   const std::string other_value = others.element(x, at);
   const std::string other_given = others.element(gradient, at);
   const std::string kept_at = others.pointer(statistics);
-  std::string parameters = others.parameters();
-  std::string store;
-  std::vector<Placement> writes;
+  std::string stores;
+  StepDraft draft{.nodes = {id},
+                  .algorithm = "own column sums",
+                  .executed_flops = 4 * x.elements(),
+                  .reads = others.reads()};
   for (std::size_t output = 1; output < 3; ++output) {
     if (!node.has_output(output)) continue;
     const Placement result = lowering.new_row_major(node.outputs[output]);
     lowering.set_placement(node.outputs[output], result);
-    parameters += fmt::format("{}{}* __restrict__ more{}", writes.empty() ? "" : ", ",
-                              stored_type(result.type), output);
-    store += fmt::format("  more{}[blockIdx.x] = {};\n", output,
-                         stored(result.type, output == 1 ? "projected" : "total"));
-    writes.push_back(result);
+    stores += fmt::format("  out{}[column] = {};\n", draft.writes.size(),
+                          stored(result.type, output == 1 ? "sum1" : "sum0"));
+    draft.writes.push_back(result);
   }
-  const std::string sum = fmt::format(
-      "    const {0} g = {1};\n    total += g;\n    projected += g * (({2} - {3}[2 * j]) * {3}[2 * "
-      "j "
-      "+ 1]);\n",
-      type, other_given, other_value, kept_at);
-  const KernelText kernel = row_kernel(
-      columns, parameters,
-      fmt::format("  {} total = 0, projected = 0;\n", type) + each_text(columns, sum) +
-          "  total = together<Plus, THREADS>(total);\n"
-          "  projected = together<Plus, THREADS>(projected);\n  if (threadIdx.x != 0) return;\n" +
-          store);
-  lowering.add_kernel_step({.nodes = {id},
-                            .algorithm = "own rows",
-                            .executed_flops = 4 * x.elements(),
-                            .reads = others.reads(),
-                            .writes = writes},
-                           lowering.kernels().add(kernel.text, true), kernel.shape);
+  const ColumnSums sums{
+      .rows = columns,
+      .are_columns_adjacent = are_columns_adjacent(x, columns),
+      .type = type,
+      .count = 2,
+      .add = fmt::format("      const {0} g = {1};\n      sum0 += g;\n      sum1 += g * (({2} - "
+                         "{3}[2 * j]) * {3}[2 * j + 1]);\n",
+                         type, other_given, other_value, kept_at),
+      .finish = stores};
+  const auto calls =
+      column_sum_calls(lowering, sums, others, Operands(lowering), draft.writes, draft);
+  lowering.add_step(draft, binder_of(calls));
   return true;
 }
 
@@ -334,7 +292,6 @@ void add_gradient_lowering(LowerTable& table) {
   table["assay.MaxPoolGradient"] = lower_max_pool_gradient;
   table["assay.AveragePoolGradient"] = lower_average_pool_gradient;
   table["assay.SoftmaxGradient"] = lower_softmax_gradient;
-  table["assay.BatchNormalizationGradient"] = lower_batch_norm_gradient;
   table["assay.LayerNormalizationGradient"] = lower_layer_norm_gradient;
   table["assay.GatherGradient"] = lower_gather_gradient;
   table["assay.SliceGradient"] = lower_slice_gradient;

@@ -16,16 +16,17 @@ namespace {
 
 class LossWriter {
  public:
-  LossWriter(Lowering& lowering, const Node& node)
+  LossWriter(Lowering& lowering, NodeId id)
       : lowering_(lowering),
-        node_(node),
-        scores_(lowering.native(node.inputs[0])),
-        targets_(lowering.native(node.inputs[1])),
+        id_(id),
+        node_(lowering.node(id)),
+        scores_(lowering.native(node_.inputs[0])),
+        targets_(lowering.native(node_.inputs[1])),
         operands_(lowering) {
     if (scores_.dims.size() < 2 || !is_floating(scores_.type)) return;
     rows_ = rows_over(scores_.dims, {1});
     type_ = computed_type(scores_.type);
-    reduction_ = node.string_or("reduction", "mean");
+    reduction_ = node_.string_or("reduction", "mean");
   }
 
   bool is_supported() const { return !type_.empty() && is_reasonable(rows_); }
@@ -49,15 +50,17 @@ class LossWriter {
   std::string target_text() {
     auto where = at();
     where.erase(where.begin() + 1);
-    std::string text =
-        fmt::format("  const long long given = {};\n  const int target = (int)inside(given, {});\n",
-                    operands_.element(targets_, where), scores_.dims[1]);
+    const auto* ignored = node_.get<std::int64_t>("ignore_index");
+    const std::string text =
+        fmt::format("  const long long given = {};\n  const int target = {}(int){};\n",
+                    operands_.element(targets_, where),
+                    ignored == nullptr ? "" : fmt::format("given == {}ll ? 0 : ", *ignored),
+                    operands_.label(id_, "given", scores_.dims[1]));
     std::string weight = "1";
     if (node_.has_input(2))
       weight =
           operands_.element(lowering_.native(node_.inputs[2]), std::vector<std::string>{"target"});
-    if (const auto* ignored = node_.get<std::int64_t>("ignore_index"))
-      weight = fmt::format("(given == {}ll ? 0 : {})", *ignored, weight);
+    if (ignored != nullptr) weight = fmt::format("(given == {}ll ? 0 : {})", *ignored, weight);
     return text + fmt::format("  const {0} weight = {1};\n", type_, weight);
   }
 
@@ -78,6 +81,7 @@ class LossWriter {
 
  private:
   Lowering& lowering_;
+  NodeId id_;
   const Node& node_;
   Placement scores_;
   Placement targets_;
@@ -102,7 +106,7 @@ extern "C" __global__ void KERNEL(const {type}* __restrict__ pairs, {store}) {{
 
 bool lower_loss(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  LossWriter loss(lowering, node);
+  LossWriter loss(lowering, id);
   if (!loss.is_supported()) return false;
   const bool softens = node.is("SoftmaxCrossEntropyLoss");
   const bool shows = softens && node.has_output(1) && lowering.is_read(node.outputs[1]);
@@ -155,7 +159,7 @@ bool lower_loss(Lowering& lowering, NodeId id) {
 // Inputs: scores, targets, weights, the gradient of the loss.
 bool lower_loss_gradient(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  LossWriter loss(lowering, node);
+  LossWriter loss(lowering, id);
   if (!loss.is_supported()) return false;
   const bool softens = node.op == "SoftmaxCrossEntropyGradient";
   const bool needs_total = loss.averages() && !loss.has_equal_weights();
@@ -167,7 +171,7 @@ bool lower_loss_gradient(Lowering& lowering, NodeId id) {
                   .executed_flops = 4 * loss.rows().count * loss.rows().width};
   Placement total;
   if (needs_total) {
-    LossWriter weights(lowering, node);
+    LossWriter weights(lowering, id);
     const Placement pairs = loss.in_new_buffer({loss.rows().count, 2});
     total = loss.in_new_buffer({1});
     const std::string store =

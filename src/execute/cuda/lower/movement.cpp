@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "execute/cuda/indexed_kernel.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/operands.h"
 #include "execute/cuda/walk.h"
 #include "kernels/shape_math.h"
 
@@ -98,11 +99,13 @@ bool lower_gather(Lowering& lowering, NodeId id) {
   std::vector<std::string> at(names.begin(), begin);
   at.emplace_back("at");
   at.insert(at.end(), end, names.end());
-  const std::string body = fmt::format("  const long long at = inside({}, {});\n",
-                                       element_text(indices, "indices", which), data.dims[*axis]);
-  add_indexed_step(lowering, id, epilogue, {data, indices},
-                   parameter_text(data, "data") + parameter_text(indices, "indices"), body,
-                   element_text(data, "data", at), "own");
+  Operands operands(lowering);
+  const std::string number = operands.element(data, at);
+  const std::string index = operands.element(indices, which);
+  const std::string body =
+      fmt::format("  const long long at = {};\n", operands.index(id, index, data.dims[*axis]));
+  add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, number,
+                   "own");
   count_what_is_picked(lowering, data, epilogue.result);
   return true;
 }

@@ -1,4 +1,4 @@
-// Norms of groups of channels, of batches, of neighbouring channels, and those without a mean.
+// Norms of groups of channels, of neighbouring channels, and those without a mean.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include "execute/cuda/operands.h"
 #include "execute/cuda/row_kernel.h"
 #include "execute/cuda/walk.h"
-#include "graph/node_kinds.h"
 #include "kernels/shape_math.h"
 
 namespace assay::cuda {
@@ -65,47 +64,6 @@ bool lower_group_norm(Lowering& lowering, NodeId id) {
   const std::string body =
       moments_text(rows, computed_type(x.type), value, node.float_or("epsilon", 1e-5f)) +
       each_text(rows, epilogue.statements(result, without_groups(x)));
-  add_row_step(lowering, id, rows, epilogue, operands.reads(), operands.parameters(), body,
-               kNormFlops);
-  return true;
-}
-
-// The channels of a batch, by their own statistics; running ones go on from the old.
-bool lower_training_batch_norm(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  const Placement x = lowering.native(node.inputs[0]);
-  const std::int64_t opset = lowering.graph().opset();
-  constexpr std::int64_t kFirstOpsetOfChannels = 9;
-  if (x.dims.size() < 2 || !is_floating(x.type) || opset < kFirstOpsetOfChannels) return false;
-  std::vector<std::size_t> reduced;
-  for (std::size_t axis = 0; axis < x.dims.size(); ++axis)
-    if (axis != 1) reduced.push_back(axis);
-  const Rows rows = rows_over(x.dims, reduced);
-  if (!is_reasonable(rows)) return false;
-  Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
-  Operands operands(lowering);
-  const std::string type = computed_type(x.type);
-  const auto channel = [&](std::size_t input) {
-    return operands.element(lowering.native(node.inputs[input]), std::vector<std::string>{"i1"});
-  };
-  const std::string value = operands.element(x, index_names(x.dims));
-  const std::string momentum = number_text(node.float_or("momentum", 0.9f), type);
-  std::string statistics;
-  for (std::size_t output = 1; output < node.outputs.size(); ++output) {
-    if (!node.has_output(output) || !lowering.is_read(node.outputs[output])) continue;
-    const std::string name = epilogue.add_more(lowering, node.outputs[output]);
-    const char* own = output % 2 == 1 ? "mean" : "variance";
-    std::string number = own;
-    if (output < 3)
-      number = fmt::format("{} * {} + {} * (1 - {})", channel(output + 2), momentum, own, momentum);
-    statistics += fmt::format("  if (threadIdx.x == 0) {}[i1] = {};\n", name,
-                              stored(epilogue.more.back().type, number));
-  }
-  const std::string result =
-      fmt::format("({} - mean) * ({} * scaled_by) + {}", value, channel(1), channel(2));
-  const std::string body = moments_text(rows, type, value, node.float_or("epsilon", 1e-5f)) +
-                           statistics +
-                           each_text(rows, epilogue.statements(result, index_names(x.dims)));
   add_row_step(lowering, id, rows, epilogue, operands.reads(), operands.parameters(), body,
                kNormFlops);
   return true;
@@ -223,15 +181,9 @@ bool lower_local_response_norm(Lowering& lowering, NodeId id) {
   return true;
 }
 
-bool lower_batch_norm(Lowering& lowering, NodeId id) {
-  const bool trains = graph::is_training_batch_norm(lowering.node(id), lowering.graph().opset());
-  return trains ? lower_training_batch_norm(lowering, id) : lower_elementwise(lowering, id);
-}
-
 }  // namespace
 
 void add_norm_lowering(LowerTable& table) {
-  table["BatchNormalization"] = lower_batch_norm;
   table["GroupNormalization"] = lower_group_norm;
   table["LpNormalization"] = lower_lp_norm;
   table["MeanVarianceNormalization"] = lower_mean_variance_norm;

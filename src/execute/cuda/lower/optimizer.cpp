@@ -1,9 +1,11 @@
-// Sgd, Momentum and Adam: parameters and states are written over where they lie. And Dropout in
-// training, which drops what a seed, the step and the position say.
+// Sgd, Momentum and Adam: parameters and states are written over where they lie, many by one
+// kernel. And Dropout in training, which drops what a seed, the step and the position say.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "base/checked.h"
 #include "execute/cuda/indexed_kernel.h"
@@ -58,26 +60,36 @@ std::string update_text(const Node& node) {
 }
 
 // Inputs: the rate, the number of the step, the parameter, its gradient, states.
-bool lower_update(Lowering& lowering, NodeId id) {
+enum UpdateInput { kRate, kStep, kParameter, kGradient, kStates };
+
+std::vector<std::size_t> changed_inputs(const Node& node) {
+  std::vector<std::size_t> changed = {kParameter};
+  for (std::size_t i = kStates; i < node.inputs.size(); ++i) changed.push_back(i);
+  return changed;
+}
+
+std::string changed_name(std::size_t i) {
+  return i == 0 ? "weight" : fmt::format("state{}", i - 1);
+}
+
+constexpr std::int64_t kUpdateFlops = 4;  // of each number that changes
+
+// A state that others still read gets a new place.
+void add_single_update(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  const std::size_t states = node.outputs.size() - 1;
-  if (node.inputs.size() != states + 4 || states > 2) return false;
-  std::vector<std::size_t> changed = {2};
-  for (std::size_t i = 0; i < states; ++i) changed.push_back(4 + i);
-  for (std::size_t i = 2; i < node.inputs.size(); ++i)
-    if (lowering.type(node.inputs[i]) != DataType::Float32) return false;
-  const Placement gradient = lowering.native(node.inputs[3]);
-  std::vector<Placement> reads = {lowering.native(node.inputs[0]), lowering.native(node.inputs[1]),
-                                  gradient};
+  const Placement gradient = lowering.native(node.inputs[kGradient]);
+  std::vector<Placement> reads = {lowering.native(node.inputs[kRate]),
+                                  lowering.native(node.inputs[kStep]), gradient};
   std::string parameters = parameter_text(reads[0], "rate_at") +
                            parameter_text(reads[1], "step_at") +
                            parameter_text(gradient, "gradient_at");
   std::string loads;
   std::string stores;
   std::vector<Placement> writes;
+  const auto changed = changed_inputs(node);
   for (std::size_t i = 0; i < changed.size(); ++i) {
     const ValueId input = node.inputs[changed[i]];
-    const std::string name = i == 0 ? "weight" : fmt::format("state{}", i - 1);
+    const std::string name = changed_name(i);
     const bool in_place = lowering.may_replace(input, id);
     const Placement from = lowering.row_major(input);
     const Placement to = in_place ? from : lowering.new_row_major(node.outputs[i]);
@@ -89,7 +101,6 @@ bool lower_update(Lowering& lowering, NodeId id) {
     lowering.set_placement(node.outputs[i], to);
   }
   const Placement& weight = writes[0];
-  if (weight.elements() == 0) return true;
   const std::string text = fmt::format(
       R"(
 extern "C" __global__ void KERNEL({parameters}) {{
@@ -106,14 +117,209 @@ extern "C" __global__ void KERNEL({parameters}) {{
       lowering.kernels().add(text), launch_for(weight.elements()), {reads[0], reads[1], gradient}};
   for (std::size_t i = 0; i < writes.size(); ++i)
     call.arguments.insert(call.arguments.end(), {reads[3 + i], writes[i]});
-  constexpr std::int64_t kFlops = 4;
-  lowering.add_step(
-      {.nodes = {id},
-       .algorithm = "element-wise",
-       .executed_flops = kFlops * static_cast<std::int64_t>(writes.size()) * weight.elements(),
-       .reads = reads,
-       .writes = writes},
-      binder_of(call));
+  lowering.add_step({.nodes = {id},
+                     .algorithm = "element-wise",
+                     .executed_flops = kUpdateFlops * static_cast<std::int64_t>(writes.size()) *
+                                       weight.elements(),
+                     .reads = reads,
+                     .writes = writes},
+                    binder_of(call));
+}
+
+// One parameter of many, as the kernel reads it: words of 64 bits.
+constexpr std::size_t kUpdateAxes = 4;
+enum UpdateWord {
+  kGradientWord,
+  kChangedWords,  // the parameter, its states
+  kCountWord = kChangedWords + 3,
+  kFirstBlockWord,
+  kLengthWords,
+  kStrideWords = kLengthWords + kUpdateAxes,
+  kUpdateWords = kStrideWords + kUpdateAxes
+};
+constexpr std::int64_t kElementsPerBlock = 8 * kBlockThreads;
+
+struct PlacedUpdate {
+  Placement gradient;
+  std::vector<Placement> changed;
+  std::vector<std::uint64_t> words;  // without addresses
+};
+
+// How the gradient lies, in the order of the parameter; nothing if that takes too many axes.
+std::optional<Walk> gradient_walk(const Placement& parameter, const Placement& gradient) {
+  const Walk walk = walk_over(std::vector{parameter, gradient});
+  const bool fits = walk.lengths.size() <= kUpdateAxes && walk.is_short();
+  return fits ? std::optional(walk) : std::nullopt;
+}
+
+bool can_update_together(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  for (const std::size_t input : changed_inputs(node))
+    if (!lowering.may_replace(node.inputs[input], id) ||
+        !lowering.native(node.inputs[input]).is_row_major())
+      return false;
+  for (const ValueId output : node.outputs)
+    if (!lowering.readers(output).empty()) return false;
+  return gradient_walk(lowering.native(node.inputs[kParameter]),
+                       lowering.native(node.inputs[kGradient]))
+      .has_value();
+}
+
+PlacedUpdate placed_update(Lowering& lowering, NodeId id, std::int64_t first_block) {
+  const Node& node = lowering.node(id);
+  PlacedUpdate update{.gradient = lowering.native(node.inputs[kGradient]),
+                      .changed = {},
+                      .words = std::vector<std::uint64_t>(kUpdateWords, 0)};
+  for (const std::size_t input : changed_inputs(node))
+    update.changed.push_back(lowering.native(node.inputs[input]));
+  const Walk walk = *gradient_walk(update.changed[0], update.gradient);
+  update.words[kCountWord] = static_cast<std::uint64_t>(walk.elements);
+  update.words[kFirstBlockWord] = static_cast<std::uint64_t>(first_block);
+  const std::size_t missing = kUpdateAxes - walk.lengths.size();
+  for (std::size_t axis = 0; axis < kUpdateAxes; ++axis) {
+    const bool is_there = axis >= missing;
+    update.words[kLengthWords + axis] =
+        is_there ? static_cast<std::uint64_t>(walk.lengths[axis - missing]) : 1;
+    update.words[kStrideWords + axis] =
+        is_there ? static_cast<std::uint64_t>(walk.strides[1][axis - missing]) : 0;
+  }
+  return update;
+}
+
+// A block finds the parameter that it changes a part of.
+std::string many_updates_text(const Node& node, const Placement& step, std::size_t count) {
+  std::string pointers;
+  std::string loads;
+  std::string stores;
+  for (std::size_t i = 0; i < changed_inputs(node).size(); ++i) {
+    const std::string name = changed_name(i);
+    pointers += fmt::format("  float* {}_at = (float*)one[{}];\n", name, kChangedWords + i);
+    loads += fmt::format("    float {0} = {0}_at[element];\n", name);
+    stores += fmt::format("    {0}_at[element] = {0};\n", name);
+  }
+  return fmt::format(
+      R"(
+extern "C" __global__ void KERNEL(const float* rate_at, const {step_type}* step_at, const unsigned long long* all) {{
+  int low = 0, high = {last};
+  while (low < high) {{
+    const int middle = (low + high + 1) / 2;
+    if (all[middle * {words} + {first}] <= blockIdx.x) low = middle; else high = middle - 1;
+  }}
+  const unsigned long long* one = all + low * {words};
+  const float* gradient_at = (const float*)one[{gradient}];
+{pointers}  const unsigned count = (unsigned)one[{count}];
+  const unsigned start = (unsigned)(blockIdx.x - one[{first}]) * {per_block};
+  const bool is_dense = one[{lengths} + {axes} - 1] == count && one[{strides} + {axes} - 1] == 1;
+  const float rate = *rate_at, step = (float)*step_at;
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < {per_block}; i += {threads}) {{
+    const unsigned element = start + i;
+    if (element >= count) break;
+    unsigned rest = element;
+    long long at = element;
+    if (!is_dense) {{
+      at = 0;
+      for (int axis = {axes} - 1; axis >= 0; --axis) {{
+        const unsigned length = (unsigned)one[{lengths} + axis];
+        at += (long long)(rest % length) * (long long)one[{strides} + axis];
+        rest /= length;
+      }}
+    }}
+    const float gradient = gradient_at[at];
+{loads}{update}{stores}  }}
+}}
+)",
+      fmt::arg("step_type", stored_type(step.type)), fmt::arg("last", count - 1),
+      fmt::arg("words", static_cast<int>(kUpdateWords)),
+      fmt::arg("first", static_cast<int>(kFirstBlockWord)),
+      fmt::arg("gradient", static_cast<int>(kGradientWord)), fmt::arg("pointers", pointers),
+      fmt::arg("count", static_cast<int>(kCountWord)), fmt::arg("per_block", kElementsPerBlock),
+      fmt::arg("lengths", static_cast<int>(kLengthWords)), fmt::arg("axes", kUpdateAxes),
+      fmt::arg("strides", static_cast<int>(kStrideWords)), fmt::arg("threads", kBlockThreads),
+      fmt::arg("loads", loads), fmt::arg("update", update_text(node)), fmt::arg("stores", stores));
+}
+
+// The kernel reads from a table where everything lies.
+Binder binder_of_updates(const gpu::Device& device, const KernelCall& call,
+                         std::vector<PlacedUpdate> updates) {
+  return [&device, call, updates = std::move(updates)](const Addresses& at) -> Runner {
+    std::vector<std::uint64_t> table;
+    for (const PlacedUpdate& update : updates) {
+      std::vector<std::uint64_t> words = update.words;
+      words[kGradientWord] = at.of(update.gradient);
+      for (std::size_t i = 0; i < update.changed.size(); ++i)
+        words[kChangedWords + i] = at.of(update.changed[i]);
+      table.insert(table.end(), words.begin(), words.end());
+    }
+    const auto bytes = std::as_bytes(std::span(table));
+    auto memory = std::make_shared<gpu::Memory>(device, static_cast<std::int64_t>(bytes.size()),
+                                                "addresses of parameters");
+    const gpu::Stream stream(device);
+    stream.copy_in(memory->address(), bytes);
+    stream.wait("copying addresses of parameters");
+    const std::vector<std::uint64_t> arguments = {at.of(call.arguments[0]),
+                                                  at.of(call.arguments[1]), memory->address()};
+    return [memory, arguments, function = at.kernels().function(call.kernel), shape = call.shape](
+               const gpu::Stream& on) { gpu::launch(on, function, shape, arguments); };
+  };
+}
+
+void add_updates_together(Lowering& lowering, const std::vector<NodeId>& ids) {
+  const Node& first = lowering.node(ids.front());
+  const Placement rate = lowering.native(first.inputs[kRate]);
+  const Placement step = lowering.native(first.inputs[kStep]);
+  StepDraft draft{.nodes = ids, .algorithm = "many at once", .reads = {rate, step}};
+  std::vector<PlacedUpdate> updates;
+  std::int64_t blocks = 0;
+  for (const NodeId id : ids) {
+    updates.push_back(placed_update(lowering, id, blocks));
+    const PlacedUpdate& update = updates.back();
+    const std::int64_t elements = update.changed[0].elements();
+    blocks += (elements + kElementsPerBlock - 1) / kElementsPerBlock;
+    draft.executed_flops +=
+        kUpdateFlops * static_cast<std::int64_t>(update.changed.size()) * elements;
+    draft.reads.push_back(update.gradient);
+    draft.reads.insert(draft.reads.end(), update.changed.begin(), update.changed.end());
+    draft.writes.insert(draft.writes.end(), update.changed.begin(), update.changed.end());
+  }
+  const KernelCall call{lowering.kernels().add(many_updates_text(first, step, ids.size())),
+                        {.blocks = {static_cast<unsigned>(blocks), 1, 1}, .threads = kBlockThreads},
+                        {rate, step}};
+  lowering.add_step(draft, binder_of_updates(lowering.device(), call, std::move(updates)));
+}
+
+bool is_same_rule(const Node& a, const Node& b) {
+  return a.op == b.op && a.attributes == b.attributes && a.inputs.size() == b.inputs.size() &&
+         a.inputs[kRate] == b.inputs[kRate] && a.inputs[kStep] == b.inputs[kStep];
+}
+
+// Gradients live until their updates run: so many bytes of them may wait.
+constexpr std::int64_t kMostWaitingBytes = std::int64_t{64} << 20;
+
+bool is_waiting_enough(const Lowering& lowering, const std::vector<NodeId>& waiting) {
+  std::int64_t bytes = 0;
+  for (const NodeId id : waiting)
+    bytes +=
+        row_major_placement(DataType::Float32, lowering.dims(lowering.node(id).outputs[0])).bytes();
+  return bytes >= kMostWaitingBytes;
+}
+
+bool lower_update(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const std::size_t states = node.outputs.size() - 1;
+  if (node.inputs.size() != states + kStates || states > 2) return false;
+  for (std::size_t i = kParameter; i < node.inputs.size(); ++i)
+    if (lowering.type(node.inputs[i]) != DataType::Float32) return false;
+  for (const std::size_t input : {kRate, kStep}) lowering.native(node.inputs[input]);
+  if (!can_update_together(lowering, id)) {
+    add_single_update(lowering, id);
+    return true;
+  }
+  const auto changed = changed_inputs(node);
+  for (std::size_t i = 0; i < changed.size(); ++i)
+    lowering.set_placement(node.outputs[i], lowering.native(node.inputs[changed[i]]));
+  lowering.waiting_updates().push_back(id);
+  if (is_waiting_enough(lowering, lowering.waiting_updates())) add_waiting_updates(lowering);
   return true;
 }
 
@@ -179,6 +385,18 @@ bool lower_dropout(Lowering& lowering, NodeId id) {
 }
 
 }  // namespace
+
+void add_waiting_updates(Lowering& lowering) {
+  std::vector<NodeId> waiting = std::exchange(lowering.waiting_updates(), {});
+  while (!waiting.empty()) {
+    const Node& first = lowering.node(waiting.front());
+    const auto rest = std::ranges::stable_partition(
+        waiting, [&](NodeId id) { return is_same_rule(lowering.node(id), first); });
+    const std::vector<NodeId> alike(waiting.begin(), rest.begin());
+    add_updates_together(lowering, alike);
+    waiting.erase(waiting.begin(), rest.begin());
+  }
+}
 
 void add_optimizer_lowering(LowerTable& table) {
   for (const char* op : {"assay.Sgd", "assay.Momentum", "assay.Adam"}) table[op] = lower_update;

@@ -120,24 +120,33 @@ bool take_added(const Node& node, const ScaledSum& scaled, LibraryProduct& produ
   return true;
 }
 
+// As cuBLASLt reads and writes it, if it can.
+std::optional<LibraryProduct> library_product(NodeId id, const ProductView& view,
+                                              const Placement& result_like) {
+  const auto a = matrix_of(view.a);
+  const auto b = matrix_of(view.b);
+  if (!a || !b) return {};
+  return LibraryProduct{.main = id,
+                        .batches = checked_product(view.batch).value_or(1),
+                        .a = *a,
+                        .b = *b,
+                        .result = {.rows = view.rows,
+                                   .columns = view.columns,
+                                   .leading = view.columns,
+                                   .batch_stride = view.rows * view.columns},
+                        .result_like = result_like,
+                        .column_axis = result_like.dims.size() - 1};
+}
+
 std::vector<Candidate> library_candidates(Lowering& lowering, NodeId id, const ProductView& view,
                                           const ScaledSum& scaled, const Epilogue& epilogue) {
   const Node& node = lowering.node(id);
-  const auto a = matrix_of(view.a);
-  const auto b = matrix_of(view.b);
-  if (!a || !b || !view.has_columns) return {};
+  if (!view.has_columns) return {};
   const Dims dims = lowering.dims(node.outputs[0]);
-  LibraryProduct product{.main = id,
-                         .batches = checked_product(view.batch).value_or(1),
-                         .a = *a,
-                         .b = *b,
-                         .result = {.rows = view.rows,
-                                    .columns = view.columns,
-                                    .leading = view.columns,
-                                    .batch_stride = view.rows * view.columns},
-                         .result_like = row_major_placement(lowering.type(node.outputs[0]), dims),
-                         .alpha = node.float_or("alpha", 1),
-                         .column_axis = dims.size() - 1};
+  auto found = library_product(id, view, row_major_placement(lowering.type(node.outputs[0]), dims));
+  if (!found) return {};
+  LibraryProduct& product = *found;
+  product.alpha = node.float_or("alpha", 1);
   if (!take_added(node, scaled, product) || !can_multiply(product)) return {};
   join_batch(product);
   return cublaslt_candidates(lowering, product, epilogue);
@@ -201,6 +210,44 @@ bool lower_product(Lowering& lowering, NodeId id) {
 }
 
 }  // namespace
+
+void add_product_step(Lowering& lowering, NodeId id, const Placement& a, const Placement& b,
+                      const Placement& result) {
+  const ProductView view{.a = a,
+                         .b = b,
+                         .batch = {result.dims[0]},
+                         .rows = result.dims[1],
+                         .columns = result.dims[2],
+                         .depth = a.dims[2]};
+  Epilogue epilogue{.chain = {}, .text = {}, .result = result};
+  const StepDraft draft{
+      .nodes = {id},
+      .executed_flops = 2 * view.batches() * view.rows * view.columns * view.depth,
+      .reads = {a, b},
+      .writes = {result}};
+  const KernelText kernel = tiled_kernel(
+      {.batches = view.batches(),
+       .rows = view.rows,
+       .columns = view.columns,
+       .depth = view.depth,
+       .sum_type = sum_type_of(a.type),
+       .parameters = fmt::format("const {}* __restrict__ a, const {}* __restrict__ b, ",
+                                 stored_type(a.type), stored_type(b.type)) +
+                     epilogue.parameters(),
+       .load_a = load_text(a, "a", batch_coordinates(view.batch, {"row", "k"})),
+       .load_b = load_text(b, "b", batch_coordinates(view.batch, {"k", "column"})),
+       .store = epilogue.statements("sum", result_coordinates(view))});
+  std::vector<Candidate> candidates = {own_candidate(lowering, "own tiles", kernel, true, draft)};
+  Placement like = result;
+  like.buffer = {};
+  auto product = library_product(id, view, like);
+  if (product && can_multiply(*product)) {
+    for (Candidate& candidate : cublaslt_candidates(lowering, *product, epilogue))
+      candidates.push_back(std::move(candidate));
+  }
+  const std::string question = question_of(view, {}) + following(lowering, epilogue);
+  lowering.add_contest(draft, question, std::move(candidates));
+}
 
 void add_product_lowering(LowerTable& table) {
   table["MatMul"] = lower_product;

@@ -6,10 +6,10 @@
 #include <array>
 
 #include "base/checked.h"
-#include "execute/cuda/activation_text.h"
 #include "execute/cuda/chain.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/operands.h"
+#include "execute/cuda/recurrent_view.h"
 #include "execute/cuda/tiled_product.h"
 #include "execute/cuda/walk.h"
 
@@ -19,97 +19,52 @@ namespace {
 
 constexpr unsigned kWarps = 8;  // of a block
 
-struct RecurrentView {
-  std::string op;
-  std::int64_t gates = 1;
-  std::int64_t steps = 0;
-  std::int64_t batch = 0;
-  std::int64_t hidden = 0;
-  std::int64_t features = 0;
-  std::int64_t directions = 1;
-  bool is_reverse = false;
-  Placement input;                  // steps, batch, features
-  Placement weight;                 // directions, gates · hidden, features
-  Placement recurrence;             // directions, gates · hidden, hidden
-  std::optional<Placement> result;  // steps, directions, batch, hidden
-  std::optional<Placement> last;    // directions, batch, hidden
+// Where results are; absent ones are not computed.
+struct RecurrentResults {
+  std::optional<Placement> all;   // steps, directions, batch, hidden
+  std::optional<Placement> last;  // directions, batch, hidden
   std::optional<Placement> last_cell;
-  std::string type;  // it computes in
-
-  std::int64_t rows() const { return gates * hidden; }
-  // Of a warp, which so reads a row of weights once for all of them.
-  std::int64_t samples() const { return std::min<std::int64_t>(batch, 4); }
-  bool has_cell() const { return op == "LSTM"; }
 };
 
-void swap_axes(Placement& placement, std::size_t a, std::size_t b) {
-  std::swap(placement.dims[a], placement.dims[b]);
-  std::swap(placement.strides[a], placement.strides[b]);
-}
-
-std::optional<RecurrentView> recurrent_view_of(Lowering& lowering, const Node& node) {
-  RecurrentView view;
-  view.op = node.op;
-  view.gates = node.is("LSTM") ? 4 : node.is("GRU") ? 3 : 1;
-  const bool is_batch_first = node.int_or("layout", 0) != 0;
-  const std::string direction = node.string_or("direction", "forward");
-  view.is_reverse = direction == "reverse";
-  view.directions = direction == "bidirectional" ? 2 : 1;
-  view.input = lowering.native(node.inputs[0]);
-  view.weight = lowering.native(node.inputs[1]);
-  view.recurrence = lowering.native(node.inputs[2]);
-  for (const Placement* operand : {&view.input, &view.weight, &view.recurrence})
-    if (operand->dims.size() != 3 || operand->elements() == 0 || !is_floating(operand->type))
-      return {};
-  if (is_batch_first) swap_axes(view.input, 0, 1);
-  view.steps = view.input.dims[0];
-  view.batch = view.input.dims[1];
-  view.features = view.input.dims[2];
-  view.hidden = view.recurrence.dims[2];
-  view.type = computed_type(view.input.type);
-  const bool fits = view.weight.dims == Dims{view.directions, view.rows(), view.features} &&
-                    view.recurrence.dims == Dims{view.directions, view.rows(), view.hidden};
-  if (!fits) return {};
-  const auto state = [&](std::size_t output) -> std::optional<Placement> {
+RecurrentResults place_results(Lowering& lowering, const Node& node, const RecurrentView& view) {
+  const auto placed = [&](std::size_t output) -> std::optional<Placement> {
     if (!node.has_output(output)) return {};
     Placement placement = lowering.new_row_major(node.outputs[output]);
     lowering.set_placement(node.outputs[output], placement);
-    if (is_batch_first) swap_axes(placement, 0, 1);
+    if (view.is_batch_first) swap_axes(placement, 0, 1);
     return placement;
   };
-  if (node.has_output(0)) {
-    Placement result = lowering.new_row_major(node.outputs[0]);
-    lowering.set_placement(node.outputs[0], result);
-    if (is_batch_first) {  // batch, steps, directions, hidden
-      swap_axes(result, 0, 1);
-      swap_axes(result, 1, 2);
-    }
-    view.result = result;
-  }
-  view.last = state(1);
-  if (view.has_cell()) view.last_cell = state(2);
-  return view;
+  RecurrentResults results{.all = placed(0), .last = placed(1), .last_cell = {}};
+  if (results.all && view.is_batch_first) swap_axes(*results.all, 1, 2);
+  if (view.has_cell()) results.last_cell = placed(2);
+  return results;
 }
 
 // Writes the texts and the calls of one recurrent node.
 class RecurrentWriter {
  public:
-  RecurrentWriter(Lowering& lowering, NodeId id, const RecurrentView& view,
-                  std::vector<ActivationText> activations)
+  RecurrentWriter(Lowering& lowering, NodeId id, const RecurrentView& view)
       : lowering_(lowering),
         id_(id),
         node_(lowering.node(id)),
         view_(view),
-        activations_(std::move(activations)) {
-    const DataType type = view.type == "double" ? DataType::Float64 : DataType::Float32;
+        results_(place_results(lowering, node_, view)),
+        gradient_(recurrent_gradient_of(lowering, node_)) {
     const auto buffer = [&](Dims dims) {
-      return lowering.in_new_buffer(row_major_placement(type, std::move(dims)));
+      return lowering.in_new_buffer(row_major_placement(view.sum_type(), std::move(dims)));
     };
     const Dims states = {view.directions, view.batch, view.hidden};
     sums_ = buffer({view.directions, view.steps * view.batch, view.rows()});
     states_ = {buffer(states), buffer(states)};
     cell_ = buffer(states);
-    if (resets_before()) reset_ = buffer(states);
+    if (view.resets_before) reset_ = buffer(states);
+    if (!keeps()) return;
+    const Dims all = {view.directions, view.steps * view.batch, view.hidden};
+    kept_[kKeptSums] = sums_;
+    kept_[kKeptState] = buffer(all);
+    if (view.has_cell()) kept_[kKeptCell] = buffer(all);
+    if (view.op == "GRU") kept_[kKeptReset] = buffer(all);
+    lowering.keep(kRecurrentKept, gradient_.number, kept_);
   }
 
   void add() {
@@ -120,17 +75,18 @@ class RecurrentWriter {
     StepDraft draft{.nodes = {id_}, .algorithm = "own steps", .executed_flops = flops()};
     for (const ValueId input : node_.inputs)
       if (input.is_valid()) draft.reads.push_back(lowering_.native(input));
-    for (const auto* written : {&view_.result, &view_.last, &view_.last_cell})
+    for (const auto* written : {&results_.all, &results_.last, &results_.last_cell})
       if (*written) draft.writes.push_back(**written);
+    for (const Placement& kept : kept_)
+      if (kept.buffer.is_valid()) draft.writes.push_back(kept);
     for (const Placement& own : {sums_, states_[0], states_[1], cell_, reset_})
       if (own.buffer.is_valid()) draft.workspace.push_back(own.buffer);
     lowering_.add_step(draft, binder_of(calls_));
   }
 
  private:
-  bool resets_before() const {
-    return view_.op == "GRU" && node_.int_or("linear_before_reset", 0) == 0;
-  }
+  // For the backward pass.
+  bool keeps() const { return gradient_.is_valid(); }
 
   std::int64_t flops() const {
     return 2 * view_.directions * view_.steps * view_.batch * view_.rows() *
@@ -212,18 +168,11 @@ class RecurrentWriter {
     return texts;
   }
 
-  std::string activated(std::size_t function, std::size_t functions, const std::string& x) const {
-    std::string bounded = x;
-    const float clip = node_.float_or("clip", 0);
-    if (clip > 0)
-      bounded = fmt::format("limited(({0})({1}), {2}, {3})", view_.type, x,
-                            number_text(-clip, view_.type), number_text(clip, view_.type));
-    const std::string forward = activations_[function].of(bounded, view_.type);
-    if (view_.directions == 1) return forward;
-    return fmt::format("(d == 0 ? {} : {})", forward,
-                       activations_[functions + function].of(bounded, view_.type));
+  // Declares `name`, what an activation of gate `gate` is computed of.
+  std::string sum_text(const std::string& name, std::int64_t gate, const std::string& sum) const {
+    const std::string kept = keeps() ? fmt::format("      {} = {};\n", from_input(gate), name) : "";
+    return fmt::format("      const {} {} = {};\n{}", view_.type, name, sum, kept);
   }
-
   // What gate `gate` gets from the input and, as recurrent[slot], from the state.
   std::string preactivation(const Given& texts, std::int64_t gate, std::size_t slot) const {
     return fmt::format("{} + recurrent[{}] + {}", from_input(gate), slot, texts.bias[gate]);
@@ -234,64 +183,82 @@ class RecurrentWriter {
         offset_text(sums_, std::vector<std::string>{"d", fmt::format("t * {} + b", view_.batch),
                                                     fmt::format("{} + u", gate * view_.hidden)}));
   }
-  std::string own(const char* name) const {
-    return fmt::format("{}[(d * {} + b) * {} + u]", name, view_.batch, view_.hidden);
+  std::string own(const char* name) const { return view_.own(name); }
+  // Stores a number of each unit, step and sample.
+  std::string keep_text(RecurrentKept what, const char* number) const {
+    if (!kept_[what].buffer.is_valid()) return "";
+    return fmt::format("    kept{}[((long long)d * {} + t * {} + b) * {} + u] = {};\n",
+                       static_cast<int>(what), view_.steps * view_.batch, view_.batch, view_.hidden,
+                       number);
   }
 
   std::string rnn_text(const Given& texts) const {
-    return fmt::format("      next = {};\n", activated(0, 1, preactivation(texts, 0, 0)));
+    return sum_text("sum", 0, preactivation(texts, 0, 0)) +
+           fmt::format("      next = {};\n", view_.activated(0, "sum"));
   }
 
   std::string lstm_text(const Given& texts) const {
-    const auto gate = [&](std::int64_t which, std::size_t peephole, const char* cell) {
+    const auto gate = [&](const char* name, std::int64_t which, std::size_t peephole,
+                          const char* cell) {
       std::string sum = preactivation(texts, which, which);
       if (!texts.peephole[peephole].empty())
         sum += fmt::format(" + {} * {}", texts.peephole[peephole], cell);
-      return activated(0, 3, sum);
+      return sum_text(fmt::format("{}_sum", name), which, sum) +
+             fmt::format("      const {} {} = {};\n", view_.type, name,
+                         view_.activated(0, fmt::format("{}_sum", name)));
     };
-    const bool is_coupled = node_.int_or("input_forget", 0) != 0;
+    const std::string forget = view_.is_coupled
+                                   ? fmt::format("      const {} forget = 1 - input;\n", view_.type)
+                                   : gate("forget", 2, 2, "old");
     return fmt::format(
         R"(      const {type} old = step == 0 ? {first} : {cell};
-      const {type} input = {input};
-      const {type} forget = {forget};
-      const {type} candidate = {candidate};
+{input}{forget}{candidate_sum}      const {type} candidate = {candidate};
       const {type} fresh = forget * old + input * candidate;
-      const {type} output = {output};
-      if (step < length) next = output * {squashed};
+{output}      if (step < length) next = output * {squashed};
       cell_next = step < length ? fresh : old;
       {cell} = cell_next;
-)",
+{kept})",
         fmt::arg("type", view_.type), fmt::arg("first", texts.cell), fmt::arg("cell", own("cell")),
-        fmt::arg("input", gate(0, 0, "old")),
-        fmt::arg("forget", is_coupled ? std::string("1 - input") : gate(2, 2, "old")),
-        fmt::arg("candidate", activated(1, 3, preactivation(texts, 3, 3))),
-        fmt::arg("output", gate(1, 1, "fresh")), fmt::arg("squashed", activated(2, 3, "fresh")));
+        fmt::arg("input", gate("input", 0, 0, "old")), fmt::arg("forget", forget),
+        fmt::arg("candidate_sum", sum_text("candidate_sum", 3, preactivation(texts, 3, 3))),
+        fmt::arg("candidate", view_.activated(1, "candidate_sum")),
+        fmt::arg("output", gate("output", 1, 1, "fresh")),
+        fmt::arg("squashed", view_.activated(2, "fresh")),
+        fmt::arg("kept", keep_text(kKeptCell, "old")));
   }
 
   // Update and reset gate, before the reset state is multiplied.
   std::string gru_gates_text(const Given& texts) const {
-    return fmt::format("      {} = {};\n      {} = {} * before;\n", own("cell"),
-                       activated(0, 2, preactivation(texts, 0, 0)), own("reset"),
-                       activated(0, 2, preactivation(texts, 1, 1)));
+    return sum_text("update_sum", 0, preactivation(texts, 0, 0)) +
+           sum_text("reset_sum", 1, preactivation(texts, 1, 1)) +
+           fmt::format("      {0} = {1};\n      {2} = {3} * before;\n      cell_next = {2};\n",
+                       own("cell"), view_.activated(0, "update_sum"), own("reset"),
+                       view_.activated(0, "reset_sum"));
   }
 
   std::string gru_text(const Given& texts) const {
-    const bool is_first = resets_before();
-    const std::string update = is_first ? own("cell") : activated(0, 2, preactivation(texts, 0, 0));
-    const std::string hidden =
-        is_first ? preactivation(texts, 2, 0)
-                 : fmt::format("{} + {} * (recurrent[2] + {})", from_input(2),
-                               activated(0, 2, preactivation(texts, 1, 1)), texts.bias[2]);
-    return fmt::format(
-        "      const {0} update = {1};\n      next = (1 - update) * {2} + update * before;\n",
-        view_.type, update, activated(1, 2, hidden));
+    std::string update = own("cell");
+    std::string text;
+    std::string sum = preactivation(texts, 2, 0);
+    if (!view_.resets_before) {
+      text = sum_text("update_sum", 0, preactivation(texts, 0, 0)) +
+             sum_text("reset_sum", 1, preactivation(texts, 1, 1)) +
+             fmt::format("      cell_next = recurrent[2] + {};\n", texts.bias[2]);
+      update = view_.activated(0, "update_sum");
+      sum = fmt::format("{} + {} * cell_next", from_input(2), view_.activated(0, "reset_sum"));
+    }
+    return text + sum_text("candidate_sum", 2, sum) +
+           fmt::format(
+               "      const {0} update = {1};\n      next = (1 - update) * {2} + update * "
+               "before;\n",
+               view_.type, update, view_.activated(1, "candidate_sum"));
   }
 
   std::vector<KernelId> step_kernels() {
     if (view_.op == "RNN") return {step_kernel({0}, "before", &RecurrentWriter::rnn_text, true)};
     if (view_.op == "LSTM")
       return {step_kernel({0, 1, 2, 3}, "before", &RecurrentWriter::lstm_text, true)};
-    if (!resets_before())
+    if (!view_.resets_before)
       return {step_kernel({0, 1, 2}, "before", &RecurrentWriter::gru_text, true)};
     return {step_kernel({0, 1}, "before", &RecurrentWriter::gru_gates_text, false),
             step_kernel({2}, "reset", &RecurrentWriter::gru_text, true)};
@@ -321,7 +288,7 @@ class RecurrentWriter {
     const std::string before_all = state_before(texts.before_all, "state_before" + all);
     const std::string text = fmt::format(
         R"(
-extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, const {type}* __restrict__ state_before,
+extern "C" __global__ void KERNEL({parameters}{kind}{type}* __restrict__ sums, const {type}* __restrict__ state_before,
     {type}* __restrict__ state_after, {type}* __restrict__ cell, {type}* __restrict__ reset{outputs}, long long step) {{
   const int lane = threadIdx.x % 32;
   const long long unit = blockIdx.x * {warps}ll + threadIdx.x / 32;
@@ -348,7 +315,7 @@ extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, c
     for (int g = 0; g < {gates}; ++g) recurrent[g] = all[g][s];
     const int length = {length};
     const {type} before = {before};
-    const long long t = {reversed} && step < length ? length - 1 - step : step;
+    const long long t = {position};
     {type} next = before, cell_next = 0;
     {condition}{{
 {cell}    }}
@@ -356,30 +323,30 @@ extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, c
 }}
 )",
         fmt::arg("parameters", operands.parameters()), fmt::arg("type", view_.type),
-        fmt::arg("outputs", output_parameters()), fmt::arg("warps", kWarps),
-        fmt::arg("hidden", view_.hidden), fmt::arg("samples", view_.samples()),
-        fmt::arg("gates", gates.size()), fmt::arg("units", view_.directions * view_.hidden),
-        fmt::arg("batch", view_.batch), fmt::arg("last_sample", view_.batch - 1),
+        fmt::arg("kind", keeps() ? "" : "const "), fmt::arg("outputs", output_parameters()),
+        fmt::arg("warps", kWarps), fmt::arg("hidden", view_.hidden),
+        fmt::arg("samples", view_.samples()), fmt::arg("gates", gates.size()),
+        fmt::arg("units", view_.directions * view_.hidden), fmt::arg("batch", view_.batch),
+        fmt::arg("last_sample", view_.batch - 1),
         fmt::arg("multiplied", multiplied == "before" ? before_all : "reset" + all),
         fmt::arg("products", products), fmt::arg("length", texts.length),
-        fmt::arg("before", before), fmt::arg("reversed", reversed_text()),
+        fmt::arg("before", before), fmt::arg("position", view_.position("step")),
         fmt::arg("condition", view_.has_cell() ? "" : "if (step < length) "),
-        fmt::arg("cell", (this->*cell)(texts)), fmt::arg("store", stores ? store_text() : ""));
+        fmt::arg("cell", (this->*cell)(texts)),
+        fmt::arg("store", stores ? store_text() : keep_text(kKeptReset, "cell_next")));
     reads_ = operands.reads();
     return lowering_.kernels().add(text, true);
-  }
-
-  std::string reversed_text() const {
-    return view_.directions == 2 ? "d == 1" : view_.is_reverse ? "true" : "false";
   }
 
   std::string output_parameters() const {
     std::string list;
     const std::pair<const std::optional<Placement>*, const char*> outputs[] = {
-        {&view_.result, "result"}, {&view_.last, "last"}, {&view_.last_cell, "last_cell"}};
+        {&results_.all, "result"}, {&results_.last, "last"}, {&results_.last_cell, "last_cell"}};
     for (const auto& [placement, name] : outputs)
       if (*placement)
         list += fmt::format(", {}* __restrict__ {}", stored_type((*placement)->type), name);
+    for (std::size_t i = kKeptState; i < kept_.size(); ++i)
+      if (kept_[i].buffer.is_valid()) list += fmt::format(", {}* kept{}", view_.type, i);
     return list;
   }
 
@@ -387,18 +354,20 @@ extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, c
   std::string store_text() const {
     const std::vector<std::string> state = {"d", "b", "u"};
     std::string text = fmt::format("    {} = next;\n", own("state_after"));
-    if (view_.result)
+    text += keep_text(kKeptState, "before");
+    if (!view_.resets_before) text += keep_text(kKeptReset, "cell_next");
+    if (results_.all)
       text += fmt::format(
           "    result[{}] = {};\n",
-          offset_text(*view_.result, std::vector<std::string>{"t", "d", "b", "u"}),
-          stored(view_.result->type, fmt::format("(step < length ? next : ({})0)", view_.type)));
-    if (view_.last)
+          offset_text(*results_.all, std::vector<std::string>{"t", "d", "b", "u"}),
+          stored(results_.all->type, fmt::format("(step < length ? next : ({})0)", view_.type)));
+    if (results_.last)
       text += fmt::format("    if (step == {}) last[{}] = {};\n", view_.steps - 1,
-                          offset_text(*view_.last, state), stored(view_.last->type, "next"));
-    if (view_.last_cell)
+                          offset_text(*results_.last, state), stored(results_.last->type, "next"));
+    if (results_.last_cell)
       text += fmt::format("    if (step == {}) last_cell[{}] = {};\n", view_.steps - 1,
-                          offset_text(*view_.last_cell, state),
-                          stored(view_.last_cell->type, "cell_next"));
+                          offset_text(*results_.last_cell, state),
+                          stored(results_.last_cell->type, "cell_next"));
     return text;
   }
 
@@ -411,8 +380,10 @@ extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, c
     KernelCall call{kernel, shape, reads_};
     call.arguments.insert(call.arguments.end(),
                           {sums_, states_[step % 2], states_[(step + 1) % 2], cell_, reset_});
-    for (const auto* output : {&view_.result, &view_.last, &view_.last_cell})
+    for (const auto* output : {&results_.all, &results_.last, &results_.last_cell})
       if (*output) call.arguments.push_back(**output);
+    for (std::size_t i = kKeptState; i < kept_.size(); ++i)
+      if (kept_[i].buffer.is_valid()) call.arguments.push_back(kept_[i]);
     call.arguments.push_back(number_argument(step));
     return call;
   }
@@ -421,7 +392,9 @@ extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, c
   NodeId id_;
   const Node& node_;
   const RecurrentView& view_;
-  std::vector<ActivationText> activations_;
+  RecurrentResults results_;
+  NodeId gradient_;
+  std::vector<Placement> kept_ = std::vector<Placement>(kKeptEntries);
   Placement sums_;                   // directions, steps · batch, gates · hidden
   std::array<Placement, 2> states_;  // before and after a step, in turns
   Placement cell_;                   // of an LSTM; of a GRU, the update gate
@@ -432,15 +405,9 @@ extern "C" __global__ void KERNEL({parameters}const {type}* __restrict__ sums, c
 
 bool lower_recurrent(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  const std::vector<std::string> standard =
-      node.is("LSTM")  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
-      : node.is("GRU") ? std::vector<std::string>{"Sigmoid", "Tanh"}
-                       : std::vector<std::string>{"Tanh"};
-  const auto activations = recurrent_activations(node, standard);
-  if (!activations || !node.has_input(2)) return false;
-  const auto view = recurrent_view_of(lowering, node);
+  const auto view = recurrent_view_of(lowering, node, node.op);
   if (!view) return false;
-  RecurrentWriter(lowering, id, *view, *activations).add();
+  RecurrentWriter(lowering, id, *view).add();
   return true;
 }
 

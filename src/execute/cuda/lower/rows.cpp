@@ -5,7 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "base/checked.h"
 #include "execute/cuda/column_reduction.h"
+#include "execute/cuda/column_sums.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/lower/few_rows_product.h"
 #include "execute/cuda/moments_text.h"
@@ -161,6 +163,40 @@ std::vector<std::string> reduced_coordinates(const Rows& rows, std::size_t rank)
   return at;
 }
 
+// Sums of so many numbers that do not lie side by side that blocks add up parts of them.
+bool adds_columns(const Reduction& what, const Placement& x, const Rows& rows) {
+  constexpr std::int64_t kLeastWidth = 1024;
+  return what.combine == std::string("Plus") && is_floating(x.type) && rows.width >= kLeastWidth &&
+         are_columns_adjacent(x, rows);
+}
+
+void add_long_sums(Lowering& lowering, NodeId id, const Reduction& what, const Placement& x,
+                          const Rows& rows) {
+  const Epilogue epilogue = epilogue_of(lowering, id);
+  const std::string type = computed_type(x.type);
+  Operands adding(lowering);
+  Operands finishing(lowering);
+  // What follows in the epilogue reads its operands by their own names.
+  std::string operands;
+  for (std::size_t i = 0; i < epilogue.text.operands.size(); ++i)
+    operands +=
+        fmt::format("  const auto* e{} = {};\n", i, finishing.pointer(epilogue.text.operands[i]));
+  const ColumnSums sums{
+      .rows = rows,
+      .are_columns_adjacent = true,
+      .type = type,
+      .add = fmt::format("      const {0} x = {1};\n      sum0 += {2};\n", type,
+                         adding.element(x, index_names(x.dims)), what.map),
+      .finish = fmt::format("{}  auto* out = out0;\n  const {} sum = ({})sum0, WIDTH = {};\n",
+                            operands, type, type, rows.width) +
+                epilogue.statements(fmt::format("({})({})", type, what.finish),
+                                    reduced_coordinates(rows, epilogue.result.dims.size()))};
+  StepDraft draft = draft_with(epilogue, id, {x}, x.elements());
+  draft.algorithm = "own column sums";
+  const auto calls = column_sum_calls(lowering, sums, adding, finishing, {epilogue.result}, draft);
+  lowering.add_step(draft, binder_of(calls));
+}
+
 bool lower_reduction(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const auto what = reduction_of(node.op);
@@ -170,6 +206,10 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
   if (!is_floating(x.type) && what->is_float_only) return false;
   const Rows rows = rows_over(x.dims, *axes);
   if (!is_reasonable(rows)) return false;
+  if (adds_columns(*what, x, rows)) {
+    add_long_sums(lowering, id, *what, x, rows);
+    return true;
+  }
   const Epilogue epilogue = epilogue_of(lowering, id);
   const auto at = reduced_coordinates(rows, epilogue.result.dims.size());
   if (add_column_reduction(lowering, id, rows, x, *what, epilogue, at)) return true;

@@ -18,11 +18,6 @@ using kernels::normalized_axis;
 
 namespace {
 
-// An index counts from the end where it is negative, and is kept inside.
-std::string index_text(const std::string& index, std::int64_t length) {
-  return fmt::format("inside({}, {})", index, length);
-}
-
 bool lower_gather_nd(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement data = lowering.native(node.inputs[0]);
@@ -41,7 +36,7 @@ bool lower_gather_nd(Lowering& lowering, NodeId id) {
   tuple.emplace_back("");
   for (std::size_t i = 0; i < width; ++i) {
     tuple.back() = std::to_string(i);
-    at.push_back(index_text(operands.element(indices, tuple), data.dims[batch + i]));
+    at.push_back(operands.index(id, operands.element(indices, tuple), data.dims[batch + i]));
   }
   at.insert(at.end(), names.begin() + static_cast<std::ptrdiff_t>(outer), names.end());
   const std::string sum = operands.element(data, at);
@@ -126,7 +121,7 @@ bool lower_scatter_elements(Lowering& lowering, NodeId id) {
   Operands operands(lowering);
   auto at = index_names(data.dims);
   if (replaces(node)) {
-    at[*axis] = index_text(operands.element(indices, at), data.dims[*axis]);
+    at[*axis] = operands.index(id, operands.element(indices, at), data.dims[*axis]);
     add_replacing_scatter(lowering, id, data, updates, operands, at);
     return true;
   }
@@ -138,8 +133,8 @@ bool lower_scatter_elements(Lowering& lowering, NodeId id) {
   const ScatterTexts texts{
       .loops =
           fmt::format("  for (int j = 0; j < {} && {}; ++j) {{\n", indices.dims[*axis], inside),
-      .reaches =
-          fmt::format("{} == {}", index_text(operands.element(indices, at), data.dims[*axis]), own),
+      .reaches = fmt::format(
+          "{} == {}", operands.index(id, operands.element(indices, at), data.dims[*axis]), own),
       .next = operands.element(updates, at)};
   return add_scatter(lowering, id, data, operands, texts, indices.elements());
 }
@@ -163,7 +158,7 @@ bool lower_scatter_nd(Lowering& lowering, NodeId id) {
     std::vector<std::string> to;
     for (std::size_t i = 0; i < width; ++i) {
       own.back() = std::to_string(i);
-      to.push_back(index_text(operands.element(indices, own), data.dims[i]));
+      to.push_back(operands.index(id, operands.element(indices, own), data.dims[i]));
     }
     to.insert(to.end(), names.begin() + static_cast<std::ptrdiff_t>(outer), names.end());
     add_replacing_scatter(lowering, id, data, updates, operands, to);
@@ -172,9 +167,9 @@ bool lower_scatter_nd(Lowering& lowering, NodeId id) {
   const std::string tuple = operands.pointer(indices);
   std::string reaches = "true";
   for (std::size_t i = 0; i < width; ++i)
-    reaches +=
-        fmt::format(" && {} == i{}",
-                    index_text(fmt::format("{}[j * {} + {}]", tuple, width, i), data.dims[i]), i);
+    reaches += fmt::format(
+        " && {} == i{}",
+        operands.index(id, fmt::format("{}[j * {} + {}]", tuple, width, i), data.dims[i]), i);
   std::string place = "j";
   for (std::size_t i = width; i < data.dims.size(); ++i)
     place = fmt::format("({} * {} + i{})", place, data.dims[i], i);
