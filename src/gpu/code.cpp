@@ -124,8 +124,8 @@ bool can_overlap(const Device& device) {
          device.libraries().driver_version >= kFirstDriverCapturingOverlaps;
 }
 
-void launch_overlapping(const Stream& stream, Handle function, const Launch& shape,
-                        void** arguments) {
+Status launch_overlapping(const Stream& stream, Handle function, const Launch& shape,
+                          void** arguments) {
   LaunchAttribute attribute{.id = LaunchAttribute::kOverlaps};
   attribute.value[0] = 1;
   const LaunchConfiguration configuration{
@@ -135,9 +135,13 @@ void launch_overlapping(const Stream& stream, Handle function, const Launch& sha
       .stream = stream.get(),
       .attributes = &attribute,
       .attribute_count = 1};
-  const Device& device = stream.device();
-  device.check(device.driver().launch_configured(&configuration, function, arguments, nullptr),
-               "launching a kernel");
+  return stream.device().driver().launch_configured(&configuration, function, arguments, nullptr);
+}
+
+Status launch_behind(const Stream& stream, Handle function, const Launch& shape, void** arguments) {
+  return stream.device().driver().launch(function, shape.blocks[0], shape.blocks[1],
+                                         shape.blocks[2], shape.threads, 1, 1, shape.shared_bytes,
+                                         stream.get(), arguments, nullptr);
 }
 
 }  // namespace
@@ -151,12 +155,11 @@ void launch(const Stream& stream, Handle function, const Launch& shape,
     pointers[i] = &values[i];
   }
   const Device& device = stream.device();
-  if (shape.overlaps && can_overlap(device))
-    return launch_overlapping(stream, function, shape, pointers.data());
-  device.check(device.driver().launch(function, shape.blocks[0], shape.blocks[1], shape.blocks[2],
-                                      shape.threads, 1, 1, shape.shared_bytes, stream.get(),
-                                      pointers.data(), nullptr),
-               "launching a kernel");
+  const bool overlaps = shape.overlaps && stream.is_behind_kernel() && can_overlap(device);
+  device.check(
+      (overlaps ? launch_overlapping : launch_behind)(stream, function, shape, pointers.data()),
+      "launching a kernel");
+  stream.set_behind_kernel();
 }
 
 void allow_shared_bytes(const Device& device, Handle function, unsigned bytes) {

@@ -6,6 +6,7 @@
 #include "assay/builder.h"
 #include "assay/decode.h"
 #include "assay/zoo.h"
+#include "execute/cached_attention_graph.h"
 #include "execute/compare_engines.h"
 #include "gpu/fake_device.h"
 
@@ -18,34 +19,12 @@ struct CacheForm {
   std::optional<DataType> type = {};
 };
 
-Graph attention_of_a_token(const CacheForm& form) {
-  GraphBuilder builder("attention");
-  const Shape row{2, 3, 1, form.width};
-  const Shape cache{2, 3, form.capacity, form.width};
-  std::vector<ValueId> inputs;
-  for (const char* name : {"query", "key", "value"})
-    inputs.push_back(builder.input(name, DataType::Float32, row));
-  for (const char* name : {"keys", "values"})
-    inputs.push_back(builder.input(name, DataType::Float32, cache));
-  inputs.push_back(builder.input("position", DataType::Int64, Shape{1}));
-  const auto outputs =
-      builder.node_with_outputs("CachedAttention", "attention", inputs, 3, {{"scale", 0.25f}});
-  builder.output(outputs[0], "result");
-  builder.output(outputs[1], "new_keys");
-  builder.output(outputs[2], "new_values");
-  Graph graph = builder.finish();
-  graph.node(NodeId{0}).domain = std::string(kOwnDomain);
-  graph.opsets[std::string(kOwnDomain)] = 1;
-  graph.carry({inputs[3], outputs[1]});
-  graph.carry({inputs[4], outputs[2]});
-  return graph;
-}
-
 class Runs {
  public:
   Runs(const CacheForm& form, const std::string& engine, std::optional<DataType> precision)
-      : program_(compile(infer_shapes(attention_of_a_token(form)),
-                         {.engine = engine, .precision = precision})) {
+      : program_(compile(
+            infer_shapes(cached_attention_graph({.capacity = form.capacity, .width = form.width})),
+            {.engine = engine, .precision = precision})) {
     program_->set_state(random_inputs(program_->state(), 1));
   }
 
