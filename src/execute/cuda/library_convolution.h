@@ -15,8 +15,9 @@ struct LibraryConvolution {
   NodeId main = {};
   kernels::WindowGrid grid = {};
   bool is_transposed = false;
-  Placement image = {};   // channels last
-  Placement weight = {};  // channels last
+  Placement image = {};                   // channels last
+  Placement weight = {};                  // channels last
+  const Tensor* stored_weight = nullptr;  // as the model has it; null if it is computed
   // The same with zeros for channels that the image does not have, where that may be faster.
   std::optional<Placement> padded_weight = {};
   std::optional<Placement> bias = {};

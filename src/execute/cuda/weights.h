@@ -22,6 +22,8 @@ class Weights {
   // Filters by their taps, channels next to each other, followed by zeros if `channels` is more
   // than the tensor has.
   Placement stored_channels_last(const Tensor& tensor, std::int64_t channels = 0);
+  // Frees what nothing reads, after all.
+  void release(BufferId stored);
   std::int64_t bytes() const { return bytes_; }
   // What programs keep when lowering has ended.
   std::vector<gpu::Memory> take() { return std::move(memories_); }

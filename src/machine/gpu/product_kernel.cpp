@@ -34,7 +34,7 @@ __device__ int operand(unsigned number) {
 // compiler cannot take them for one.
 constexpr int kSums = 32;
 constexpr const char* kFusedText = R"(
-__device__ float start(int sum) { return (float)operand(threadIdx.x % 32 * 64 + 32 + sum); }
+__device__ float start(int sum) {{ return (float)operand(threadIdx.x % 32 * 64 + 32 + sum); }}
 extern "C" __global__ void multiply(long long rounds, double* sums) {{
   const float a = (float)operand(threadIdx.x % 32 * 64), b = (float)operand(threadIdx.x % 32 * 64 + 1);
   float c[{sums}];
