@@ -1,6 +1,7 @@
 // Convolutions of float32 by kernels of our own, each compared with the reference engine where the
 // tuning file says that it is the fastest.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +17,8 @@ namespace assay {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
+
+constexpr const char* kLargeTiles = ", 8x8 a thread, 4 blocks";
 
 class OwnConvolution : public testing::Test {
  protected:
@@ -74,45 +77,47 @@ class OwnConvolution : public testing::Test {
     return *std::ranges::find(program.steps(), "Conv", &StepInfo::op);
   }
 
-  void expect_exact(const Graph& graph, const std::string& key) const {
+  void expect_exact(const Graph& graph, const std::string& name,
+                    const std::string& rest_of_key = "") const {
     (void)compiled(graph);
-    choose(key);
+    choose(name + rest_of_key);
     const auto program = compiled(graph);
-    EXPECT_EQ(step_of(*program).algorithm, key);
-    EXPECT_LT(difference(graph, *program), 1e-4) << key;
+    EXPECT_EQ(step_of(*program).algorithm, name);
+    EXPECT_LT(difference(graph, *program), 1e-4) << name;
   }
 
   std::filesystem::path file_ =
       std::filesystem::path(testing::TempDir()) /
-      ("own_convolution_" +
+      (std::to_string(getpid()) + "_own_convolution_" +
        std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
 };
 
 TEST_F(OwnConvolution, SumsInPartsAreAddedUp) {
   const Graph graph =
       convolution({2, 16, 6, 6}, {16, 16, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}}, true);
-  expect_exact(graph, "own implicit gemm 64x64 in 2 parts");
+  expect_exact(graph, "own implicit gemm 64x64 in 2 parts", kLargeTiles);
 }
 
 TEST_F(OwnConvolution, WindowsMayLieApart) {
   expect_exact(convolution({1, 20, 9, 7}, {24, 20, 1, 1}, {{"strides", Ints{2, 2}}}),
-               "own implicit gemm 64x64");
+               "own implicit gemm 64x64", kLargeTiles);
 }
 
 TEST_F(OwnConvolution, ThreeChannelsAreCopiedOneByOne) {
   expect_exact(
       convolution({2, 3, 11, 9}, {16, 3, 3, 3},
                   {{"pads", Ints{2, 1, 1, 2}}, {"strides", Ints{2, 1}}, {"dilations", Ints{2, 1}}}),
-      "own implicit gemm 64x64");
+      "own implicit gemm 64x64", kLargeTiles);
 }
 
 TEST_F(OwnConvolution, ImagesMayHaveOneAxis) {
   expect_exact(convolution({1, 16, 30}, {16, 16, 3}, {{"pads", Ints{1, 1}}}),
-               "own implicit gemm 64x64");
+               "own implicit gemm 64x64", kLargeTiles);
 }
 
 TEST_F(OwnConvolution, ImagesMayHaveThreeAxes) {
-  expect_exact(convolution({1, 16, 3, 4, 5}, {20, 16, 1, 2, 2}, {}), "own implicit gemm 64x64");
+  expect_exact(convolution({1, 16, 3, 4, 5}, {20, 16, 1, 2, 2}, {}), "own implicit gemm 64x64",
+               kLargeTiles);
 }
 
 TEST_F(OwnConvolution, TilesOfWinogradCoverTheEdges) {
@@ -128,6 +133,33 @@ TEST_F(OwnConvolution, WinogradKnowsItsPadding) {
   const std::int64_t transforms = 4 * (144 * 16 + 100 * 24) + 72 * 16 * 24;
   const std::int64_t relu = 8 * 8 * 24;
   EXPECT_EQ(step.executed_flops, 2 * 4 * 36 * 16 * 24 + transforms + relu);
+}
+
+// As in training: the filters are transformed in every run.
+TEST_F(OwnConvolution, WinogradTakesWeightsThatAreComputed) {
+  GraphBuilder build("computed");
+  const ValueId x = build.input("x", DataType::Float32, Shape{1, 16, 6, 6});
+  const ValueId w = build.input("w", DataType::Float32, Shape{16, 16, 3, 3});
+  build.output(build.node("Conv", "conv", {x, w}, {{"pads", Ints{1, 1, 1, 1}}}), "y");
+  const Graph graph = build.finish();
+  (void)compiled(graph);
+  choose("own winograd 4x4");
+  const auto program = compiled(graph);
+  EXPECT_EQ(step_of(*program).algorithm, "own winograd 4x4");
+  EXPECT_LT(difference(graph, *program), 1e-3);  // of sums of 144 products of numbers about 1
+}
+
+// What losing candidates store is freed.
+TEST_F(OwnConvolution, OnlyTheWinnersWeightsAreKept) {
+  const Graph graph = convolution({2, 16, 6, 6}, {16, 16, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}});
+  (void)compiled(graph);
+  choose("own winograd 4x4");
+  const std::int64_t filters = 36 * 16 * 16 * 4;
+  const std::int64_t with_filters = compiled(graph)->memory().weight_bytes;
+  choose("own tiles of no version");
+  const auto program = compiled(graph);
+  const bool is_winograd = step_of(*program).algorithm == "own winograd 4x4";
+  EXPECT_EQ(program->memory().weight_bytes, with_filters - (is_winograd ? 0 : filters));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace assay::cuda {
 struct Prepared {
   Binder bind = {};
   std::vector<BufferId> workspace = {};
+  std::vector<BufferId> weights = {};  // stored in a form that no other candidate reads
 };
 
 struct Candidate {

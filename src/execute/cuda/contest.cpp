@@ -283,6 +283,9 @@ void Contests::hold(Lowering& lowering, const Contest& contest) {
   const Contender* winner = race.winner();
   const bool was_measured = winner != nullptr;
   if (!was_measured) winner = &race.contenders().front();
+  for (const Contender& one : race.contenders())
+    for (const BufferId id : one.prepared.weights)
+      if (&one != winner) lowering.weights().release(id);
   if (was_measured && winner->candidate->describe) {
     const std::vector<std::string> kernels = winner->trial->kernels();
     log_line(fmt::format("  {} launches {}", winner->candidate->key, joined(kernels)));

@@ -43,10 +43,10 @@ struct GemmTile {
 };
 
 constexpr std::array<GemmTile, 4> kGemmTiles = {{
-    {128, 128, 16, 8, 8, 3, 2, 0.7},
-    {128, 64, 16, 8, 8, 3, 2, 0.65},
+    {128, 64, 16, 8, 8, 3, 3, 0.58},
+    {64, 64, 16, 8, 8, 3, 4, 0.57},
+    {128, 64, 16, 8, 8, 3, 2, 0.56},
     {64, 64, 16, 8, 4, 3, 2, 0.5},
-    {256, 64, 16, 8, 8, 3, 2, 0.68},
 }};
 
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) {
@@ -322,6 +322,11 @@ std::string name_of(const GemmChoice& choice) {
   return choice.parts == 1 ? name : fmt::format("{} in {} parts", name, choice.parts);
 }
 
+std::string key_of(const GemmChoice& choice) {
+  return fmt::format("{}, {}x{} a thread, {} blocks", name_of(choice), choice.tile.thread_rows,
+                     choice.tile.thread_columns, choice.tile.blocks);
+}
+
 // The product in parts, and the kernel that adds them up.
 Candidate split_candidate(Lowering& lowering, const ConvolutionView& view, const GemmChoice& choice,
                           const StoreTexts& store, const StepDraft& draft) {
@@ -335,7 +340,7 @@ Candidate split_candidate(Lowering& lowering, const ConvolutionView& view, const
                                draft.writes.end());
   const std::int64_t bytes = choice.parts * product.rows * product.columns * kFloatBytes;
   return {.name = name_of(choice),
-          .key = name_of(choice),
+          .key = key_of(choice),
           .add_kernels =
               [&lowering, calls, gemm, sum] {
                 (*calls)[0].kernel = lowering.kernels().add(gemm.text, true);
@@ -411,7 +416,7 @@ std::vector<Candidate> implicit_gemm_candidates(Lowering& lowering, const Convol
     }
     const KernelText kernel = gemm_kernel(view, choice, store);
     candidates.push_back(own_candidate(lowering, name_of(choice).c_str(), kernel, true, draft));
-    candidates.back().key = candidates.back().name;
+    candidates.back().key = key_of(choice);
   }
   return candidates;
 }

@@ -91,4 +91,15 @@ Placement Weights::stored_at(const Key& key, const Tensor& tensor, std::span<con
   return placements_.emplace(key, placement).first->second;
 }
 
+void Weights::release(BufferId stored) {
+  const auto* address = buffers_[stored].fixed;
+  const auto found = std::ranges::find_if(memories_, [&](const gpu::Memory& memory) {
+    return reinterpret_cast<const std::byte*>(memory.address()) == address;
+  });
+  if (found == memories_.end()) return;
+  bytes_ -= found->bytes();
+  memories_.erase(found);
+  std::erase_if(placements_, [&](const auto& one) { return one.second.buffer == stored; });
+}
+
 }  // namespace assay::cuda

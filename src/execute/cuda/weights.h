@@ -24,6 +24,8 @@ class Weights {
   Placement stored_channels_last(const Tensor& tensor, std::int64_t channels = 0);
   // A matrix of which each column lies side by side.
   Placement stored_by_columns(const Tensor& tensor);
+  // Frees what nothing reads, after all.
+  void release(BufferId stored);
   std::int64_t bytes() const { return bytes_; }
   // What programs keep when lowering has ended.
   std::vector<gpu::Memory> take() { return std::move(memories_); }

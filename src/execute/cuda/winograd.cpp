@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <limits>
 #include <memory>
 
@@ -192,22 +193,57 @@ Placement whole_buffer(BufferId buffer) {
   return {.buffer = buffer, .dims = {}, .strides = {}};
 }
 
+// One filter along an axis, as the kernel does it.
+std::array<double, 6> filter_line(double g0, double g1, double g2) {
+  const double even = g0 + g2;
+  const double far = g0 / 24 + g2 / 6;
+  return {g0 / 4, -(even + g1) / 6, -(even - g1) / 6, far + g1 / 12, far - g1 / 12, g2};
+}
+
+// [36, filters, channels], from [filters, channels, 3, 3].
+Tensor transformed(const Tensor& weight) {
+  const std::int64_t count = weight.dims()[0] * weight.dims()[1];
+  const auto* from = reinterpret_cast<const float*>(weight.bytes().data());
+  std::vector<std::byte> bytes(static_cast<std::size_t>(kTileProducts * count * kBytesOfFloat));
+  auto* to = reinterpret_cast<float*>(bytes.data());
+  for (std::int64_t i = 0; i < count; ++i, from += 9) {
+    std::array<std::array<double, 6>, 3> down = {};  // by column
+    for (std::size_t x = 0; x < 3; ++x) down[x] = filter_line(from[x], from[3 + x], from[6 + x]);
+    for (std::size_t y = 0; y < 6; ++y) {
+      const auto line = filter_line(down[0][y], down[1][y], down[2][y]);
+      for (std::size_t x = 0; x < 6; ++x)
+        to[static_cast<std::int64_t>(6 * y + x) * count + i] = static_cast<float>(line[x]);
+    }
+  }
+  return Tensor(DataType::Float32, {kTileProducts, weight.dims()[0], weight.dims()[1]},
+                heap_storage(std::move(bytes)));
+}
+
 Prepared prepared(Lowering& lowering, const WinogradStages& stages,
-                  const std::vector<KernelId>& kernels, const StepDraft& draft) {
-  const BufferId filter = lowering.new_buffer(stages.filter_bytes);
+                  const std::vector<KernelId>& kernels, const Tensor* weight,
+                  const StepDraft& draft) {
   const BufferId image = lowering.new_buffer(stages.image_bytes);
   const BufferId result = lowering.new_buffer(stages.result_bytes);
-  std::vector<KernelCall> calls = {
-      {kernels[0], stages.filter.shape, {draft.reads[1], whole_buffer(filter)}},
-      {kernels[1], stages.image.shape, {draft.reads[0], whole_buffer(image)}},
-      {kernels[2],
-       stages.products.shape,
-       {whole_buffer(image), whole_buffer(filter), whole_buffer(result)}},
-      {kernels[3], stages.result.shape, draft.reads}};
+  Prepared prepared{.workspace = {image, result}};
+  std::vector<KernelCall> calls;
+  Placement filter;
+  if (weight != nullptr) {
+    filter = lowering.weight(transformed(*weight));
+    prepared.weights.push_back(filter.buffer);
+  } else {
+    filter = whole_buffer(lowering.new_buffer(stages.filter_bytes));
+    prepared.workspace.push_back(filter.buffer);
+    calls.push_back({kernels[0], stages.filter.shape, {draft.reads[1], filter}});
+  }
+  calls.push_back({kernels[1], stages.image.shape, {draft.reads[0], whole_buffer(image)}});
+  calls.push_back(
+      {kernels[2], stages.products.shape, {whole_buffer(image), filter, whole_buffer(result)}});
+  calls.push_back({kernels[3], stages.result.shape, draft.reads});
   std::vector<Placement>& last = calls.back().arguments;
   last.insert(last.end(), draft.writes.begin(), draft.writes.end());
   last.push_back(whole_buffer(result));
-  return {.bind = binder_of(calls), .workspace = {filter, image, result}};
+  prepared.bind = binder_of(calls);
+  return prepared;
 }
 
 bool suits_winograd(const Lowering& lowering, const ConvolutionView& view) {
@@ -227,6 +263,7 @@ bool suits_winograd(const Lowering& lowering, const ConvolutionView& view) {
 }  // namespace
 
 std::vector<Candidate> winograd_candidates(Lowering& lowering, const ConvolutionView& view,
+                                           const Tensor* weight,
                                            const std::optional<Placement>& bias,
                                            const Epilogue& epilogue, const StepDraft& draft) {
   if (!suits_winograd(lowering, view)) return {};
@@ -254,8 +291,8 @@ std::vector<Candidate> winograd_candidates(Lowering& lowering, const Convolution
                         lowering.kernels().add(stages.products.text, true),
                         lowering.kernels().add(stages.result.text)};
           },
-      .prepare = [&lowering, stages, kernels,
-                  draft] { return prepared(lowering, stages, *kernels, draft); },
+      .prepare = [&lowering, stages, kernels, weight,
+                  draft] { return prepared(lowering, stages, *kernels, weight, draft); },
       .describe = [flops = executed_flops(algorithm, sizes).value_or(0) - direct_flops(sizes)](
                       StepInfo& step,
                       std::span<const std::string>) { step.executed_flops += flops; }};

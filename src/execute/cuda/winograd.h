@@ -13,9 +13,10 @@
 
 namespace assay::cuda {
 
-// None where windows are of another size, or more than an element apart. The draft is that of
-// implicit_gemm.h.
+// None where windows are of another size, or more than an element apart. A stored `weight` is
+// transformed once; null: in every run. The draft is that of implicit_gemm.h.
 std::vector<Candidate> winograd_candidates(Lowering& lowering, const ConvolutionView& view,
+                                           const Tensor* weight,
                                            const std::optional<Placement>& bias,
                                            const Epilogue& epilogue, const StepDraft& draft);
 

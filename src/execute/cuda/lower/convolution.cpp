@@ -124,11 +124,14 @@ std::vector<Candidate> candidates_of(Lowering& lowering, const ConvolutionView& 
   const auto append = [&](std::vector<Candidate> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
-  if (const auto product = product_of(view, convolution); product && can_multiply(*product))
-    append(cublaslt_candidates(lowering, *product, epilogue));
+  const auto product = product_of(view, convolution);
+  if (product && can_multiply(*product)) append(cublaslt_candidates(lowering, *product, epilogue));
+  const bool is_product = all.size() > 1;
   append(cudnn_candidates(lowering, convolution, epilogue));
+  if (is_product) return all;
   append(implicit_gemm_candidates(lowering, view, convolution.bias, epilogue, own.draft));
-  append(winograd_candidates(lowering, view, convolution.bias, epilogue, own.draft));
+  append(winograd_candidates(lowering, view, convolution.stored_weight, convolution.bias, epilogue,
+                             own.draft));
   return all;
 }
 
@@ -141,15 +144,16 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   if (node.has_input(2)) bias = along_axis(lowering.native(node.inputs[2]), view->result, 1);
   const Epilogue epilogue = epilogue_of(lowering, id, channels_last_placement);
   const OwnConvolution own = own_convolution(lowering, id, *view, bias, epilogue);
+  const Tensor* weight = lowering.constant(node.inputs[1]);
   LibraryConvolution convolution{
       .main = id,
       .grid = view->grid,
       .is_transposed = view->is_transposed,
       .image = view->image,
       .weight = view->weight,
+      .stored_weight = weight,
       .bias = bias,
       .result_like = channels_last_placement(lowering.type(node.outputs[0]), view->result)};
-  const Tensor* weight = lowering.constant(node.inputs[1]);
   if (const auto channels = padded_channels(lowering, node))
     convolution.padded_weight = lowering.padded_weight(*weight, *channels);
   lowering.add_contest(own.draft, question_of(convolution) + following(lowering, epilogue),
