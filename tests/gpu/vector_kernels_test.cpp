@@ -102,7 +102,6 @@ TEST(CudaVectorKernels, OfDepthwiseConvolutions) {
       ProgramOptions options{.engine = "cuda", .precision = precision};
       options.optimize_for = OptimizeFor::Memory;
       const auto program = compile(infer_shapes(graph), options);
-      EXPECT_EQ(program->steps().back().op, "Conv");
       std::string algorithms;
       for (const StepInfo& step : program->steps()) algorithms += step.algorithm + ";";
       EXPECT_NE(algorithms.find("own strips"), std::string::npos) << algorithms;
