@@ -129,6 +129,16 @@ TEST(CudaTrainingStep, OfABatchNormAResidualAndADropout) {
       {.loss = Loss::CrossEntropy, .optimizer = {.kind = OptimizerKind::Momentum}});
 }
 
+// Nothing is copied over the old state in the end.
+TEST(CudaTrainingStep, WritesNewStateWhereTheOldOneLies) {
+  fake_device();
+  const Inferred model = infer_shapes(residual_network());
+  const TrainingStep step =
+      training_step(model, trainable_parameters(model), {.loss = Loss::CrossEntropy});
+  const auto program = compile(infer_shapes(step.graph), {.engine = kCudaEngine});
+  EXPECT_NE(program->steps().back().op, "Reorder") << program->steps().back().name;
+}
+
 TEST(CudaTrainingStep, OfConvolutionsOfALibrary) {
   fake_device();
   const FakeSetting libraries("FAKE_CUDA_LIBRARIES", "1");
