@@ -5,9 +5,13 @@
                            [--timeout S] [--prefix FOLDER]
 
 FIRST computes what SECOND has to agree with, within rtol · |expected| + atol. Without MODEL, every network of the zoo, the
-large ones shortened (SHORTER). SECOND may be of another architecture, if the system can start it, for example with qemu:
+large ones shortened (SHORTER). A MODEL may bring options of `assay run`: "vad.onnx --dim samples=512". SECOND may be of
+another architecture, if the system can start it, for example with qemu:
 
     QEMU_CPU=cortex-a72 bench/architectures.py build/release/assay build/arm64/assay --prefix /tmp/arm64-root
+
+Prints the largest absolute error, the same as a share of the largest number in that output, and the largest relative error of
+a single number.
 
 --prefix is the folder of the other architecture's libraries. Programs are optimised for memory: nothing is timed, so that
 an emulator compiles them in seconds; with --optimize-for latency the fastest algorithms are compared. Exit code 1 if a
@@ -17,6 +21,7 @@ import argparse
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -40,7 +45,7 @@ def options():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=600, help="seconds of one run")
     parser.add_argument("--prefix", help="folder of the libraries of SECOND, for qemu")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def networks_of_zoo(assay):
@@ -64,28 +69,39 @@ def has_finite_numbers(result):
     return any(output.get("max") is not None for output in result["outputs"])
 
 
-def compare(model, asked, environment):
-    """The checks of every output, or why there are none."""
+def compare(words, asked, environment):
+    """The checks of every output, each with its largest number, or why there are none."""
     settings = ["--json", "--no-tuning", "--threads", str(asked.threads), "--optimize-for", asked.optimize_for]
     with tempfile.TemporaryDirectory() as folder:
-        _, problem = run([asked.first, "run", model, "-o", folder, *settings], asked.timeout)
+        _, problem = run([asked.first, "run", *words, "-o", folder, *settings], asked.timeout)
         if problem:
             return None, f"first: {problem}"
         tolerances = ["--rtol", str(asked.rtol), "--atol", str(asked.atol)]
-        result, problem = run([asked.second, "run", model, "--check", folder, *tolerances, *settings], asked.timeout,
+        result, problem = run([asked.second, "run", *words, "--check", folder, *tolerances, *settings], asked.timeout,
                               environment)
         if problem:
             return None, f"second: {problem}"
         if not has_finite_numbers(result):
             return None, "no finite outputs: nothing was compared"
-        return result["check"]["outputs"], None
+        largest = {output["name"]: largest_number(output) for output in result["outputs"]}
+        return [{**check, "largest": largest[check["output"]]} for check in result["check"]["outputs"]], None
+
+
+def largest_number(output):
+    return max(abs(output[end]) if output.get(end) is not None else 0 for end in ("min", "max"))
+
+
+def share_of_largest(check):
+    return (check["largest_absolute_error"] or 0) / check["largest"] if check["largest"] else 0
 
 
 def row(model, checks, seconds):
     absolute = max(check["largest_absolute_error"] or 0 for check in checks)
     relative = max(check["largest_relative_error"] or 0 for check in checks)
+    share = max(share_of_largest(check) for check in checks)
     agrees = all(check["agrees"] for check in checks)
-    print(f"{model:<44} {absolute:>10.2g} {relative:>10.2g} {seconds:>7.1f}  {'agrees' if agrees else 'DIFFERS'}", flush=True)
+    print(f"{model:<44} {absolute:>10.2g} {share:>10.2g} {relative:>10.2g} {seconds:>7.1f}  "
+          f"{'agrees' if agrees else 'DIFFERS'}", flush=True)
     return agrees
 
 
@@ -93,12 +109,13 @@ def main():
     asked = options()
     environment = {**os.environ, **({"QEMU_LD_PREFIX": asked.prefix} if asked.prefix else {})}
     models = asked.models or networks_of_zoo(asked.first)
-    print(f"{'model':<44} {'absolute':>10} {'relative':>10} {'seconds':>7}  largest errors")
+    print(f"{'model':<44} {'absolute':>10} {'of largest':>10} {'relative':>10} {'seconds':>7}  largest errors")
     differing = 0
     for model in models:
         start = time.monotonic()
-        checks, problem = compare(model, asked, environment)
-        name = model if model.startswith("zoo:") else pathlib.Path(model).name
+        words = shlex.split(model)
+        checks, problem = compare(words, asked, environment)
+        name = words[0] if words[0].startswith("zoo:") else pathlib.Path(words[0]).name
         if problem:
             print(f"{name:<44} {problem}", flush=True)
         agrees = not problem and row(name, checks, time.monotonic() - start)

@@ -83,8 +83,9 @@ class Emulator:
         before = None
         while before != (text := self.tuning.read_text() if self.tuning.exists() else ""):
             self.run(model, 1, counts=False)
-            lines = self.tuning.read_text().splitlines() if self.tuning.exists() else []
-            self.tuning.write_text("".join(preferred(line, self.prefer) + "\n" for line in lines))
+            if self.tuning.exists():  # it is not, where there was nothing to choose
+                lines = self.tuning.read_text().splitlines()
+                self.tuning.write_text("".join(preferred(line, self.prefer) + "\n" for line in lines))
             before = text
 
     def instructions_of_run(self, model):

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "assay/profile.h"
 #include "assay/program.h"
 
 namespace assay {
@@ -44,5 +45,18 @@ struct Decoded {
 // cancels.
 Decoded decode(const Graph& model, std::span<const std::int64_t> prompt,
                const DecodeOptions& options = {}, Progress* progress = nullptr);
+
+// One step of decoding: a token after `past` others, whose keys and values are in caches for
+// `capacity` tokens; 0: for these and the new one.
+struct DecodingStep {
+  std::int64_t past = 0;
+  std::int64_t capacity = 0;
+};
+
+// The step profiled as a model is, whose throughput is tokens per second. It runs on random keys
+// and values, and does not choose a token by its scores. Throws an Error for a model without past
+// keys and values, or whose use of them is not recognised.
+Profile profile_decoding_step(const Graph& model, std::string name, const DecodingStep& step,
+                              const ProfileOptions& options = {}, Progress* progress = nullptr);
 
 }  // namespace assay

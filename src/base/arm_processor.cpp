@@ -29,18 +29,21 @@ constexpr std::uint32_t kArm = 0x41, kCavium = 0x43, kFujitsu = 0x46, kHiSilicon
 
 // The parts of Arm's own cores: "Main ID Register" in each one's reference manual.
 constexpr KnownCore kCores[] = {
-    {kArm, 0xd03, "Cortex-A53"},   {kArm, 0xd04, "Cortex-A35"},    {kArm, 0xd05, "Cortex-A55"},
-    {kArm, 0xd07, "Cortex-A57"},   {kArm, 0xd08, "Cortex-A72"},    {kArm, 0xd09, "Cortex-A73"},
-    {kArm, 0xd0a, "Cortex-A75"},   {kArm, 0xd0b, "Cortex-A76"},    {kArm, 0xd0c, "Neoverse-N1"},
-    {kArm, 0xd0d, "Cortex-A77"},   {kArm, 0xd40, "Neoverse-V1"},   {kArm, 0xd41, "Cortex-A78"},
-    {kArm, 0xd42, "Cortex-A78AE"}, {kArm, 0xd44, "Cortex-X1"},     {kArm, 0xd46, "Cortex-A510"},
-    {kArm, 0xd47, "Cortex-A710"},  {kArm, 0xd48, "Cortex-X2"},     {kArm, 0xd49, "Neoverse-N2"},
-    {kArm, 0xd4b, "Cortex-A78C"},  {kArm, 0xd4d, "Cortex-A715"},   {kArm, 0xd4e, "Cortex-X3"},
-    {kArm, 0xd4f, "Neoverse-V2"},  {kArm, 0xd80, "Cortex-A520"},   {kArm, 0xd81, "Cortex-A720"},
-    {kArm, 0xd82, "Cortex-X4"},    {kArm, 0xd84, "Neoverse-V3"},   {kCavium, 0x0af, "ThunderX2"},
-    {kFujitsu, 0x001, "A64FX"},    {kHiSilicon, 0xd01, "Kunpeng"}, {kNvidia, 0x003, "Denver 2"},
-    {kNvidia, 0x004, "Carmel"},    {kQualcomm, 0x001, "Oryon"},    {kMicrosoft, 0xd49, "Cobalt"},
-    {kAmpere, 0xac3, "Ampere-1"},  {kAmpere, 0xac4, "Ampere-1A"},
+    {kArm, 0xd03, "Cortex-A53"},  {kArm, 0xd04, "Cortex-A35"},    {kArm, 0xd05, "Cortex-A55"},
+    {kArm, 0xd07, "Cortex-A57"},  {kArm, 0xd08, "Cortex-A72"},    {kArm, 0xd09, "Cortex-A73"},
+    {kArm, 0xd0a, "Cortex-A75"},  {kArm, 0xd0b, "Cortex-A76"},    {kArm, 0xd0c, "Neoverse-N1"},
+    {kArm, 0xd0d, "Cortex-A77"},  {kArm, 0xd0e, "Cortex-A76AE"},  {kArm, 0xd40, "Neoverse-V1"},
+    {kArm, 0xd41, "Cortex-A78"},  {kArm, 0xd42, "Cortex-A78AE"},  {kArm, 0xd44, "Cortex-X1"},
+    {kArm, 0xd46, "Cortex-A510"}, {kArm, 0xd47, "Cortex-A710"},   {kArm, 0xd48, "Cortex-X2"},
+    {kArm, 0xd49, "Neoverse-N2"}, {kArm, 0xd4a, "Neoverse-E1"},   {kArm, 0xd4b, "Cortex-A78C"},
+    {kArm, 0xd4c, "Cortex-X1C"},  {kArm, 0xd4d, "Cortex-A715"},   {kArm, 0xd4e, "Cortex-X3"},
+    {kArm, 0xd4f, "Neoverse-V2"}, {kArm, 0xd80, "Cortex-A520"},   {kArm, 0xd81, "Cortex-A720"},
+    {kArm, 0xd82, "Cortex-X4"},   {kArm, 0xd83, "Neoverse-V3AE"}, {kArm, 0xd84, "Neoverse-V3"},
+    {kArm, 0xd85, "Cortex-X925"}, {kArm, 0xd87, "Cortex-A725"},   {kArm, 0xd89, "Cortex-A720AE"},
+    {kArm, 0xd8e, "Neoverse-N3"}, {kArm, 0xd8f, "Cortex-A320"},   {kCavium, 0x0af, "ThunderX2"},
+    {kFujitsu, 0x001, "A64FX"},   {kHiSilicon, 0xd01, "Kunpeng"}, {kNvidia, 0x003, "Denver 2"},
+    {kNvidia, 0x004, "Carmel"},   {kQualcomm, 0x001, "Oryon"},    {kMicrosoft, 0xd49, "Cobalt"},
+    {kAmpere, 0xac3, "Ampere-1"}, {kAmpere, 0xac4, "Ampere-1A"},
 };
 
 std::uint32_t midr_of(std::uint32_t implementer, std::uint32_t part) {

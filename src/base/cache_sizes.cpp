@@ -136,14 +136,17 @@ std::vector<CacheSize> cache_sizes_of_device_tree(const std::string& root) {
   if (tree.processors.empty()) return caches;
   const Path& first = tree.processors.front();
   if (const auto bytes = number_in(first / "d-cache-size")) caches.push_back({.bytes = *bytes});
-  int level = 1;
+  std::uint32_t level = 1;
   for (const std::uint32_t handle : tree.caches_behind(first)) {
     ++level;
     const auto node = tree.find(handle);
+    if (const auto given = node ? number_in(*node / "cache-level") : std::nullopt)
+      level = std::max(level, std::min<std::uint32_t>(*given, 9));
     const auto bytes = node ? number_in(*node / "cache-size") : std::nullopt;
     if (!bytes || *bytes == 0) continue;
-    caches.push_back(
-        {.level = level, .bytes = *bytes, .processors = processors_with(tree, handle)});
+    caches.push_back({.level = static_cast<int>(level),
+                      .bytes = *bytes,
+                      .processors = processors_with(tree, handle)});
   }
   return caches;
 }

@@ -55,6 +55,7 @@ constexpr const char* kProfileExamples = R"(Examples:
   assay profile model.onnx --import ort.json     the times of ONNX Runtime's profile, with roofline
   assay profile model.onnx --node-data times.json --annotate seen.onnx   for Model Explorer, Netron
   assay profile model.onnx --train --batch 32    a step of training, forward pass, backward pass, update
+  assay profile zoo:gpt2_small_decode --decode 512   one token after 512 others: ms and tokens/s
   assay profile model.onnx --train --optimizer adam --max-mb 512   and the batch that fits
 Ctrl-C stops early and reports what was measured.)";
 
@@ -106,10 +107,14 @@ Profile profiled(const ProfileArguments& arguments, bool quiet, bool is_one_of_s
     request.options.machine = chosen_machine_for(request.options.run.program, progress, quiet,
                                                  kNoCeilings, machine_warnings);
   }
+  const auto step = decoding_step(arguments);
   Profile profile = naming_model(arguments.model.model, [&] {
-    return profile_model(request.model.graph, arguments.model.model, request.options, &progress);
+    const std::string& name = arguments.model.model;
+    return step
+               ? profile_decoding_step(request.model.graph, name, *step, request.options, &progress)
+               : profile_model(request.model.graph, name, request.options, &progress);
   });
-  if (!is_one_of_several && advises_about_threads(arguments, quiet)) {
+  if (!is_one_of_several && !step && advises_about_threads(arguments, quiet)) {
     const auto note = fewer_threads_note(request.model.graph, request.options, profile);
     if (note) print_note(*note, quiet);
   }
@@ -254,6 +259,11 @@ std::string hardware_text(const std::optional<HardwareReport>& report, const Lay
   return "no hardware summary: it needs a memory bandwidth, and layers with weights or MACs\n";
 }
 
+std::string decoding_text(const Profile& profile, const DecodingStep& step) {
+  return fmt::format("Decoding: {:.4g} ms per token after {} others, {:.4g} tokens/s\n",
+                     profile.latency.latency.median_ms, step.past, profile.throughput_sps);
+}
+
 std::string rendered(const ProfileArguments& arguments, const Profile& profile,
                      const ProfileReportOptions& options) {
   if (arguments.format.json) return with_origin(profile_json(profile, options));
@@ -265,6 +275,7 @@ std::string rendered(const ProfileArguments& arguments, const Profile& profile,
   const auto chart = arguments.roofline ? roofline_chart(profile) : std::nullopt;
   if (chart) text += "\n" + roofline_text(*chart, options.layout.width, 20, draws_colours());
   if (arguments.hardware) text += "\n" + hardware_text(options.hardware, options.layout);
+  if (const auto step = decoding_step(arguments)) text += "\n" + decoding_text(profile, *step);
   return finished(text, options.layout);
 }
 
@@ -375,7 +386,23 @@ void print_profile_warnings(const ProfileArguments& arguments, const Profile& pr
   print(profile.uncounted_events, quiet);
 }
 
+// A step of decoding is a graph of its own, with a cache.
+void check_decoding_flags(const ProfileArguments& arguments) {
+  if (arguments.decode.empty() && !arguments.capacity.empty())
+    fail_usage("--capacity {} is the size of a cache: give --decode too", arguments.capacity);
+  if (arguments.decode.empty()) return;
+  const std::pair<const char*, bool> not_for_decoding[] = {
+      {"--train", arguments.training.train},
+      {"--import", !arguments.import_file.empty()},
+      {"--annotate", !arguments.annotate.empty()},
+      {"--batch", !arguments.model.batch.empty()}};
+  for (const auto& [flag, is_given] : not_for_decoding) {
+    if (is_given) fail_usage("{} cannot be combined with --decode", flag);
+  }
+}
+
 Exit run_profile(const ProfileArguments& arguments, bool quiet) {
+  check_decoding_flags(arguments);
   const bool is_import = !arguments.import_file.empty();
   if (is_import) check_import_flags(arguments);
   if (arguments.training.train) return run_training(arguments, quiet);

@@ -37,6 +37,15 @@ void add_timing_options(Command& command, ProfileArguments& arguments) {
       ->hide();
 }
 
+void add_decoding_options(Command& command, ProfileArguments& arguments) {
+  command.heading("Decoding");
+  command.add_option("--decode N", arguments.decode,
+                     "one token after N others, whose keys and values are in a cache: ms per "
+                     "token and tokens/s of a model that takes past keys and values");
+  command.add_option("--capacity N", arguments.capacity,
+                     "tokens that the cache has room for; default: those of --decode and one");
+}
+
 void add_import_option(Command& command, ProfileArguments& arguments) {
   command.heading("Import");
   command.add_option("--import FILE", arguments.import_file,
@@ -111,6 +120,7 @@ void add_profile_options(Command& command, ProfileArguments& arguments) {
   add_timing_options(command, arguments);
   add_import_option(command, arguments);
   add_report_options(command, arguments);
+  add_decoding_options(command, arguments);
   add_training_options(command, arguments.training);
 }
 
@@ -138,6 +148,14 @@ TimingOptions timing_options(const ProfileArguments& arguments) {
   if (!arguments.warmup.empty()) options.fixed_warmup = count("--warmup", arguments.warmup, 0);
   if (!arguments.runs.empty()) options.fixed_samples = count("--runs", arguments.runs, 1);
   return options;
+}
+
+std::optional<DecodingStep> decoding_step(const ProfileArguments& arguments) {
+  if (arguments.decode.empty()) return {};
+  DecodingStep step{.past = parse_count("--decode", arguments.decode, 0)};
+  if (!arguments.capacity.empty())
+    step.capacity = parse_count("--capacity", arguments.capacity, step.past + 1);
+  return step;
 }
 
 ProfileReportOptions report_options(const ProfileArguments& arguments) {

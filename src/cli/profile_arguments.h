@@ -1,9 +1,11 @@
 // What the options of `assay profile` say.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "assay/decode.h"
 #include "assay/profile_report.h"
 #include "cli/engine_options.h"
 #include "cli/model_options.h"
@@ -40,6 +42,8 @@ struct ProfileArguments {
   std::string peak_compute_gmacs;
   std::string power_watts;
   std::string turns;
+  std::string decode;
+  std::string capacity;
   std::string import_file;
   std::string node_data;
   std::string benchmark_json;
@@ -51,6 +55,8 @@ struct ProfileArguments {
 void add_profile_options(Command& command, ProfileArguments& arguments);
 
 TimingOptions timing_options(const ProfileArguments& arguments);
+// The step that --decode asks for; nothing without it.
+std::optional<DecodingStep> decoding_step(const ProfileArguments& arguments);
 ProfileReportOptions report_options(const ProfileArguments& arguments);
 
 }  // namespace assay::cli

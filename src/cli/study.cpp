@@ -293,6 +293,7 @@ void add_operations_options(Command& command, StudyArguments& arguments) {
 }
 
 void add_decode_options(Command& command, StudyArguments& arguments) {
+  add_precision_option(command, arguments.engine);
   command.add_option("--tokens N", arguments.tokens, "tokens to generate; default 64");
   command.add_option("--prompt N", arguments.prompt, "tokens of the prompt; default 16");
   command.add_option("--cached MODEL", arguments.cached,

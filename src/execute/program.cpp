@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "execute/engine.h"
 #include "execute/precision.h"
+#include "transform/cast_precision.h"
 
 namespace assay {
 
@@ -31,7 +32,10 @@ void check_precision(const Graph& graph, DataType type) {
   if (!is_float)
     fail_usage("`precision` {}: no engine runs it; choose fp32, bf16, fp16 or int8",
                execute::precision_name(type));
-  if (!graph.carried().empty() && type != DataType::Float32)
+  const bool carries_caches = std::ranges::all_of(graph.carried(), [&](const Carried& state) {
+    return transform::is_key_value_cache(graph, state);
+  });
+  if (!carries_caches && type != DataType::Float32)
     fail_usage(
         "`precision` {}: a graph that carries state from run to run, such as a step of "
         "training, runs in fp32 only",

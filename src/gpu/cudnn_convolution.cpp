@@ -103,8 +103,10 @@ constexpr int kModeA = 3;
 constexpr int kTensorCore = 0;
 constexpr int kDownConvertsInputs = 1;
 constexpr int kReducedPrecisionSums = 2;
+constexpr int kFft = 3;
 constexpr int kNotDeterministic = 4;
 constexpr int kWinograd = 5;
+constexpr std::array<std::pair<int, std::int64_t>, 3> kWinogradTiles = {{{6, 4}, {7, 6}, {8, 13}}};
 constexpr std::size_t kNoteKinds = 10;
 constexpr std::size_t kKnobKinds = 44;
 
@@ -333,13 +335,22 @@ class GraphBuilder {
   std::size_t left_ = 0;                 // operations to come
 };
 
+bool has(std::span<const int> notes, int note) {
+  return std::ranges::find(notes, note) != notes.end();
+}
+
 // Whether an engine with these notes computes what was asked for.
 bool is_faithful(const CudnnConvolution& convolution, std::span<const int> notes) {
-  const auto has = [&](int note) { return std::ranges::find(notes, note) != notes.end(); };
-  if (has(kNotDeterministic) || has(kReducedPrecisionSums)) return false;
+  if (has(notes, kNotDeterministic) || has(notes, kReducedPrecisionSums)) return false;
   const bool is_real =
       convolution.type == NumberType::Float32 && convolution.math == Float32Math::Real;
-  return !is_real || (!has(kTensorCore) && !has(kDownConvertsInputs));
+  return !is_real || (!has(notes, kTensorCore) && !has(notes, kDownConvertsInputs));
+}
+
+std::int64_t winograd_tile(std::span<const int> notes) {
+  for (const auto& [note, edge] : kWinogradTiles)
+    if (has(notes, note)) return edge;
+  return 0;
 }
 
 std::vector<int> notes_of(const CudnnDescriptor& engine) {
@@ -433,9 +444,10 @@ void CudnnGraph::add_engine(CudnnDescriptor configuration) {
   configuration.get_values(kConfiguredEngine, CudnnType::Descriptor, 1, &into);
   const std::vector<int> notes = notes_of(engine);
   if (!is_faithful(convolution_, notes)) return;
-  const bool is_winograd = std::ranges::find(notes, kWinograd) != notes.end();
-  Engine found{.name = fmt::format("cudnn engine {}{}", engine.get_number(kEngineNumber),
-                                   is_winograd ? " winograd" : "")};
+  Engine found{.name = fmt::format("cudnn engine {}", engine.get_number(kEngineNumber)),
+               .is_fft = has(notes, kFft),
+               .is_winograd = has(notes, kWinograd) || winograd_tile(notes) != 0,
+               .winograd_tile = winograd_tile(notes)};
   found.key = found.name + knobs_of(*handle_, configuration);
   const auto is_same = [&](const Engine& other) { return other.key == found.key; };
   if (std::ranges::any_of(engines_, is_same)) return;

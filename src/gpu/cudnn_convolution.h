@@ -83,6 +83,10 @@ class CudnnGraph {
   struct Engine {
     std::string name = "";  // "cudnn engine 38"
     std::string key = "";   // with all its settings
+    // What its notes say of the algorithm; not every engine that is one of these has a note.
+    bool is_fft = false;
+    bool is_winograd = false;
+    std::int64_t winograd_tile = 0;  // its edge, transformed: 4 of F(2x2, 3x3); 0: no word
   };
   // Those that the library takes for fast, the fastest first.
   const std::vector<Engine>& engines() const { return engines_; }

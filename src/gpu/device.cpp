@@ -181,13 +181,17 @@ void Stream::begin_capture() const {
   device_.check(device_.driver().begin_capture(get(), kCaptureThreadLocal), "capturing steps");
 }
 
+Owned Stream::end_capture_as_graph() const {
+  Handle graph = nullptr;
+  device_.check(device_.driver().end_capture(get(), &graph), "capturing steps");
+  return {graph, device_.driver().destroy_graph};
+}
+
 Owned Stream::end_capture() const {
   const Driver& driver = device_.driver();
-  Handle graph = nullptr;
-  device_.check(driver.end_capture(get(), &graph), "capturing steps");
-  const Owned captured(graph, driver.destroy_graph);
+  const Owned graph = end_capture_as_graph();
   Handle instance = nullptr;
-  device_.check(driver.instantiate(&instance, graph, 0), "making a graph of steps");
+  device_.check(driver.instantiate(&instance, graph.get(), 0), "making a graph of steps");
   return {instance, driver.destroy_instance};
 }
 

@@ -109,7 +109,14 @@ double milliseconds_between(const Device& device, const Owned& first, const Owne
 class Stream {
  public:
   explicit Stream(const Device& device);
-  Handle get() const { return stream_.get(); }
+  // Whoever asks may put anything into the stream.
+  Handle get() const {
+    is_behind_kernel_ = false;
+    return stream_.get();
+  }
+  // Whether a kernel of ours was the last: another may begin before it has ended.
+  bool is_behind_kernel() const { return is_behind_kernel_; }
+  void set_behind_kernel() const { is_behind_kernel_ = true; }
   const Device& device() const { return device_; }
 
   void copy_in(DevicePointer to, std::span<const std::byte> from) const;
@@ -125,6 +132,8 @@ class Stream {
   // What is launched between the two becomes a graph that can be launched at once.
   void begin_capture() const;
   Owned end_capture() const;
+  // The graph itself, which cannot be launched.
+  Owned end_capture_as_graph() const;
   // Instead of `end_capture`, after an error.
   void give_up_capture() const;
   void launch(const Owned& graph) const;
@@ -132,6 +141,7 @@ class Stream {
  private:
   const Device& device_;
   Owned stream_;
+  mutable bool is_behind_kernel_ = false;
 };
 
 }  // namespace assay::gpu

@@ -12,6 +12,35 @@ using DevicePointer = unsigned long long;
 using Handle = void*;  // an object of a library
 using Status = int;    // 0: fine, in every library
 
+// CUDA_KERNEL_NODE_PARAMS_v2: a kernel is a function or, if that is null, one of a library.
+struct KernelNode {
+  Handle function = nullptr;
+  unsigned blocks[3] = {};
+  unsigned threads[3] = {};
+  unsigned shared_bytes = 0;
+  void** arguments = nullptr;
+  void** extra = nullptr;
+  Handle kernel = nullptr;
+  Handle context = nullptr;
+};
+
+// A launch with attributes, of which one says that the kernel may begin before the one in front of
+// it has ended ("programmatic stream serialization").
+struct alignas(8) LaunchAttribute {
+  static constexpr int kOverlaps = 6;
+  int id = 0;
+  int padding = 0;
+  int value[16] = {};
+};
+struct LaunchConfiguration {
+  unsigned blocks[3] = {1, 1, 1};
+  unsigned threads[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  Handle stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 // FUNCTION(member, symbol, parameters): all return a Status.
 #define ASSAY_DRIVER_FUNCTIONS(FUNCTION)                                                          \
   FUNCTION(init, "cuInit", (unsigned))                                                            \
@@ -55,7 +84,18 @@ using Status = int;    // 0: fine, in every library
   FUNCTION(set_function_attribute, "cuFuncSetAttribute", (Handle, int, int))                      \
   FUNCTION(launch, "cuLaunchKernel",                                                              \
            (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, \
-            void**, void**))
+            void**, void**))                                                                      \
+  FUNCTION(launch_configured, "cuLaunchKernelEx",                                                 \
+           (const LaunchConfiguration*, Handle, void**, void**))
+
+// For asking a graph which kernels it launches; older drivers lack some, and all are null then.
+#define ASSAY_GRAPH_FUNCTIONS(FUNCTION)                                         \
+  FUNCTION(graph_nodes, "cuGraphGetNodes", (Handle, Handle*, std::size_t*))     \
+  FUNCTION(node_type, "cuGraphNodeGetType", (Handle, int*))                     \
+  FUNCTION(child_graph, "cuGraphChildGraphNodeGetGraph", (Handle, Handle*))     \
+  FUNCTION(kernel_node, "cuGraphKernelNodeGetParams_v2", (Handle, KernelNode*)) \
+  FUNCTION(function_name, "cuFuncGetName", (const char**, Handle))              \
+  FUNCTION(kernel_name, "cuKernelGetName", (const char**, Handle))
 
 #define ASSAY_NVRTC_FUNCTIONS(FUNCTION)                                                      \
   FUNCTION(version, "nvrtcVersion", (int*, int*))                                            \
@@ -105,8 +145,12 @@ using Status = int;    // 0: fine, in every library
   FUNCTION(execute, "cudnnBackendExecute", (Handle, Handle, Handle))
 
 #define ASSAY_POINTER(member, symbol, parameters) Status(*member) parameters = nullptr;
+struct GraphFunctions {
+  ASSAY_GRAPH_FUNCTIONS(ASSAY_POINTER)
+};
 struct Driver {
   ASSAY_DRIVER_FUNCTIONS(ASSAY_POINTER)
+  GraphFunctions graphs = {};
 };
 struct Nvrtc {
   ASSAY_NVRTC_FUNCTIONS(ASSAY_POINTER)

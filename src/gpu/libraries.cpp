@@ -48,6 +48,11 @@ const char* fill(Driver& table, const SharedLibrary& library) {
   ASSAY_DRIVER_FUNCTIONS(ASSAY_FILL)
   return filler.missing();
 }
+const char* fill(GraphFunctions& table, const SharedLibrary& library) {
+  TableFiller filler(library);
+  ASSAY_GRAPH_FUNCTIONS(ASSAY_FILL)
+  return filler.missing();
+}
 const char* fill(Nvrtc& table, const SharedLibrary& library) {
   TableFiller filler(library);
   ASSAY_NVRTC_FUNCTIONS(ASSAY_FILL)
@@ -76,6 +81,7 @@ std::string start_driver(Libraries& found, const SharedLibrary& library) {
     return fmt::format("the NVIDIA driver is too old: it has no {}; CUDA {} is needed", missing,
                        cuda_version(kOldestDriver));
   }
+  if (fill(found.driver.graphs, library) != nullptr) found.driver.graphs = {};
   const Status status = found.driver.init(0);
   if (status != 0) {
     const char* error = nullptr;

@@ -19,30 +19,45 @@ bool has_word(const std::string& path, const std::string& word) {
   return false;
 }
 
-// A user-mode emulator such as qemu shows the files of the machine below it.
-#if defined(__aarch64__)
-constexpr const char* kWordOfOthers = "vendor_id";
-#else
-constexpr const char* kWordOfOthers = "implementer";
-#endif
+bool exists(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(path, failed);
+}
 
+// A user-mode emulator such as qemu shows the files of the machine below it. Newer ones invent
+// /proc/cpuinfo, but not the registers that Linux on ARM shows of each processor.
 bool is_emulated(const std::string& root) {
-  return has_word(root + "/proc/cpuinfo", kWordOfOthers);
+  const std::string cpuinfo = root + "/proc/cpuinfo";
+  const std::string processor = root + "/sys/devices/system/cpu/cpu0";
+  const bool has_arm_registers = exists(processor + "/regs/identification/midr_el1");
+#if defined(__aarch64__)
+  return has_word(cpuinfo, "vendor_id") || (exists(processor + "/topology") && !has_arm_registers);
+#else
+  return has_word(cpuinfo, "implementer") || has_arm_registers;
+#endif
+}
+
+// ARM's processors do not say whether a hypervisor runs below them; the firmware's names do.
+bool has_name_of_guest(const std::string& maker, const std::string& product) {
+  if (maker == "Amazon EC2") return product.find(".metal") == std::string::npos;
+  return maker == "QEMU" || product == "Google Compute Engine" || product == "Virtual Machine";
 }
 
 std::optional<std::string> hypervisor_of(const std::string& root) {
   const RealFiles files(root);
   if (auto type = first_line(files, "/sys/hypervisor/type")) return type;
-  const bool is_virtual = has_word(root + "/proc/cpuinfo", "hypervisor");
   const auto maker = first_line(files, "/sys/class/dmi/id/sys_vendor");
-  if (is_virtual) return maker.value_or("unnamed");
+  const auto product = first_line(files, "/sys/class/dmi/id/product_name");
+  const bool is_guest = has_word(root + "/proc/cpuinfo", "hypervisor") ||
+                        exists(root + "/proc/device-tree/hypervisor") ||
+                        has_name_of_guest(maker.value_or(""), product.value_or(""));
+  if (is_guest) return maker.value_or("unnamed");
   return {};
 }
 
 bool is_container(const std::string& root) {
   for (const char* mark : {"/.dockerenv", "/run/.containerenv"}) {
-    std::error_code failed;
-    if (std::filesystem::exists(root + mark, failed)) return true;
+    if (exists(root + mark)) return true;
   }
   std::ifstream file(root + "/proc/1/cgroup");
   std::stringstream text;

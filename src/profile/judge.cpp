@@ -18,11 +18,24 @@ void set_reached(double time_ms, double limit_ms, Rates& rates) {
   rates.headroom_ms = std::max(0.0, time_ms - limit_ms);
 }
 
+// A library that does not say how it computes leaves the instructions of its step empty. It may
+// execute less than is counted.
+bool says_how(const StepInfo& step) {
+  return step.device == "cpu" || !step.isa.empty();
+}
+
+// It surely executes less if it would be faster than the GPU.
+bool has_credible_flops(const ProfileStep& step, const LeastTime& least) {
+  if (says_how(step.info)) return true;
+  return step.info.executed_flops > 0 && least.compute_ms <= step.time_ms;
+}
+
 void judge_step(const Roofline& roofline, double run_bytes, ProfileStep& step) {
   if (step.info.device != roofline.device) return;
   const StepWork work = work_of(step.info, run_bytes);
   if (work.flops <= 0 && work.bytes() <= 0) return;
   const LeastTime least = least_time(work, roofline);
+  if (!has_credible_flops(step, least)) return step.rates.executed_gflops_per_second.reset();
   set_reached(step.time_ms, least.limit_ms(), step.rates);
   step.rates.bound = is_mostly_overhead(step.time_ms, roofline) ? Bound::Overhead : least.bound();
   if (step.rates.bound == Bound::Memory) step.rates.bound_level = least.level;
@@ -49,11 +62,16 @@ std::optional<Binding> main_binding(const std::vector<const ProfileStep*>& steps
   return Binding{most->first.first, most->first.second};
 }
 
+bool has_unknown_work(const ProfileStep& step) {
+  return !says_how(step.info) && !step.rates.executed_gflops_per_second;
+}
+
 void judge_layer(const std::vector<ProfileStep>& steps, ProfileLayer& layer) {
   std::vector<const ProfileStep*> own;
   double least_ms = 0;
   for (const std::size_t at : layer.steps) {
     own.push_back(&steps[at]);
+    if (has_unknown_work(steps[at])) layer.rates.executed_gflops_per_second.reset();
     if (steps[at].rates.bound) least_ms += limit_ms(steps[at]);
   }
   const auto binding = main_binding(own);

@@ -202,6 +202,8 @@ Profile profile_model(Graph graph, std::string name, const ProfileOptions& optio
   const ProgramCallbacks callbacks{
       .after_compile = [&, lengths = prepared.full_lengths](Program& program) {
         program.set_inputs(inputs_for(program, options.run, lengths));
+        if (!program.state().empty())
+          program.set_state(random_inputs(program.state(), options.run.seed));
       }};
   Profile profile = profile_prepared(std::move(prepared), start_up, options, callbacks, progress);
   profile.advice = advise(profile);

@@ -60,6 +60,8 @@ void convert(const Tensor& from, DataType type, std::span<std::byte> to) {
   }
 }
 
+constexpr const char* kCachedAttention = "CachedAttention";
+
 bool is_plain_float(DataType type) {
   return type == DataType::Float32 || is_half(type);
 }
@@ -68,6 +70,14 @@ bool is_plain_float(DataType type) {
 
 bool is_half(DataType type) {
   return type == DataType::BFloat16 || type == DataType::Float16;
+}
+
+bool is_key_value_cache(const Graph& graph, const Carried& state) {
+  const auto readers = consumers(graph);
+  return readers[state.output.number].empty() &&
+         std::ranges::all_of(readers[state.input.number], [&](NodeId reader) {
+           return graph.node(reader).op == kCachedAttention;
+         });
 }
 
 Tensor converted(const Tensor& tensor, DataType type) {
@@ -173,8 +183,9 @@ class Caster {
   }
 
   Rewritten run() && {
+    if (plan_.narrows_caches) narrow_caches();
     for (const ValueId input : old().inputs()) {
-      if (is_float(input)) made_as(input, types_[input.number], input);
+      if (is_float(input)) made_as(input, graph_.value(input).type.element, input);
     }
     for (std::uint32_t i = 0; i < old().node_count(); ++i) find_captured(old().node(NodeId{i}));
     for (std::uint32_t i = 0; i < old().node_count(); ++i) add(NodeId{i});
@@ -215,6 +226,20 @@ class Caster {
   }
   bool is_given_or_taken(ValueId id) const {
     return is_output(id) || std::ranges::find(old().inputs(), id) != old().inputs().end();
+  }
+  // Others than cached attention expect what is carried as it was declared.
+  void narrow_caches() {
+    for (const Carried& state : old().carried()) {
+      const bool is_narrowed = is_key_value_cache(old(), state) && may_be_half(state.input) &&
+                               half_type(state.input) == plan_.type;
+      if (!is_narrowed) continue;
+      narrowed_.insert({state.input, state.output});
+      graph_.value(state.input).type.element = plan_.type;
+    }
+  }
+  bool keeps_narrowed(const Node& node) const {
+    return node.op == kCachedAttention && narrowed_.contains(node.inputs[3]) &&
+           narrowed_.contains(node.inputs[4]);
   }
   void find_captured(const Node& node) {
     for_each_subgraph(node, [&](const Graph& body) {
@@ -326,6 +351,7 @@ class Caster {
   }
 
   Width width_of(const Node& node) const {
+    if (keeps_narrowed(node)) return Width::Half;
     if (!node.is_standard() && node.op != "FusedMatMul") return Width::Float;
     if (declared_ops().contains(node.op)) return Width::Declared;
     if (!all_may_be_half(node) || node.outputs.size() > 1) {
@@ -371,7 +397,7 @@ class Caster {
       const DataType type = wanted(output);
       made_as(output, type, output);
       if (type == types_[output.number]) continue;
-      if (is_output(output)) {
+      if (is_output(output) && !narrowed_.contains(output)) {
         const ValueId made = new_value(output, type);
         casts.emplace_back(made, output);
         made_as(output, type, made);
@@ -419,6 +445,7 @@ class Caster {
   std::vector<ValueId> in_half_;   // by value: where it is in 16 bits
   std::vector<ValueId> in_float_;  // and in float32
   std::set<ValueId> stays_;
+  std::set<ValueId> narrowed_;  // caches, and what they are carried on as
   std::set<ValueId> captured_;  // by bodies of nodes
 };
 

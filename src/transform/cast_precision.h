@@ -16,12 +16,17 @@ struct PrecisionPlan {
   Stored in_float16 = Stored::Everything;
   // Constants that float32 ops read are widened at once; else by a Cast.
   bool widens_constants = false;
+  // Caches of keys and values that are carried from run to run are kept in 16 bits.
+  bool narrows_caches = false;
 };
 
 bool is_half(DataType type);  // bfloat16 or float16
 
 // Whether any value of the graph, or constant, is of 16 bits.
 bool holds_halves(const Graph& graph);
+
+// Carried from run to run, and read by cached attention alone.
+bool is_key_value_cache(const Graph& graph, const Carried& state);
 
 // A simplified model with Casts where types change. With nothing to change, the model itself.
 Rewritten with_precision(Rewritten source, const PrecisionPlan& plan);

@@ -83,6 +83,23 @@ void fold_scale_of_operand(GraphEdit& edit, NodeId product, std::size_t input) {
   edit.absorb(scaling, product);
 }
 
+// (q · s) against a cache of keys: the attention has a factor of its own.
+void fold_scale_of_queries(GraphEdit& edit, NodeId attention) {
+  const NodeId scaling = scaling_of(edit, edit.node(attention).inputs[0]);
+  if (!scaling.is_valid()) return;
+  const WithNumber scaled = *scaled_value(edit, edit.node(scaling));
+  edit.replace_value(edit.node(scaling).outputs[0], scaled.value);
+  Node scaled_attention = edit.node(attention);
+  scaled_attention.set(
+      "scale", static_cast<float>(scaled_attention.float_or("scale", 1.0f) * scaled.number));
+  edit.set_node(attention, std::move(scaled_attention));
+  edit.absorb(scaling, attention);
+}
+
+bool is_cached_attention(const Node& node) {
+  return node.op == "CachedAttention" && node.domain == kOwnDomain;
+}
+
 // The node that scales the result becomes the product.
 void fold_scale_of_result(GraphEdit& edit, NodeId product) {
   const ValueId result = edit.node(product).outputs[0];
@@ -101,7 +118,9 @@ void fold_scale_of_result(GraphEdit& edit, NodeId product) {
 void fold_product_scales(GraphEdit& edit) {
   for (std::uint32_t i = 0; i < edit.node_count(); ++i) {
     const NodeId id{i};
-    if (!edit.is_alive(id) || !is_product_of_activations(edit, edit.node(id))) continue;
+    if (!edit.is_alive(id)) continue;
+    if (is_cached_attention(edit.node(id))) fold_scale_of_queries(edit, id);
+    if (!is_product_of_activations(edit, edit.node(id))) continue;
     fold_scale_of_operand(edit, id, 0);
     fold_scale_of_operand(edit, id, 1);
     fold_scale_of_result(edit, id);

@@ -51,6 +51,7 @@ TEST(ArmCore, IsNamedByItsImplementerAndPart) {
   EXPECT_EQ(arm_core_name(0x414fd0b1), "Cortex-A76");
   EXPECT_EQ(arm_core_name(0x410fd423), "Cortex-A78AE");
   EXPECT_EQ(arm_core_name(0x411fd401), "Neoverse-V1");
+  EXPECT_EQ(arm_core_name(0x410fd831), "Neoverse-V3AE");
   EXPECT_EQ(arm_core_name(0x410ffff0), "ARM core 0x41/0xfff");
 }
 
@@ -125,6 +126,17 @@ TEST_F(ArmBoard, CachesAreFollowedThroughTheDeviceTree) {
   expect_cache(caches[0], 1, 64 << 10, 1);
   expect_cache(caches[1], 2, 512 << 10, 1);
   expect_cache(caches[2], 3, 2 << 20, 4);
+}
+
+// Cores without a cache of their own between the first and the shared one.
+TEST_F(ArmBoard, TheDeviceTreeMaySkipALevel) {
+  put_number("cpus/cpu@0/next-level-cache", 20);
+  put_number("cpus/cache-controller-0/phandle", 20);
+  put_number("cpus/cache-controller-0/cache-size", 256 << 10);
+  put_number("cpus/cache-controller-0/cache-level", 3);
+  const auto caches = cache_sizes(root());
+  ASSERT_EQ(caches.size(), 1u);
+  expect_cache(caches[0], 3, 256 << 10, 1);
 }
 
 TEST_F(ArmBoard, ADamagedDeviceTreeEnds) {

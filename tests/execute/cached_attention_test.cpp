@@ -1,9 +1,9 @@
 // Attention over a cache that is state: rows are appended in place, and later runs see them.
 #include <gmock/gmock.h>
 
-#include "assay/builder.h"
 #include "assay/error.h"
 #include "assay/program.h"
+#include "execute/cached_attention_graph.h"
 #include "execute/compare_engines.h"
 
 namespace assay {
@@ -11,33 +11,12 @@ namespace {
 
 constexpr std::int64_t kCapacity = 9;
 
-Graph attention_graph(std::int64_t tokens) {
-  GraphBuilder builder("attention");
-  const Shape rows{2, 3, tokens, 20};
-  const Shape cache{2, 3, kCapacity, 20};
-  std::vector<ValueId> inputs;
-  for (const char* name : {"query", "key", "value"})
-    inputs.push_back(builder.input(name, DataType::Float32, rows));
-  for (const char* name : {"keys", "values"})
-    inputs.push_back(builder.input(name, DataType::Float32, cache));
-  inputs.push_back(builder.input("position", DataType::Int64, Shape{1}));
-  const auto outputs =
-      builder.node_with_outputs("CachedAttention", "attention", inputs, 3, {{"scale", 0.25f}});
-  builder.output(outputs[0], "result");
-  builder.output(outputs[1], "new_keys");
-  builder.output(outputs[2], "new_values");
-  Graph graph = builder.finish();
-  graph.node(NodeId{0}).domain = std::string(kOwnDomain);
-  graph.opsets[std::string(kOwnDomain)] = 1;
-  graph.carry({inputs[3], outputs[1]});
-  graph.carry({inputs[4], outputs[2]});
-  return graph;
-}
-
 class Runs {
  public:
   Runs(std::int64_t tokens, const std::string& engine)
-      : program_(compile(infer_shapes(attention_graph(tokens)), {.engine = engine})) {
+      : program_(
+            compile(infer_shapes(cached_attention_graph({.tokens = tokens, .capacity = kCapacity})),
+                    {.engine = engine})) {
     program_->set_state(random_inputs(program_->state(), 1));
   }
 

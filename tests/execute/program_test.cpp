@@ -14,6 +14,7 @@
 #include "assay/zoo.h"
 #include "execute/body_maker.h"
 #include "execute/compare_engines.h"
+#include "execute/preferred_choice.h"
 #include "support/error_message.h"
 
 namespace assay {
@@ -158,6 +159,20 @@ TEST(CpuProgram, TwoActivationsOfOneKindKeepTheirOwnNumbers) {
   const ValueId leaky = builder.node("LeakyRelu", "leaky", {product});
   builder.output(Relu()(builder, leaky), "y");
   EXPECT_LE(compare_engines(builder.finish()).largest, 1e-6);
+}
+
+// On AArch64 oneDNN multiplies by plain loops, whatever it calls them.
+TEST(CpuProgram, MultipliesByPanelsWhereTheLibraryHasPlainLoops) {
+#if !defined(__aarch64__)
+  GTEST_SKIP() << "oneDNN generates products for this processor";
+#endif
+  for (const std::int64_t rows : {1, 16, 100}) {
+    GraphBuilder builder("net");
+    const ValueId x = builder.input("x", DataType::Float32, Shape{rows, 96});
+    builder.output(builder.node("MatMul", "product", {x, builder.weight("w", {96, 80}, 0.1)}), "y");
+    const auto program = compile_preferring("fp32 panels", infer_shapes(builder.finish()), {});
+    EXPECT_EQ(program->steps().front().algorithm, "fp32 panels") << rows << " rows";
+  }
 }
 
 TEST(CpuProgram, FallsBackToThePlainKernelAndSaysSo) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "execute/all_kernels.h"
+#include "execute/cpu/kernels/row_products.h"
 #include "kernels/dropout.h"
 
 namespace assay::cpu {
@@ -347,6 +348,50 @@ std::vector<float> shares(std::size_t n, unsigned row) {
 }
 
 // h = o·tanh(c), c = f·c' + i·g: what reaches c goes on to all that it is made of.
+// Small whole numbers, whose products add up exactly in any order.
+std::vector<float> exact_factors(std::int64_t count, std::int64_t first) {
+  std::vector<float> numbers;
+  for (std::int64_t i = first; i < first + count; ++i)
+    numbers.push_back(static_cast<float>(i * 7 % 13 - 6));
+  return numbers;
+}
+
+// Rows lie with gaps between them, which keep what is there.
+void expect_panels_multiply(const SimdKernels& kernels, const MatrixSizes& sizes,
+                            bool is_transposed) {
+  const auto [rows, columns, depth] = sizes;
+  const std::int64_t a_stride = depth + 3, b_stride = (is_transposed ? depth : columns) + 1;
+  const std::int64_t stride = columns + 2;
+  const auto a = exact_factors(rows * a_stride, 0);
+  const auto b = exact_factors((is_transposed ? columns : depth) * b_stride, 5);
+  std::vector<float> found(static_cast<std::size_t>(rows * stride), -1);
+  std::vector<float> workspace(static_cast<std::size_t>(panel_gemm_floats(rows, kernels)));
+  panel_gemm(sizes, {a.data(), a_stride}, {b.data(), b_stride, is_transposed}, 0.5f, found.data(),
+             stride, workspace.data(), kernels);
+  std::vector<float> expected(found.size(), -1);
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    const std::int64_t row = i / columns, column = i % columns;
+    float sum = 0;
+    for (std::int64_t k = 0; k < depth; ++k)
+      sum += a[static_cast<std::size_t>(row * a_stride + k)] *
+             b[static_cast<std::size_t>(is_transposed ? column * b_stride + k
+                                                      : k * b_stride + column)];
+    expected[static_cast<std::size_t>(row * stride + column)] = sum / 2;
+  }
+  EXPECT_EQ(found, expected) << kernels.name << ", " << rows << " x " << depth << " x " << columns;
+}
+
+// Also columns that fill no panel, and more depth than is packed at once.
+TEST(Simd, PanelsMultiplyMatricesOfAnySize) {
+  for (const SimdKernels* kernels : all_kernels()) {
+    for (const MatrixSizes& sizes : {MatrixSizes{5, 3, 2}, MatrixSizes{17, 40, 300},
+                                     MatrixSizes{1, 33, 256}, MatrixSizes{64, 64, 64}}) {
+      expect_panels_multiply(*kernels, sizes, false);
+      expect_panels_multiply(*kernels, sizes, true);
+    }
+  }
+}
+
 TEST(Simd, LstmBackwardFollowsTheChainRule) {
   for (const SimdKernels* kernels : all_kernels()) {
     for (const std::size_t n : {1u, 7u, 16u, 32u, 35u}) {

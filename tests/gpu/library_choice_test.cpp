@@ -90,14 +90,21 @@ class LibraryChoice : public testing::Test {
     return worst;
   }
 
-  // Of all lines of the tuning file.
+  // Of all choices in the tuning file, which knows no kernels then.
   void set_answers(const std::string& answer) const {
     std::stringstream lines;
     lines << std::ifstream(file_).rdbuf();
     std::ofstream changed(file_);
-    for (std::string line; std::getline(lines, line);) {
-      const auto tab = line.rfind('\t');
-      changed << (tab == std::string::npos ? line : line.substr(0, tab + 1) + answer) << '\n';
+    std::string line;
+    std::getline(lines, line);
+    changed << line << '\n';
+    while (std::getline(lines, line)) {
+      const auto tab = line.find('\t');
+      const std::string question = line.substr(tab + 1, line.rfind('\t') - tab - 1);
+      if (question.starts_with("kernels of ")) continue;
+      const std::string machine = line.substr(0, tab + 1);
+      changed << machine << question << '\t' << answer << '\n';
+      changed << machine << "kernels of " << answer << ": " << question << "\t\n";
     }
   }
 
@@ -130,6 +137,58 @@ TEST_F(LibraryChoice, TheLibraryConvolvesWhereItIsFaster) {
   }
   EXPECT_TRUE(steps_of(*program, "ConvTranspose")[0].algorithm.starts_with("cudnn engine "));
   EXPECT_LT(difference(graph, *program), 1e-4);
+}
+
+// What cuDNN runs is told by the names of its kernels, also if the choice is that of an earlier
+// process.
+TEST_F(LibraryChoice, AlgorithmsOfEnginesAreNamed) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
+  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "scudnn_winograd_128x128_ldg1_ldg4_tile148n");
+  GraphBuilder build("one");
+  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
+  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 3, 3}, 0.3)},
+                          {{"pads", Ints{1, 1, 1, 1}}}),
+               "y");
+  const Graph graph = build.finish();
+  for (int again = 0; again < 2; ++again) {
+    const auto step = steps_of(*compiled(graph), "Conv")[0];
+    EXPECT_EQ(step.algorithm, "cudnn engine 0, winograd 2x2");
+    EXPECT_EQ(step.isa, "cuda");
+    // 3 · 3 tiles of each image, of 16 products instead of 36.
+    const std::int64_t transforms = 2 * 9 * (32 * 8 + 24 * 16) + 28 * 8 * 16;
+    EXPECT_EQ(step.executed_flops, 2 * 2 * 9 * 16 * 8 * 16 + transforms);
+  }
+}
+
+TEST_F(LibraryChoice, AnEngineThatDoesNotSayHowItComputesIsTakenForDirect) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
+  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "engine_of_tomorrow");
+  GraphBuilder build("one");
+  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
+  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 1, 1}, 0.3)},
+                          {{"strides", Ints{2, 2}}}),
+               "y");
+  const auto step = steps_of(*compiled(build.finish()), "Conv")[0];
+  EXPECT_EQ(step.algorithm, "cudnn engine 0");
+  EXPECT_EQ(step.isa, "");
+  EXPECT_EQ(step.executed_flops, 2 * 2 * 3 * 3 * 8 * 16);
+}
+
+TEST_F(LibraryChoice, AnFftIsNotCounted) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
+  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "fft2d_r2c_32x32");
+  GraphBuilder build("one");
+  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
+  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 1, 1}, 0.3)},
+                          {{"strides", Ints{2, 2}}}),
+               "y");
+  const auto step = steps_of(*compiled(build.finish()), "Conv")[0];
+  EXPECT_EQ(step.algorithm, "cudnn engine 0, fft");
+  EXPECT_EQ(step.isa, "");
+  EXPECT_EQ(step.executed_flops, 0);
 }
 
 TEST_F(LibraryChoice, OurKernelsConvolveWhereTheyAreFaster) {
@@ -213,10 +272,10 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
   ProgramOptions options;
   options.precision = DataType::Float16;
   (void)compiled(graph, options);
-  set_answers("cudnn engine 2 winograd 2=1 + element-wise + padding of 0 and bias");
+  set_answers("cudnn engine 2 2=1 (padded) + element-wise of 0 and bias");
   const auto program = compiled(graph, options);
   EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm,
-            "cudnn engine 2 winograd + element-wise + padding");
+            "cudnn engine 2, winograd (padded) + element-wise");
   EXPECT_LT(difference(graph, *program), 0.02);
 }
 
@@ -233,7 +292,7 @@ TEST_F(LibraryChoice, WorkspacesOfACandidateDoNotOverlap) {
   build.output(build.node("Mul", "swish", {conv, build.node("Sigmoid", "gate", {conv})}), "y");
   const Graph graph = build.finish();
   const auto program = compiled(graph);
-  EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm, "cudnn engine 2 winograd + element-wise");
+  EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm, "cudnn engine 2, winograd 4x4 + element-wise");
   EXPECT_LT(difference(graph, *program), 1e-4);
 }
 

@@ -12,6 +12,7 @@
 #include "assay/layers.h"
 #include "assay/training_step.h"
 #include "assay/zoo.h"
+#include "execute/cached_attention_graph.h"
 #include "execute/compare_engines.h"
 #include "gpu/fake_device.h"
 
@@ -252,33 +253,10 @@ TEST(CudaTrainingStep, UpdatesAllParametersInOneStep) {
 
 constexpr std::int64_t kCapacity = 9;
 
-Graph attention_graph(std::int64_t tokens) {
-  GraphBuilder builder("attention");
-  const Shape rows{2, 3, tokens, 20};
-  const Shape cache{2, 3, kCapacity, 20};
-  std::vector<ValueId> inputs;
-  for (const char* name : {"query", "key", "value"})
-    inputs.push_back(builder.input(name, DataType::Float32, rows));
-  for (const char* name : {"keys", "values"})
-    inputs.push_back(builder.input(name, DataType::Float32, cache));
-  inputs.push_back(builder.input("position", DataType::Int64, Shape{1}));
-  const auto outputs =
-      builder.node_with_outputs("CachedAttention", "attention", inputs, 3, {{"scale", 0.25f}});
-  builder.output(outputs[0], "result");
-  builder.output(outputs[1], "new_keys");
-  builder.output(outputs[2], "new_values");
-  Graph graph = builder.finish();
-  graph.node(NodeId{0}).domain = std::string(kOwnDomain);
-  graph.opsets[std::string(kOwnDomain)] = 1;
-  graph.carry({inputs[3], outputs[1]});
-  graph.carry({inputs[4], outputs[2]});
-  return graph;
-}
-
 TEST(CudaCachedAttention, KeepsItsStateWhereItLies) {
   fake_device();
   for (const std::int64_t tokens : {1, 3}) {
-    const Graph graph = attention_graph(tokens);
+    const Graph graph = cached_attention_graph({.tokens = tokens, .capacity = kCapacity});
     const auto fast = compile(infer_shapes(graph), {.engine = kCudaEngine});
     const auto plain = compile(infer_shapes(graph), {.engine = "reference"});
     for (Program* program : {fast.get(), plain.get()})

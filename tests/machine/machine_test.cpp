@@ -16,6 +16,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Topology, DescribesThisMachine) {
   const Topology topology = read_topology();
@@ -76,6 +77,36 @@ TEST_F(FakeRoot, OfAContainerInAVirtualMachineSaysSo) {
 TEST_F(FakeRoot, OfAnotherArchitectureIsThatOfAnEmulator) {
   put("/proc/cpuinfo", "vendor_id : GenuineIntel\n\nCPU implementer : 0x41\n");
   EXPECT_THAT(read().notes, Contains(HasSubstr("an emulated processor")));
+}
+
+// qemu since 8.2 writes a /proc/cpuinfo of its own; the registers are those of the machine below.
+TEST_F(FakeRoot, OfAnEmulatorWithItsOwnProcessorListIsKnownByTheRegisters) {
+  const std::string processor = "/sys/devices/system/cpu/cpu0/";
+  const std::string registers = processor + "regs/identification/midr_el1";
+  const auto is_emulated = Contains(HasSubstr("an emulated processor"));
+  put(processor + "topology/core_id", "0\n");
+#if defined(__aarch64__)
+  put("/proc/cpuinfo", "processor : 0\nCPU implementer : 0x41\nCPU part : 0xd08\n");
+  EXPECT_THAT(read().notes, is_emulated);
+  put(registers, "0x00000000410fd083\n");
+  EXPECT_THAT(read().notes, Not(is_emulated));
+#else
+  put("/proc/cpuinfo", "vendor_id : GenuineIntel\n");
+  EXPECT_THAT(read().notes, Not(is_emulated));
+  put(registers, "0x00000000410fd083\n");
+  EXPECT_THAT(read().notes, is_emulated);
+#endif
+}
+
+// Graviton: /proc/cpuinfo of ARM has no word of a hypervisor.
+TEST_F(FakeRoot, OfAnArmGuestIsKnownByItsFirmware) {
+  put("/sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
+  put("/sys/class/dmi/id/product_name", "c7g.xlarge\n");
+  EXPECT_EQ(read().hypervisor, "Amazon EC2");
+  put("/sys/class/dmi/id/product_name", "c7g.metal\n");
+  EXPECT_FALSE(read().hypervisor);
+  put("/proc/device-tree/hypervisor/compatible", "linux,kvm");
+  EXPECT_TRUE(read().hypervisor);
 }
 
 TEST_F(FakeRoot, WithDamagedFilesIsAsIfTheyWereMissing) {

@@ -78,5 +78,23 @@ TEST(Decode, BadRequestsAreRefused) {
   EXPECT_THROW(decode(cached_decoder(), kPrompt, {.steps = 30}), Error);
 }
 
+TEST(Decode, AStepIsProfiledWithItsCache) {
+  const ProfileOptions options{.timing = {.fixed_warmup = 1, .fixed_samples = 3}, .judge = false};
+  const Profile profile =
+      profile_decoding_step(cached_decoder(), "tiny", {.past = 5, .capacity = 20}, options);
+  const auto is_attention = [](const ProfileLayer& layer) {
+    return layer.cost.op == "CachedAttention";
+  };
+  EXPECT_EQ(std::ranges::count_if(profile.layers, is_attention), 2);
+  EXPECT_GT(profile.throughput_sps, 0);
+  EXPECT_NEAR(profile.throughput_sps * profile.latency.latency.median_ms, 1000, 1e-6);
+}
+
+TEST(Decode, AStepThatDoesNotFitItsCacheIsRefused) {
+  EXPECT_THROW(profile_decoding_step(cached_decoder(), "tiny", {.past = 5, .capacity = 5}), Error);
+  EXPECT_THROW(profile_decoding_step(cached_decoder(), "tiny", {.past = -1}), Error);
+  EXPECT_THROW(profile_decoding_step(plain_decoder(), "tiny", {.past = 5}), Error);
+}
+
 }  // namespace
 }  // namespace assay

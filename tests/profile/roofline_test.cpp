@@ -184,6 +184,28 @@ TEST(Judge, NamesTheSlowestResourceAndThePotentialSaving) {
   EXPECT_NEAR(*profile.headroom_ms, 1.5 + 2, 0.001);
 }
 
+// A library that does not say how it computes leaves the instructions of its step empty.
+TEST(Judge, ClaimsNoShareOfACeilingForArithmeticThatIsNotKnown) {
+  Roofline roofline = kSlopes;
+  roofline.device = "cuda";
+  // 50 MFLOP at 100 GFLOP/s are 0.5 ms: what took 0.25 ms executed less.
+  Profile profile = profile_of(
+      {step(0.25, 50'000'000, 0, 100), step(1, 50'000'000, 0, 100), step(1, 0, 0, 1000)});
+  for (ProfileStep& one : profile.steps) one.info.device = "cuda";
+  for (ProfileStep& one : profile.steps) one.rates.executed_gflops_per_second = 1;
+  judge(profile, roofline);
+  EXPECT_EQ(profile.steps[0].rates.percent_of_ceiling, std::nullopt);
+  EXPECT_EQ(profile.steps[0].rates.bound, std::nullopt);
+  EXPECT_EQ(profile.steps[0].rates.executed_gflops_per_second, std::nullopt);
+  EXPECT_EQ(profile.layers[0].rates.executed_gflops_per_second, std::nullopt);
+  EXPECT_NEAR(*profile.steps[1].rates.percent_of_ceiling, 50, 0.01);
+  EXPECT_EQ(profile.steps[2].rates.percent_of_ceiling, std::nullopt);
+  EXPECT_EQ(profile::furthest_above_ceiling(profile), 0.5);
+  profile.steps[0].info.isa = "cuda";
+  judge(profile, roofline);
+  EXPECT_NEAR(*profile.steps[0].rates.percent_of_ceiling, 200, 0.01);
+}
+
 TEST(Judge, CallsAStepOverheadWhereStartingItTakesHalfItsTime) {
   Profile profile = profile_of({step(0.002, 1000, 0, 100), step(0.0021, 1000, 0, 100)});
   judge(profile, kSlopes);

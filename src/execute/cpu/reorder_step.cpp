@@ -58,6 +58,13 @@ void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
   arguments.push_back({argument::kScratchpad, wanted, workspace});
 }
 
+BufferId add_workspace(Lowering& lowering, std::int64_t floats, StepDraft& draft) {
+  if (floats == 0) return {};
+  const BufferId buffer = lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float)));
+  draft.workspace.push_back(buffer);
+  return buffer;
+}
+
 void Lowering::add_reorder(ValueId value, const Placement& from, const Placement& to) {
   if (from.type != to.type && lie_alike(from, to)) return add_conversion(value, from, to);
   PlannedStep step;

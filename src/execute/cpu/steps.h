@@ -14,6 +14,9 @@ Binder copy_binder(const Lowering& lowering, const Placement& from, const Placem
 void add_scratchpad(Lowering& lowering, const Desc& wanted, StepDraft& draft,
                     std::vector<Argument>& arguments);
 
+// The same of this many floats; invalid where it needs none.
+BufferId add_workspace(Lowering& lowering, std::int64_t floats, StepDraft& draft);
+
 // The format of a floating type of 16 bits; nothing for others.
 std::optional<HalfFormat> half_format(DataType type);
 ChainElements elements_at(const Addresses& at, const Placement& placement);

@@ -12,6 +12,8 @@
 
 #include "assay/program.h"
 #include "execute/buffers.h"
+#include "execute/cpu/onednn/adapter.h"
+#include "execute/cpu/placement.h"
 #include "execute/cpu/weight_pool.h"
 
 namespace assay::cpu {

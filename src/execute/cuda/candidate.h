@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Candidate {
   // Compiles what a library compiles, and asks for workspaces; throws an Error if the library does
   // not support the step after all.
   std::function<Prepared()> prepare = {};
+  // Adds to what the step says of itself what the names of the kernels tell that it launches; empty
+  // if they tell nothing that is not known.
+  std::function<void(StepInfo&, std::span<const std::string> kernels)> describe = {};
 };
 
 }  // namespace assay::cuda

@@ -8,7 +8,6 @@
 
 #include "execute/cuda/expressions.h"
 #include "execute/cuda/kernel_text.h"
-#include "execute/cuda/walk.h"
 #include "graph/node_kinds.h"
 
 namespace assay::cuda {
@@ -292,41 +291,6 @@ ChainText text_of(Lowering& lowering, const Chain& chain) {
   ChainWriter writer(lowering, chain);
   for (const NodeId id : chain.nodes) writer.write(lowering.node(id));
   return writer.finish(chain.result);
-}
-
-gpu::Launch launch_for(std::int64_t threads) {
-  constexpr std::int64_t kBlock = kBlockThreads;
-  return {.blocks = {static_cast<unsigned>((threads + kBlock - 1) / kBlock), 1, 1},
-          .threads = kBlockThreads};
-}
-
-KernelText copy_kernel(const Placement& from, const Placement& to) {
-  const std::vector<Placement> both = {to, from};
-  const Walk walk = walk_over(both);
-  const std::int64_t width = walk.vector_width(both);
-  // A number that repeats along the vectors is read once.
-  const bool repeats = !walk.lengths.empty() && walk.strides[1].back() == 0;
-  const std::int64_t read = repeats ? 1 : width;
-  const std::string value =
-      fmt::format("({})({})", computed_type(to.type),
-                  loaded(from.type, repeats ? "source.at[0]" : "source.at[j]"));
-  const std::string text = fmt::format(
-      R"(
-extern "C" __global__ void KERNEL(const {from}* __restrict__ in, {to}* __restrict__ out) {{
-  const {index} i = ({index})(blockIdx.x * {threads}ll + threadIdx.x) * {width};
-  if (i >= {count}) return;
-{coordinates}  const Group<{from}, {read}> source = *(const Group<{from}, {read}>*)(in + {in_at});
-  Group<{to}, {width}> result;
-  for (int j = 0; j < {width}; ++j) result.at[j] = {value};
-  *(Group<{to}, {width}>*)(out + {out_at}) = result;
-}}
-)",
-      fmt::arg("from", stored_type(from.type)), fmt::arg("to", stored_type(to.type)),
-      fmt::arg("index", walk.is_short() ? "int" : "long long"), fmt::arg("width", width),
-      fmt::arg("read", read), fmt::arg("threads", kBlockThreads), fmt::arg("count", walk.elements),
-      fmt::arg("coordinates", coordinates_text(walk, "i")), fmt::arg("in_at", offset_text(walk, 1)),
-      fmt::arg("out_at", offset_text(walk, 0)), fmt::arg("value", stored(to.type, value)));
-  return {text, launch_for(walk.elements / width)};
 }
 
 }  // namespace assay::cuda

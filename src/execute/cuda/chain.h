@@ -18,6 +18,10 @@ struct KernelText {
 
 // Between two placements of equal dimensions, in the type of `to`.
 KernelText copy_kernel(const Placement& from, const Placement& to);
+// The same to channels last, padded or not: a thread writes all channels of some pixels. For a few
+// channels.
+KernelText pixel_copy_kernel(const Placement& from, const Placement& to);
+constexpr std::int64_t kMostPixelChannels = 8;
 
 bool is_elementwise(const Lowering& lowering, const Node& node);
 
@@ -43,6 +47,8 @@ ChainText text_of(Lowering& lowering, const Chain& chain);
 
 // A kernel of the chain alone, whose arguments are the operands, then the result.
 KernelText elementwise_kernel(const ChainText& text, const Placement& result);
+// The same by pixels, as `pixel_copy_kernel`.
+KernelText pixel_kernel(const ChainText& text, const Placement& result);
 // The chain from an element-wise node as a step; false: it is none.
 bool lower_elementwise(Lowering& lowering, NodeId id);
 

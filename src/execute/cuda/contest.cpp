@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "assay/error.h"
 #include "assay/timing.h"
@@ -63,6 +65,22 @@ double tolerance(const std::vector<Placement>& reads, const std::vector<Placemen
   return largest;
 }
 
+// Names of kernels have no spaces.
+std::string joined(const std::vector<std::string>& kernels) {
+  std::string text;
+  for (const std::string& name : kernels) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+std::vector<std::string> separated(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::string question_about_kernels(const std::string& question, const Candidate& candidate) {
+  return fmt::format("kernels of {}: {}", candidate.key, question);
+}
+
 // A candidate in the running.
 struct Contender {
   const Candidate* candidate = nullptr;
@@ -77,15 +95,15 @@ class Race {
       : lowering_(lowering), stream_(stream), reads_(reads), writes_(writes) {}
 
   void prepare(const std::vector<Candidate>& candidates) {
+    // Kernels of our own are compiled.
+    for (const Candidate& candidate : candidates)
+      if (!candidate.is_library) prepare(candidate);
     const std::int64_t begin = steady_clock().nanoseconds();
+    const std::size_t enough = contenders_.size() + kEnoughCandidates;
     for (const Candidate& candidate : candidates) {
       const bool is_long = steady_clock().nanoseconds() - begin > kLongPreparing;
-      if (is_long && contenders_.size() >= kEnoughCandidates) return;
-      try {
-        add(candidate, candidate.prepare());
-      } catch (const Error& error) {
-        leave_out(candidate, error.what());
-      }
+      if (is_long && contenders_.size() >= enough) return;
+      if (candidate.is_library) prepare(candidate);
     }
   }
 
@@ -104,6 +122,14 @@ class Race {
   std::string failure() const { return library_ran_ ? "" : failure_; }
 
  private:
+  void prepare(const Candidate& candidate) {
+    try {
+      add(candidate, candidate.prepare());
+    } catch (const Error& error) {
+      leave_out(candidate, error.what());
+    }
+  }
+
   void add(const Candidate& candidate, Prepared prepared) {
     std::int64_t bytes = 0;
     for (const BufferId id : prepared.workspace) bytes += lowering_.buffers()[id].bytes;
@@ -207,7 +233,15 @@ const Candidate* Contests::known(const std::string& question,
   const auto answer = known_.find(question);
   if (!answer) return nullptr;
   const auto found = std::ranges::find(candidates, *answer, &Candidate::key);
-  return found == candidates.end() ? nullptr : &*found;
+  if (found == candidates.end()) return nullptr;
+  const bool is_told = !found->describe || known_.find(question_about_kernels(question, *found));
+  return is_told ? &*found : nullptr;
+}
+
+void Contests::describe(const Contest& contest, const Candidate& winner, StepInfo& step) const {
+  if (!winner.describe) return;
+  const auto kernels = known_.find(question_about_kernels(contest.question, winner));
+  winner.describe(step, separated(kernels.value_or("")));
 }
 
 void Contests::enter(Lowering& lowering, const StepDraft& draft, const std::string& question,
@@ -235,6 +269,7 @@ void Contests::settle(Lowering& lowering, const Contest& contest, const Candidat
                       const Prepared& prepared, const std::string& fell_back) {
   PlannedStep& step = lowering.steps()[contest.step];
   step.info.algorithm = winner.name;
+  describe(contest, winner, step.info);
   if (!winner.precision.empty()) step.info.precision = winner.precision;
   if (!winner.is_library) step.info.fell_back = fell_back;
   step.bind = prepared.bind;
@@ -248,6 +283,11 @@ void Contests::hold(Lowering& lowering, const Contest& contest) {
   const Contender* winner = race.winner();
   const bool was_measured = winner != nullptr;
   if (!was_measured) winner = &race.contenders().front();
+  if (was_measured && winner->candidate->describe) {
+    const std::vector<std::string> kernels = winner->trial->kernels();
+    log_line(fmt::format("  {} launches {}", winner->candidate->key, joined(kernels)));
+    known_.add(question_about_kernels(contest.question, *winner->candidate), joined(kernels));
+  }
   settle(lowering, contest, *winner->candidate, winner->prepared, race.failure());
   if (was_measured) known_.add(contest.question, winner->candidate->key);
 }

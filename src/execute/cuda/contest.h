@@ -38,6 +38,7 @@ class Contests {
   };
 
   const Candidate* known(const std::string& question, const std::vector<Candidate>& candidates);
+  void describe(const Contest& contest, const Candidate& winner, StepInfo& step) const;
   void settle(Lowering& lowering, const Contest& contest, const Candidate& winner,
               const Prepared& prepared, const std::string& fell_back);
   void hold(Lowering& lowering, const Contest& contest);

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/library_convolution.h"
 #include "execute/cuda/tiled_product.h"
 #include "execute/cuda/window_text.h"
 
@@ -131,7 +132,9 @@ std::optional<ConvolutionView> convolution_view_of(Lowering& lowering, const Nod
   view.groups = node.int_or("group", 1);
   view.inputs = image_dims[1] / view.groups;
   view.outputs = view.result[1] / view.groups;
-  view.image = lowering.channels_last(node.inputs[image]);
+  const auto padded = padded_channels(lowering, node);
+  view.image = padded ? lowering.padded_channels_last(node.inputs[image], *padded)
+                      : lowering.channels_last(node.inputs[image]);
   view.weight = lowering.weight_channels_last(node.inputs[weight]);
   return view;
 }

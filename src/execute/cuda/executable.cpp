@@ -17,7 +17,7 @@ constexpr std::int64_t kAlignment = 256;
 constexpr const char* kArenaName = "activations";
 
 transform::PrecisionPlan precision_plan(const ProgramOptions& options) {
-  transform::PrecisionPlan plan{.widens_constants = true};
+  transform::PrecisionPlan plan{.widens_constants = true, .narrows_caches = true};
   if (options.precision) plan.type = *options.precision;
   return plan;
 }
@@ -26,6 +26,8 @@ transform::PrecisionPlan precision_plan(const ProgramOptions& options) {
 
 Executable::Executable(Inferred model, const ProgramOptions& options, Progress* progress)
     : device_(gpu::device()), stream_((device_.use(), device_)) {
+  for (const ValueId id : execute::state_inputs(model.graph))
+    state_types_.push_back(model.graph.value(id).type.element);
   memory_.planned_weight_bytes = execute::stored_bytes(model.graph, options.precision);
   memory_.planned_arena_bytes = plan_memory(model, {.stored_as = options.precision}).arena_bytes;
   rewritten_ =
@@ -37,7 +39,10 @@ void Executable::lower(const ProgramOptions& options, Progress* progress) {
   Lowering lowering(rewritten_, options, device_);
   lowering.run(progress);
   for (const ValueId id : execute::given_inputs(graph())) inputs_.push_back(port_of(lowering, id));
-  for (const ValueId id : execute::state_inputs(graph())) state_.push_back(port_of(lowering, id));
+  for (const ValueId id : execute::state_inputs(graph())) {
+    state_.push_back(port_of(lowering, id));
+    state_.back().declared = state_types_[state_.size() - 1];
+  }
   for (const ValueId id : execute::taken_outputs(graph()))
     outputs_.push_back(port_of(lowering, id));
   check_memory(lowering);
@@ -112,7 +117,10 @@ void Executable::copy_in(const Port& port, const Tensor& tensor) {
     (*host_values_)[port.id.number] = tensor;
     return;
   }
-  if (tensor.byte_size() > 0) stream_.copy_in(port.address, tensor.bytes());
+  // A cache of 16 bits is given and shown as the model declares it.
+  const Tensor kept = transform::converted(tensor, port.placement->type);
+  if (kept.byte_size() > 0) stream_.copy_in(port.address, kept.bytes());
+  if (kept.type() != tensor.type()) stream_.wait("copying state");
 }
 
 Tensor Executable::copied_out(const Port& port) const {
@@ -140,7 +148,8 @@ void Executable::set_state(std::span<const Tensor> state) {
 
 std::vector<Tensor> Executable::state_values() const {
   std::vector<Tensor> values;
-  for (const Port& port : state_) values.push_back(copied_out(port));
+  for (const Port& port : state_)
+    values.push_back(transform::converted(copied_out(port), port.declared));
   return values;
 }
 

@@ -37,6 +37,7 @@ class Executable {
     std::optional<Placement> placement;
     const Tensor* constant = nullptr;
     gpu::DevicePointer address = 0;
+    DataType declared = DataType::Undefined;  // of state
   };
 
   void lower(const ProgramOptions& options, Progress* progress);
@@ -52,6 +53,7 @@ class Executable {
 
   const gpu::Device& device_;
   gpu::Stream stream_;
+  std::vector<DataType> state_types_;  // as the model declares them
   transform::Rewritten rewritten_;
   Kernels kernels_;
   std::vector<gpu::Memory> weights_;

@@ -290,6 +290,12 @@ bool has_expression(const Node& node) {
   return table().contains(table_name(node));
 }
 
+std::vector<std::string> ops_with_expressions() {
+  std::vector<std::string> ops;
+  for (const auto& [op, write] : table()) ops.push_back(op);
+  return ops;
+}
+
 std::optional<Operation> operation_of(const Node& node, const std::vector<std::string>& inputs,
                                       const std::string& type) {
   return table().at(table_name(node))({node, inputs, type});

@@ -23,5 +23,6 @@ std::string table_name(const Node& node);
 
 // Whether there is an expression for nodes of this op, in some form.
 bool has_expression(const Node& node);
+std::vector<std::string> ops_with_expressions();  // by these names
 
 }  // namespace assay::cuda

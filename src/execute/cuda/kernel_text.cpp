@@ -71,6 +71,13 @@ __device__ bfloat_t to_bfloat_t(float x) { return bfloat_t{float_to_bfloat(x)}; 
 template <typename T> __device__ T relu(T x) { return x < T(0) ? T(0) : x; }
 template <typename T> __device__ T smaller(T a, T b) { return a != a || a < b ? a : b; }
 template <typename T> __device__ T larger(T a, T b) { return a != a || a > b ? a : b; }
+#if !defined(ASSAY_EMULATED) && __CUDA_ARCH__ >= 800
+__device__ float larger(float a, float b) {
+  float c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+#endif
 template <typename T> __device__ T limited(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
 template <typename T> __device__ T sign_of(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x; }
 __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
@@ -131,6 +138,23 @@ __device__ long long checked(long long i, long long least, long long length, int
   }
   return inside(i, length);
 }
+
+// A kernel that is launched while the one in front of it runs waits for that one's results itself.
+// 16 bytes that are read once are kept in no cache of the multiprocessor.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
+__device__ void let_next_begin() {}
+__device__ void wait_for_last() {}
+template <typename T> __device__ T read_once(const T* from) { return *from; }
+#else
+__device__ void let_next_begin() { asm volatile("griddepcontrol.launch_dependents;"); }
+__device__ void wait_for_last() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+template <typename T> __device__ T read_once(const T* from) {
+  T to;
+  unsigned* words = (unsigned*)&to;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]) : "l"(from));
+  return to;
+}
+#endif
 
 // What a block of threads has together: every thread gets the result.
 struct Plus { template <typename T> MEMBER T of(T a, T b) { return a + b; } };

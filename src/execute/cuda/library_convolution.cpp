@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "assay/error.h"
+#include "execute/cuda/convolution_algorithm.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/log.h"
@@ -90,28 +91,27 @@ bool has_usual_padding(const LibraryConvolution& wanted) {
   return true;
 }
 
-// Copies an image, channels last, and adds channels of zeros.
-KernelText padding_kernel(const Placement& image, const Placement& padded) {
-  const std::int64_t channels = image.dims[1];
-  const std::int64_t pixels = image.elements() / channels;
-  const std::string text = fmt::format(
-      R"(
-extern "C" __global__ void KERNEL(const {type}* __restrict__ in, {type}* __restrict__ out) {{
-  const long long i = blockIdx.x * {threads}ll + threadIdx.x;
-  if (i >= {pixels}) return;
-  Group<{type}, {padded}> result;
-#pragma unroll
-  for (int c = 0; c < {padded}; ++c) {{
-    result.at[c] = {zero};
-    if (c < {channels}) result.at[c] = in[i * {channels} + c];
-  }}
-  *(Group<{type}, {padded}>*)(out + i * {padded}) = result;
-}}
-)",
-      fmt::arg("type", stored_type(image.type)), fmt::arg("threads", kBlockThreads),
-      fmt::arg("pixels", pixels), fmt::arg("padded", padded.dims[1]),
-      fmt::arg("channels", channels), fmt::arg("zero", stored(image.type, "0.0f")));
-  return {text, launch_for(pixels)};
+ConvolutionSizes sizes_of(const LibraryConvolution& wanted) {
+  return {.grid = wanted.grid,
+          .is_transposed = wanted.is_transposed,
+          .batch = wanted.image.dims[0],
+          .channels_of_group = wanted.weight.dims[1],
+          .filters = wanted.weight.dims[0]};
+}
+
+// "cudnn engine 3, winograd 2x2", and the arithmetic of that. An engine of which nothing is known
+// is taken for direct; of one that surely is not, no arithmetic is known.
+void describe(const gpu::CudnnGraph::Engine& engine, const std::string& suffix,
+              const ConvolutionSizes& sizes, std::span<const std::string> kernels, StepInfo& step) {
+  const ConvolutionAlgorithm algorithm = algorithm_of(engine, kernels, sizes.grid);
+  step.algorithm = engine.name + (algorithm.name.empty() ? "" : ", " + algorithm.name) + suffix;
+  const auto flops = executed_flops(algorithm, sizes);
+  if (flops) {
+    step.executed_flops += *flops - direct_flops(sizes);
+    return;
+  }
+  step.isa.clear();
+  if (algorithm.kind != ConvolutionAlgorithm::Kind::Unknown) step.executed_flops = 0;
 }
 
 // A graph of operations, and where its operands are.
@@ -123,10 +123,10 @@ struct ConvolutionForm {
   std::optional<Placement> bias;
   bool adds_result = false;  // times 0
   std::shared_ptr<Remainder> remainder;
-  std::string suffix = "";                   // of names
-  std::string fused = "";                    // what tells it from other forms
-  std::shared_ptr<KernelCall> padding = {};  // runs before the graph
-  std::string padding_text = "";
+  std::string suffix = "";                // of names
+  std::string fused = "";                 // what tells it from other forms
+  std::shared_ptr<KernelCall> copy = {};  // of the image, runs before the graph
+  std::string copy_text = "";
 };
 
 class ConvolutionForms {
@@ -146,15 +146,14 @@ class ConvolutionForms {
     if (wanted.bias) tail_.bias = wanted.bias;
   }
 
+  // An image that lies padded is computed so, if some engine supports it.
   std::vector<Candidate> candidates() {
-    const bool is_fused = tail_.bias || !tail_.nodes.empty();
-    if (is_fused) {
-      const bool fits = offer(tail_, false, kMostFused);
-      if (knows_old_form()) offer(tail_, true, kMostFused);
-      if (!fits) offer_smaller_fusion();
-    }
-    offer({.value = epilogue_.chain.start}, false, is_fused ? kMostAlone : kMostFused);
-    if (wanted_.padded_weight) {
+    pads_ = wanted_.image.is_padded();
+    offer_all();
+    if (pads_ && candidates_.empty()) {
+      pads_ = false;
+      offer_all();
+    } else if (!pads_ && wanted_.padded_weight) {
       pads_ = true;
       offer(tail_, false, kMostFused);
     }
@@ -162,6 +161,16 @@ class ConvolutionForms {
   }
 
  private:
+  void offer_all() {
+    const bool is_fused = tail_.bias || !tail_.nodes.empty();
+    if (is_fused) {
+      const bool fits = offer(tail_, false, kMostFused);
+      if (knows_old_form()) offer(tail_, true, kMostFused);
+      if (!fits) offer_smaller_fusion();
+    }
+    offer({.value = epilogue_.chain.start}, false, is_fused ? kMostAlone : kMostFused);
+  }
+
   // Engines of real float32 know the convolution with addition, bias and ReLU, in this order.
   bool knows_old_form() const {
     const bool is_relu =
@@ -178,7 +187,7 @@ class ConvolutionForms {
 
   bool offer(const Tail& tail, bool old_form, std::size_t most) {
     LibraryConvolution wanted = wanted_;
-    if (pads_) pad(wanted);
+    lay_out(wanted);
     gpu::CudnnConvolution convolution = convolution_of(lowering_, wanted);
     if (tail.added) convolution.added = tensor_of(plain_channels_last(*tail.added));
     if (old_form) convolution.added = convolution.result;
@@ -198,10 +207,10 @@ class ConvolutionForms {
         .adds_result = old_form,
         .remainder = std::make_shared<Remainder>(lowering_, epilogue_, tail, wanted_.result_like,
                                                  bias_is_left ? wanted_.bias : std::nullopt),
-        .suffix = old_form ? " (+ 0)" : ""};
+        .suffix = std::string(old_form ? " (+ 0)" : "") + (pads_ ? " (padded)" : "")};
     if (!form.remainder->is_empty()) form.suffix += " + element-wise";
     form.fused = fmt::format(" of {}{}", tail.nodes.size(), tail.bias ? " and bias" : "");
-    if (pads_) add_padding(form);
+    if (form.image.buffer != wanted_.image.buffer) add_copy(form);
     try {
       form.graph = std::make_shared<const gpu::CudnnGraph>(handle_, convolution);
     } catch (const Error& error) {
@@ -214,24 +223,34 @@ class ConvolutionForms {
     return true;
   }
 
-  void pad(LibraryConvolution& wanted) const {
+  // Padded or not, in a buffer of its own unless the image lies so.
+  void lay_out(LibraryConvolution& wanted) const {
     Dims dims = wanted.image.dims;
-    dims[1] = wanted.padded_weight->dims[1];
-    wanted.image = lowering_.in_new_buffer(channels_last_placement(wanted.image.type, dims));
-    wanted.weight = *wanted.padded_weight;
+    if (pads_) {
+      wanted.weight = *wanted.padded_weight;
+      dims[1] = wanted.weight.dims[1];
+    }
+    if (pads_ == wanted.image.is_padded()) {
+      wanted.image.dims = dims;
+    } else {
+      wanted.image = lowering_.in_new_buffer(channels_last_placement(wanted.image.type, dims));
+    }
   }
 
-  void add_padding(ConvolutionForm& form) const {
-    const KernelText kernel = padding_kernel(wanted_.image, form.image);
-    form.padding = std::make_shared<KernelCall>(
+  void add_copy(ConvolutionForm& form) const {
+    Placement to = form.image;
+    to.dims = wanted_.image.dims;
+    const KernelText kernel =
+        pads_ ? pixel_copy_kernel(wanted_.image, to) : copy_kernel(wanted_.image, to);
+    form.copy = std::make_shared<KernelCall>(
         KernelCall{.kernel = 0, .shape = kernel.shape, .arguments = {wanted_.image, form.image}});
-    form.padding_text = kernel.text;
-    form.suffix += " + padding";
+    form.copy_text = kernel.text;
+    form.suffix += " + copy";
   }
 
   static void add_kernels(Lowering& lowering, const ConvolutionForm& form) {
     form.remainder->add_kernel();
-    if (form.padding) form.padding->kernel = lowering.kernels().add(form.padding_text);
+    if (form.copy) form.copy->kernel = lowering.kernels().add(form.copy_text);
   }
 
   void add(const ConvolutionForm& form, std::size_t engine) {
@@ -243,7 +262,12 @@ class ConvolutionForms {
          .is_library = true,
          .add_kernels = [&lowering = lowering_, form] { add_kernels(lowering, form); },
          .prepare = [&lowering = lowering_, form,
-                     engine] { return prepared(lowering, form, engine); }});
+                     engine] { return prepared(lowering, form, engine); },
+         .describe =
+             [found, suffix = form.suffix, sizes = sizes_of(wanted_)](
+                 StepInfo& step, std::span<const std::string> kernels) {
+               describe(found, suffix, sizes, kernels, step);
+             }});
   }
 
   static Prepared prepared(Lowering& lowering, const ConvolutionForm& form, std::size_t engine) {
@@ -259,14 +283,14 @@ class ConvolutionForms {
                                 .bias = address(form.bias),
                                 .result = result,
                                 .workspace = at.start(workspace)});
-      if (!form.padding) return graph;
-      return [graph, padding = binder_of(*form.padding)(at)](const gpu::Stream& stream) {
-        padding(stream);
+      if (!form.copy) return graph;
+      return [graph, copy = binder_of(*form.copy)(at)](const gpu::Stream& stream) {
+        copy(stream);
         graph(stream);
       };
     };
     Prepared prepared = prepared_with(form.remainder, plan.workspace_bytes(), lowering, bind);
-    if (form.padding) prepared.workspace.push_back(form.image.buffer);
+    if (form.copy) prepared.workspace.push_back(form.image.buffer);
     return prepared;
   }
 
@@ -275,18 +299,35 @@ class ConvolutionForms {
   const Epilogue& epilogue_;
   std::shared_ptr<const gpu::CudnnHandle> handle_;
   Tail tail_;
-  bool pads_ = false;  // the form that is offered now
+  bool pads_ = false;  // the forms that are offered now
   std::vector<Candidate> candidates_;
 };
 
 }  // namespace
 
-std::optional<std::int64_t> padded_channels(const Lowering& lowering, const Placement& image,
-                                            std::int64_t groups) {
-  const bool is_half = image.type == DataType::Float16 || image.type == DataType::BFloat16;
-  const bool is_tf32 = image.type == DataType::Float32 && lowering.options().cuda.tf32;
+std::optional<std::int64_t> padded_channels(Lowering& lowering, const Node& node) {
+  const DataType type = lowering.type(node.inputs[0]);
+  const bool is_half = type == DataType::Float16 || type == DataType::BFloat16;
+  const bool is_tf32 = type == DataType::Float32 && lowering.options().cuda.tf32;
   const std::int64_t wanted = is_half ? 8 : 4;  // 16 bytes
-  if ((!is_half && !is_tf32) || groups != 1 || image.dims[1] >= wanted) return {};
+  const bool fits = (is_half || is_tf32) && node.is("Conv") && node.int_or("group", 1) == 1 &&
+                    lowering.constant(node.inputs[1]) != nullptr &&
+                    lowering.libraries().cudnn() != nullptr;
+  if (!fits || lowering.dims(node.inputs[0])[1] >= wanted) return {};
+  return wanted;
+}
+
+std::optional<std::int64_t> wanted_channels(Lowering& lowering, ValueId id) {
+  const Dims dims = lowering.dims(id);
+  if (lowering.is_visible(id) || dims.size() < 3 || dims[1] > kMostPixelChannels) return {};
+  std::optional<std::int64_t> wanted;
+  for (const NodeId reader : lowering.readers(id)) {
+    const Node& node = lowering.node(reader);
+    if (!node.is("Conv") || node.inputs[0] != id || node.inputs[1] == id) return {};
+    const std::int64_t channels = padded_channels(lowering, node).value_or(dims[1]);
+    if (wanted && wanted != channels) return {};
+    wanted = channels;
+  }
   return wanted;
 }
 

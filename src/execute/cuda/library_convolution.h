@@ -16,7 +16,7 @@ struct LibraryConvolution {
   kernels::WindowGrid grid = {};
   bool is_transposed = false;
   bool is_weight_gradient = false;  // `weight` is the gradient of a convolution's result
-  Placement image = {};             // channels last
+  Placement image = {};             // channels last, perhaps padded
   Placement weight = {};            // channels last
   // The same with zeros for channels that the image does not have, where that may be faster.
   std::optional<Placement> padded_weight = {};
@@ -24,10 +24,12 @@ struct LibraryConvolution {
   Placement result_like = {};  // of the node's own result, channels last, without a buffer
 };
 
-// How many channels tensor cores would like an image to have; nothing if they do not compute the
-// convolution, or if it has as many.
-std::optional<std::int64_t> padded_channels(const Lowering& lowering, const Placement& image,
-                                            std::int64_t groups);
+// How many channels tensor cores would like the image of this Conv to have; nothing if they do not
+// compute it, or if it has as many.
+std::optional<std::int64_t> padded_channels(Lowering& lowering, const Node& node);
+// How many channels a value of few should have, with zeros in the others, and lie channels last,
+// for the convolutions that read it; nothing if something else reads it.
+std::optional<std::int64_t> wanted_channels(Lowering& lowering, ValueId id);
 
 // None if cuDNN is not there or no engine of it supports the convolution.
 std::vector<Candidate> cudnn_candidates(Lowering& lowering, const LibraryConvolution& convolution,

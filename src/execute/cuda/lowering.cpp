@@ -260,9 +260,15 @@ Placement Lowering::channels_last(ValueId id) {
   return copied_to(id, channels_last_placement(type(id), dims(id)));
 }
 
+Placement Lowering::padded_channels_last(ValueId id, std::int64_t channels) {
+  for (const auto fits : {&Placement::is_padded, &Placement::is_channels_last})
+    if (const Placement* found = find_placement(id, fits)) return *found;
+  return copied_to(id, padded_placement(type(id), dims(id), channels));
+}
+
 Placement Lowering::in_new_buffer(Placement placement) {
   placement.offset = 0;
-  placement.buffer = new_buffer(placement.bytes());
+  placement.buffer = new_buffer(placement.bytes_with_gaps());
   return placement;
 }
 
@@ -346,7 +352,7 @@ void Lowering::add_contest(const StepDraft& draft, const std::string& question,
 
 void Lowering::add_copy(ValueId value, const Placement& from, const Placement& to) {
   if (to.elements() == 0) return;
-  const KernelText kernel = copy_kernel(from, to);
+  const KernelText kernel = to.is_padded() ? pixel_copy_kernel(from, to) : copy_kernel(from, to);
   add_kernel_step({.name = graph().value(value).name,
                    .op = "Reorder",
                    .algorithm = "copy",

@@ -72,11 +72,15 @@ class Lowering {
   Placement dense(ValueId id);   // without gaps, in some order
   Placement row_major(ValueId id);
   Placement channels_last(ValueId id);
+  // The same, but where that takes a copy, with zeros up to so many channels.
+  Placement padded_channels_last(ValueId id, std::int64_t channels);
   // Lowers ahead of their turn the nodes that compute this value.
   void compute_first(ValueId id);
   bool has_placement(ValueId id) const { return placements_[id.number].native.has_value(); }
   // A weight in a form that only the engine knows, made once.
   Placement weight(const Tensor& tensor);
+  // A matrix of which each column lies side by side.
+  Placement weight_by_columns(const Tensor& tensor) { return weights_.stored_by_columns(tensor); }
   // Channels last; a stored tensor is laid out so once, when it is copied to the GPU.
   Placement weight_channels_last(ValueId id);
   // A stored one with so many channels, the last of which are zeros.

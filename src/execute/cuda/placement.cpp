@@ -68,6 +68,13 @@ std::int64_t Placement::bytes() const {
   return byte_size(type, elements()).value_or(0);
 }
 
+std::int64_t Placement::bytes_with_gaps() const {
+  std::int64_t reach = elements();
+  for (std::size_t i = 0; reach > 0 && i < dims.size(); ++i)
+    reach = std::max(reach, dims[i] * strides[i]);
+  return byte_size(type, reach).value_or(0);
+}
+
 std::int64_t Placement::distinct_bytes() const {
   Dims own = dims;
   for (std::size_t i = 0; i < own.size(); ++i)
@@ -96,6 +103,14 @@ std::vector<std::size_t> Placement::order() const {
   return axes;
 }
 
+bool lies_in_groups(const Placement& placement, std::size_t axis, std::int64_t group) {
+  if (placement.strides[axis] != 1 || placement.offset % group != 0) return false;
+  for (std::size_t other = 0; other < placement.dims.size(); ++other)
+    if (other != axis && placement.dims[other] != 1 && placement.strides[other] % group != 0)
+      return false;
+  return true;
+}
+
 Placement row_major_placement(DataType type, Dims dims) {
   const auto order = axes_in_order(dims.size());
   return dense_placement(type, std::move(dims), order);
@@ -105,6 +120,15 @@ Placement channels_last_placement(DataType type, Dims dims) {
   auto order = axes_in_order(dims.size());
   if (order.size() > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return dense_placement(type, std::move(dims), order);
+}
+
+Placement padded_placement(DataType type, Dims dims, std::int64_t channels) {
+  Dims padded = dims;
+  padded[1] = std::max(dims[1], channels);
+  Placement placement = channels_last_placement(type, std::move(padded));
+  placement.padding = placement.dims[1] - dims[1];
+  placement.dims = std::move(dims);
+  return placement;
 }
 
 Placement placement_like(const Placement& like, DataType type) {

@@ -32,6 +32,20 @@ std::string PoolView::counted_text() const {
   return text;
 }
 
+std::string PoolView::count_text(const char* window) const {
+  std::string text = "    int count = 1;\n";
+  for (std::size_t i = 0; i < 3; ++i) {
+    const kernels::WindowAxis& axis = grid.axes[i];
+    const std::int64_t low = counts_padding ? -axis.pad_begin : 0;
+    const std::int64_t high = axis.input + (counts_padding ? axis.pad_end : 0);
+    text += fmt::format(
+        "    {{ int some = 0; for (int t = 0; t < {}; ++t) {{ const int p = {}{} * {} - {} + t * "
+        "{}; some += p >= {} && p < {}; }} count *= some; }}\n",
+        axis.kernel, window, i, axis.stride, axis.pad_begin, axis.dilation, low, high);
+  }
+  return text;
+}
+
 std::vector<std::string> PoolView::image_at() const {
   return image_coordinates(grid, "i0", fmt::format("i{}", channel_axis), "in");
 }

@@ -24,6 +24,8 @@ struct PoolView {
   std::string pixels_text() const;
   // Taps that count for an average: on elements, or on the padding too.
   std::string counted_text() const;
+  // Statements that declare `count`, how many taps count of the window at out0, out1, out2.
+  std::string count_text(const char* window = "out") const;
   // The coordinates of the tap's element, those of the window.
   std::vector<std::string> image_at() const;
   std::vector<std::string> result_at() const;

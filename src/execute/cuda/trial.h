@@ -7,6 +7,7 @@
 #include "execute/buffers.h"
 #include "execute/cuda/candidate.h"
 #include "execute/cuda/kernels.h"
+#include "gpu/launched_kernels.h"
 
 namespace assay::cuda {
 
@@ -45,7 +46,9 @@ class Trial {
   double first_look();
   // Captures so many runs that they can be timed; throws if that is not possible.
   void capture();
-  void time();                             // once more
+  void time();  // once more
+  // The names of the kernels that it launches.
+  std::vector<std::string> kernels() const { return gpu::launched_kernels(stream_, runner_); }
   double median() const;                   // ms a run
   double spent() const { return spent_; }  // ms of all runs
 

@@ -11,6 +11,8 @@ namespace assay::cuda {
 
 namespace {
 
+constexpr std::int64_t kWidestLoad = 16;  // bytes
+
 // Whether axis `outer` followed by `inner` is one longer axis for every operand.
 bool is_one_axis(const std::vector<Dims>& strides, std::size_t outer, std::size_t inner,
                  std::int64_t inner_length) {
@@ -55,9 +57,21 @@ std::int64_t Walk::vector_width(std::span<const Placement> operands) const {
     }
     return true;
   };
-  constexpr std::int64_t kWidestLoad = 16;  // bytes
   for (std::int64_t width = kWidestLoad / largest; width > 1; width /= 2)
     if (fits(width)) return width;
+  return 1;
+}
+
+std::int64_t vector_width(const Placement& placement, std::size_t axis) {
+  const auto is_whole = [&](std::int64_t width) {
+    if (placement.dims[axis] % width != 0 || placement.offset % width != 0) return false;
+    for (std::size_t i = 0; i < placement.dims.size(); ++i)
+      if (i != axis && placement.dims[i] != 1 && placement.strides[i] % width != 0) return false;
+    return true;
+  };
+  if (placement.strides[axis] != 1) return 1;
+  for (std::int64_t width = kWidestLoad * 8 / bits(placement.type); width > 1; width /= 2)
+    if (is_whole(width)) return width;
   return 1;
 }
 

@@ -21,6 +21,10 @@ struct Walk {
   std::int64_t vector_width(std::span<const Placement> operands) const;
 };
 
+// Elements that lie side by side along this axis, in groups of this many at most: as many as one
+// load takes.
+std::int64_t vector_width(const Placement& placement, std::size_t axis);
+
 // In the order in which the first of the operands lies in memory.
 Walk walk_over(std::span<const Placement> operands);
 

@@ -57,15 +57,6 @@ extern "C" __global__ void __launch_bounds__({threads}) KERNEL({parameters}) {{
 }}
 )";
 
-// Whether groups of elements along the last axis lie side by side, aligned.
-bool lies_in_groups(const Placement& placement, std::int64_t group) {
-  const std::size_t last = placement.dims.size() - 1;
-  if (placement.strides[last] != 1 || placement.offset % group != 0) return false;
-  for (std::size_t axis = 0; axis < last; ++axis)
-    if (placement.dims[axis] != 1 && placement.strides[axis] % group != 0) return false;
-  return true;
-}
-
 bool is_computed_as_float(const Placement& placement) {
   return is_floating(placement.type) && computed_type(placement.type) == "float";
 }
@@ -83,9 +74,11 @@ std::optional<WarpNorm> warp_norm_of(Lowering& lowering, const Node& node, const
   WarpNorm norm{.reads = {x}, .group = 128 / std::max(bits(x.type), bits(result.type))};
   norm.reads.push_back(broadcast(lowering.native(node.inputs[1]), x.dims));
   if (node.has_input(2)) norm.reads.push_back(broadcast(lowering.native(node.inputs[2]), x.dims));
-  if (rows.width % norm.group != 0 || !lies_in_groups(result, norm.group)) return {};
+  if (rows.width % norm.group != 0 || !lies_in_groups(result, result.dims.size() - 1, norm.group))
+    return {};
   for (const Placement& read : norm.reads)
-    if (!is_computed_as_float(read) || !lies_in_groups(read, norm.group)) return {};
+    if (!is_computed_as_float(read) || !lies_in_groups(read, read.dims.size() - 1, norm.group))
+      return {};
   return norm;
 }
 

@@ -27,6 +27,25 @@ std::vector<std::byte> channels_moved_last(const Tensor& tensor, std::int64_t ch
   return to;
 }
 
+// The elements of a matrix that lies row by row, as they lie column by column.
+std::vector<std::byte> turned(const Tensor& matrix) {
+  const auto from = matrix.bytes();
+  const auto rows = static_cast<std::size_t>(matrix.dims()[0]);
+  const auto columns = static_cast<std::size_t>(matrix.dims()[1]);
+  const auto element = static_cast<std::size_t>(bits(matrix.type()) / 8);
+  std::vector<std::byte> to(from.size());
+  // Blocks of rows stay in the processor's cache while their columns are written.
+  constexpr std::size_t kBlock = 64;
+  for (std::size_t first = 0; first < rows; first += kBlock) {
+    const std::size_t last = std::min(rows, first + kBlock);
+    for (std::size_t column = 0; column < columns; ++column)
+      for (std::size_t row = first; row < last; ++row)
+        std::memcpy(to.data() + (column * rows + row) * element,
+                    from.data() + (row * columns + column) * element, element);
+  }
+  return to;
+}
+
 }  // namespace
 
 Placement Weights::stored(const Tensor& tensor) {
@@ -44,6 +63,15 @@ Placement Weights::stored_channels_last(const Tensor& tensor, std::int64_t chann
   if (found != placements_.end()) return found->second;
   return stored_at(key, tensor, channels_moved_last(tensor, dims[1]),
                    channels_last_placement(tensor.type(), dims));
+}
+
+Placement Weights::stored_by_columns(const Tensor& tensor) {
+  const Key key{tensor.bytes().data(), tensor.type(), tensor.dims(), -1};
+  const auto found = placements_.find(key);
+  if (found != placements_.end()) return found->second;
+  Placement placement = row_major_placement(tensor.type(), tensor.dims());
+  placement.strides = {1, tensor.dims()[0]};
+  return stored_at(key, tensor, turned(tensor), placement);
 }
 
 Placement Weights::stored_at(const Key& key, const Tensor& tensor, std::span<const std::byte> bytes,

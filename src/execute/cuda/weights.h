@@ -22,6 +22,8 @@ class Weights {
   // Filters by their taps, channels next to each other, followed by zeros if `channels` is more
   // than the tensor has.
   Placement stored_channels_last(const Tensor& tensor, std::int64_t channels = 0);
+  // A matrix of which each column lies side by side.
+  Placement stored_by_columns(const Tensor& tensor);
   std::int64_t bytes() const { return bytes_; }
   // What programs keep when lowering has ended.
   std::vector<gpu::Memory> take() { return std::move(memories_); }
@@ -31,7 +33,7 @@ class Weights {
     const std::byte* bytes = nullptr;
     DataType type = DataType::Undefined;
     Dims dims = {};
-    std::int64_t channels = 0;  // 0: row by row
+    std::int64_t channels = 0;  // 0: row by row, -1: column by column
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 

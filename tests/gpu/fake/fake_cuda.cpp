@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -82,15 +83,19 @@ std::map<std::uintptr_t, std::size_t> allocated;
 std::size_t live_bytes = 0;
 
 using Work = std::function<void()>;
+struct Node {
+  Work work;
+  const char* kernel = nullptr;
+};
 struct Graph {
-  std::vector<Work> works;
+  std::vector<Node> nodes;
 };
 Graph* capturing = nullptr;
 
 std::chrono::milliseconds added_time{0};
 
-int run_or_record(Work work) {
-  return fake::run_or_record(std::move(work));
+int run_or_record(Work work, const char* kernel = nullptr) {
+  return fake::run_or_record(std::move(work), kernel);
 }
 
 struct Event {
@@ -185,9 +190,9 @@ int compile(Program& program) {
 
 namespace fake {
 
-int run_or_record(std::function<void()> work) {
+int run_or_record(std::function<void()> work, const char* kernel) {
   if (capturing != nullptr)
-    capturing->works.push_back(std::move(work));
+    capturing->nodes.push_back({std::move(work), kernel});
   else
     work();
   return 0;
@@ -333,8 +338,34 @@ int cuGraphInstantiateWithFlags(void** instance, void* graph, unsigned long long
   return 0;
 }
 int cuGraphLaunch(void* instance, void*) {
-  for (const Work& work : static_cast<Graph*>(instance)->works) work();
+  for (const Node& node : static_cast<Graph*>(instance)->nodes) node.work();
   return 0;
+}
+int cuGraphGetNodes(void* graph, void** nodes, std::size_t* count) {
+  auto& all = static_cast<Graph*>(graph)->nodes;
+  const std::size_t most = nodes == nullptr ? 0 : *count;
+  *count = all.size();
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) nodes[i] = &all[i];
+  return 0;
+}
+int cuGraphNodeGetType(void* node, int* type) {
+  *type = static_cast<Node*>(node)->kernel == nullptr ? 3 : 0;
+  return 0;
+}
+int cuGraphChildGraphNodeGetGraph(void*, void**) {
+  return kInvalidValue;
+}
+// The names of kernels are the functions.
+int cuGraphKernelNodeGetParams_v2(void* node, void* parameters) {
+  *static_cast<const void**>(parameters) = static_cast<Node*>(node)->kernel;
+  return 0;
+}
+int cuFuncGetName(const char** name, void* function) {
+  *name = static_cast<const char*>(function);
+  return 0;
+}
+int cuKernelGetName(const char**, void*) {
+  return kInvalidValue;
 }
 int cuGraphDestroy(void* graph) {
   return destroyed<Graph>(graph);
@@ -404,6 +435,24 @@ int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned 
     run_kernel(kernel, {x, y, z}, threads, values);
     if (kernel.cooperates) fake::add_milliseconds(number("FAKE_CUDA_KERNEL_MS", 0));
   });
+}
+
+struct FakeLaunchConfiguration {
+  unsigned blocks[3];
+  unsigned threads[3];
+  unsigned shared_bytes;
+  void* stream;
+  const int* attributes;  // 72 bytes each: the number of the attribute, 4 bytes, its value
+  unsigned attribute_count;
+};
+int cuLaunchKernelEx(const FakeLaunchConfiguration* how, void* function, void** arguments,
+                     void** extra) {
+  const bool is_overlap =
+      how->attribute_count == 1 && how->attributes[0] == 6 && how->attributes[2] == 1;
+  if (!is_overlap) return kInvalidValue;
+  return cuLaunchKernel(function, how->blocks[0], how->blocks[1], how->blocks[2], how->threads[0],
+                        how->threads[1], how->threads[2], how->shared_bytes, how->stream, arguments,
+                        extra);
 }
 
 int nvrtcVersion(int* major, int* minor) {

@@ -6,7 +6,8 @@
 
 namespace fake {
 
-int run_or_record(std::function<void()> work);
+// `kernel` is the name that a graph tells of it.
+int run_or_record(std::function<void()> work, const char* kernel = nullptr);
 // A number of the environment.
 std::size_t setting(const char* variable, std::size_t otherwise);
 // Makes the GPU's clock go on, as if the work took so long.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "execute/cpu/onednn/sgemm.h"
 #include "execute/cpu/simd/simd.h"
 
 namespace assay::cpu {
@@ -24,5 +25,12 @@ struct RowsOf {
 void add_panel_products(const RowsOf& rows, const float* panels, std::int64_t panel_depth,
                         std::int64_t depth, std::int64_t columns, float* out,
                         std::int64_t out_stride);
+
+// result = alpha · a · b, where `b` is used once: each panel is packed when it is needed. `a` is
+// stored row by row; `workspace` has panel_gemm_floats(sizes.rows).
+std::int64_t panel_gemm_floats(std::int64_t rows, const SimdKernels& kernels = simd());
+void panel_gemm(const MatrixSizes& sizes, const MatrixOperand& a, const MatrixOperand& b,
+                float alpha, float* result, std::int64_t result_stride, float* workspace,
+                const SimdKernels& kernels = simd());
 
 }  // namespace assay::cpu

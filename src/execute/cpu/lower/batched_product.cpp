@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "execute/cpu/kernels/row_products.h"
 #include "execute/cpu/lower/tile_batch_step.h"
 #include "execute/cpu/onednn/sgemm.h"
 #include "execute/cpu/steps.h"
@@ -153,9 +154,57 @@ void widen_lines(HalfFormat format, const std::uint16_t* from, std::int64_t stri
 struct BatchedOperands {
   Operand a, b, c;
   Sizes sizes;
+
+  bool takes_panels() const {
+    return !is_sgemm_generated() && !a.view.is_transposed && are_worth_panels(sizes.m);
+  }
+  const char* algorithm() const { return takes_panels() ? "panels by matrix" : "gemm by matrix"; }
 };
 
-std::int64_t floats_of_task(const Task& task, const Sizes& sizes) {
+// Tasks, and what the threads that share them out need of memory.
+struct SharedTasks {
+  std::vector<Task> tasks;
+  std::int64_t team = 1;
+  std::int64_t floats = 0;  // of a thread
+
+  // `run(task, workspace)`
+  template <typename Run>
+  void share_out(float* workspace, const Run& run) const {
+    const auto run_as = [&](std::int64_t thread) {
+      const std::int64_t last = std::ssize(tasks) * (thread + 1) / team;
+      for (std::int64_t i = std::ssize(tasks) * thread / team; i < last; ++i)
+        run(tasks[static_cast<std::size_t>(i)], workspace + thread * floats);
+    };
+    execute::in_parallel(static_cast<int>(team), team, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t thread = first; thread < last; ++thread) run_as(thread);
+    });
+  }
+};
+
+// `floats_of(task)` is what a task needs.
+template <typename FloatsOf>
+SharedTasks shared_tasks(const BatchedOperands& what, int threads, const FloatsOf& floats_of) {
+  SharedTasks shared{.tasks = tasks_for(what.c.offsets.size(), what.sizes, threads)};
+  shared.team = std::min<std::int64_t>(threads, std::ssize(shared.tasks));
+  for (const Task& task : shared.tasks) shared.floats = std::max(shared.floats, floats_of(task));
+  return shared;
+}
+
+std::int64_t floats_of_product(const BatchedOperands& what, const Task& task) {
+  return what.takes_panels() ? panel_gemm_floats(task.rows) : 0;
+}
+
+void multiply_matrices(const BatchedOperands& what, const Task& task, const MatrixOperand& a,
+                       const MatrixOperand& b, float* result, std::int64_t stride,
+                       float* workspace) {
+  const MatrixSizes sizes{task.rows, what.sizes.n, what.sizes.k};
+  if (what.takes_panels())
+    return panel_gemm(sizes, a, b, what.sizes.alpha, result, stride, workspace);
+  sgemm(sizes, a, b, result, stride, what.sizes.alpha);
+}
+
+std::int64_t floats_of_halves(const BatchedOperands& what, const Task& task) {
+  const Sizes& sizes = what.sizes;
   return task.rows * sizes.k + sizes.k * sizes.n + task.rows * sizes.n;
 }
 
@@ -177,7 +226,8 @@ void run_half_task(const BatchedOperands& what, const Task& task, HalfFormat for
   const auto left =
       widen(a, from_a + a.offset(task.matrix, task.first_row), task.rows, sizes.k, wide_a);
   const auto right = widen(b, from_b + b.offset(task.matrix, 0), sizes.k, sizes.n, wide_b);
-  sgemm({task.rows, sizes.n, sizes.k}, left, right, sums, sizes.n, sizes.alpha);
+  multiply_matrices(what, task, left, right, sums, sizes.n,
+                    workspace + floats_of_halves(what, task));
   std::uint16_t* results = to + c.offset(task.matrix, task.first_row);
   for (std::int64_t row = 0; row < task.rows; ++row)
     simd().narrow(format, sums + row * sizes.n, results + row * c.view.stride,
@@ -188,61 +238,49 @@ void add_half_step(Lowering& lowering, StepDraft draft, const BatchedOperands& w
                    const Placement& left, const Placement& right, const Placement& result) {
   draft.precision = execute::precision_name(DataType::Float32);
   const HalfFormat format = *half_format(result.type);
-  const auto tasks = tasks_for(what.c.offsets.size(), what.sizes, lowering.threads());
-  const auto team = std::min<std::int64_t>(lowering.threads(), std::ssize(tasks));
-  std::int64_t floats = 0;
-  for (const Task& task : tasks) floats = std::max(floats, floats_of_task(task, what.sizes));
-  const Placement workspace =
-      row_major_placement(lowering.new_buffer(4 * team * floats), DataType::Float32, {floats});
-  draft.workspace.push_back(workspace.buffer);
+  const SharedTasks shared = shared_tasks(what, lowering.threads(), [&](const Task& task) {
+    return floats_of_halves(what, task) + floats_of_product(what, task);
+  });
+  const BufferId workspace = add_workspace(lowering, shared.team * shared.floats, draft);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     const auto* from_a = reinterpret_cast<const std::uint16_t*>(at.bytes(left));
     const auto* from_b = reinterpret_cast<const std::uint16_t*>(at.bytes(right));
     auto* to = reinterpret_cast<std::uint16_t*>(at.bytes(result));
-    float* wide = at.floats(workspace);
+    auto* wide = reinterpret_cast<float*>(at.start(workspace));
     return [=] {
-      const auto run_as = [&](std::int64_t thread) {
-        const std::int64_t last = std::ssize(tasks) * (thread + 1) / team;
-        for (std::int64_t i = std::ssize(tasks) * thread / team; i < last; ++i)
-          run_half_task(what, tasks[static_cast<std::size_t>(i)], format, from_a, from_b, to,
-                        wide + thread * floats);
-      };
-      execute::in_parallel(static_cast<int>(team), team,
-                           [&](std::int64_t first, std::int64_t last) {
-                             for (std::int64_t thread = first; thread < last; ++thread)
-                               run_as(thread);
-                           });
+      shared.share_out(wide, [&](const Task& task, float* own) {
+        run_half_task(what, task, format, from_a, from_b, to, own);
+      });
     };
   });
 }
 
-void add_batched_step(Lowering& lowering, const StepDraft& draft, const Sizes& sizes,
+void add_batched_step(Lowering& lowering, StepDraft draft, const Sizes& sizes,
                       const Placement& left, const Placement& right, const Placement& result,
                       const Dims& batch) {
-  const Operand a{*matrix_view(left), batch_offsets(left, batch)};
-  const Operand b{*matrix_view(right), batch_offsets(right, batch)};
-  const Operand c{*matrix_view(result), batch_offsets(result, batch)};
-  if (half_format(result.type))
-    return add_half_step(lowering, draft, {a, b, c, sizes}, left, right, result);
-  const auto tasks = tasks_for(c.offsets.size(), sizes, lowering.threads());
-  const int threads = lowering.threads();
+  const BatchedOperands what{{*matrix_view(left), batch_offsets(left, batch)},
+                             {*matrix_view(right), batch_offsets(right, batch)},
+                             {*matrix_view(result), batch_offsets(result, batch)},
+                             sizes};
+  draft.algorithm = what.algorithm();
+  if (half_format(result.type)) return add_half_step(lowering, draft, what, left, right, result);
+  const SharedTasks shared = shared_tasks(
+      what, lowering.threads(), [&](const Task& task) { return floats_of_product(what, task); });
+  const BufferId workspace = add_workspace(lowering, shared.team * shared.floats, draft);
   lowering.add_step(draft, [=](const Addresses& at) -> Runner {
     const float* from_a = at.floats(left);
     const float* from_b = at.floats(right);
     float* to = at.floats(result);
+    auto* own = reinterpret_cast<float*>(at.start(workspace));
     return [=] {
-      execute::in_parallel(
-          threads, static_cast<std::int64_t>(tasks.size()),
-          [&](std::int64_t first, std::int64_t last) {
-            for (std::int64_t i = first; i < last; ++i) {
-              const Task& task = tasks[static_cast<std::size_t>(i)];
-              sgemm({task.rows, sizes.n, sizes.k},
-                    {from_a + a.offset(task.matrix, task.first_row), a.view.stride,
-                     a.view.is_transposed},
-                    {from_b + b.offset(task.matrix, 0), b.view.stride, b.view.is_transposed},
-                    to + c.offset(task.matrix, task.first_row), c.view.stride, sizes.alpha);
-            }
-          });
+      shared.share_out(own, [&](const Task& task, float* panel) {
+        const auto& [a, b, c, _] = what;
+        multiply_matrices(
+            what, task,
+            {from_a + a.offset(task.matrix, task.first_row), a.view.stride, a.view.is_transposed},
+            {from_b + b.offset(task.matrix, 0), b.view.stride, b.view.is_transposed},
+            to + c.offset(task.matrix, task.first_row), c.view.stride, panel);
+      });
     };
   });
 }
@@ -330,7 +368,7 @@ bool lower_batched_as(Lowering& lowering, NodeId id, DataType type) {
   written.buffer = result.placement.buffer;
   const std::int64_t macs = saturating_multiply(elements, sizes.k);
   const StepDraft draft{.nodes = result.nodes,
-                        .algorithm = "gemm by matrix",
+                        .algorithm = "",
                         .precision = execute::precision_name(type),
                         .executed_flops = saturating_multiply(2, macs),
                         .reads = {left, right},

@@ -1,17 +1,11 @@
 // The plain kernel as a step: for ops without a fast form, for bodies that run as often as
 // the data says, and for values whose shape only the data knows.
 #include <cstring>
-#include <map>
 
-#include "base/fail.h"
-#include "base/text.h"
 #include "execute/cpu/lowering.h"
-#include "execute/reference/interpreter.h"
-#include "graph/node_kinds.h"
+#include "execute/reference/node_call.h"
 
 namespace assay::cpu {
-
-using graph::holds_subgraph;
 
 namespace {
 
@@ -28,15 +22,6 @@ Source source_of(Lowering& lowering, ValueId id) {
   return {id, {}, lowering.row_major(id)};
 }
 
-// Inputs in order, then what the node's bodies capture.
-std::vector<ValueId> values_read(const Node& node) {
-  std::vector<ValueId> ids = node.inputs;
-  for_each_subgraph(node, [&](const Graph& body) {
-    for (const Capture& capture : body.captures()) ids.push_back(capture.outer);
-  });
-  return ids;
-}
-
 struct Target {
   ValueId id;
   std::optional<Placement> placement;  // none: a dynamic value
@@ -44,8 +29,7 @@ struct Target {
 };
 
 struct BoundCall {
-  std::shared_ptr<reference::NodeEvaluator> evaluator;
-  std::size_t inputs = 0;
+  reference::NodeCall node;
   std::vector<Source> sources = {};
   std::vector<const std::byte*> from = {};
   std::vector<Target> targets = {};
@@ -61,19 +45,7 @@ struct BoundCall {
   }
 
   void run() const {
-    std::vector<reference::RuntimeValue> given;
-    std::map<ValueId, reference::RuntimeValue> captured;
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (i < inputs) {
-        given.push_back(load(i));
-      } else {
-        captured.emplace(sources[i].id, load(i));
-      }
-    }
-    const reference::ValueLookup around = [&](ValueId id) -> const reference::RuntimeValue& {
-      return captured.at(id);
-    };
-    auto results = evaluator->run(std::move(given), around);
+    auto results = node.run([this](std::size_t i) { return load(i); });
     for (std::size_t i = 0; i < targets.size() && i < results.size(); ++i) {
       if (!targets[i].id.is_valid()) continue;
       if (targets[i].placement) {
@@ -94,16 +66,6 @@ Target target_of(Lowering& lowering, ValueId id) {
   return {id, placement, name};
 }
 
-std::string reason_of(const Lowering& lowering, const Node& node) {
-  for (const auto* ids : {&node.outputs, &node.inputs}) {
-    for (const ValueId id : *ids) {
-      if (id.is_valid() && lowering.is_dynamic(id)) return "its shapes are known only at run time";
-    }
-  }
-  if (holds_subgraph(node)) return "its body runs in the interpreter";
-  return "no fast kernel for this form of " + node.op;
-}
-
 }  // namespace
 
 Tensor tensor_at(const Placement& placement, const std::byte* bytes) {
@@ -114,20 +76,15 @@ Tensor tensor_at(const Placement& placement, const std::byte* bytes) {
 
 void store(const reference::RuntimeValue& value, const Placement& placement, std::byte* to,
            const std::string& name) {
-  const Tensor* tensor = value.tensor();
-  if (tensor == nullptr || tensor->type() != placement.type || tensor->dims() != placement.dims) {
-    fail_bad_input("'{}' should be {}[{}], the kernel gave {}", name, assay::name(placement.type),
-                   join_dims(placement.dims),
-                   tensor ? tensor_type(tensor->type(), tensor->shape()).to_string() : "no tensor");
-  }
-  if (tensor->byte_size() > 0) std::memcpy(to, tensor->bytes().data(), tensor->byte_size());
+  const Tensor& tensor = reference::expected_tensor(value, placement.type, placement.dims, name);
+  if (tensor.byte_size() > 0) std::memcpy(to, tensor.bytes().data(), tensor.byte_size());
 }
 
 Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft) {
   const Node& node = lowering.node(id);
-  auto evaluator = std::make_shared<reference::NodeEvaluator>(lowering.graph(), id);
+  reference::NodeCall plain = reference::node_call(lowering.graph(), id);
   std::vector<Source> sources;
-  for (const ValueId value : values_read(node)) {
+  for (const ValueId value : plain.reads) {
     sources.push_back(value.is_valid() ? source_of(lowering, value) : Source{});
     if (sources.back().placement) draft.reads.push_back(*sources.back().placement);
   }
@@ -136,8 +93,7 @@ Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft) {
     targets.push_back(target_of(lowering, value));
     if (targets.back().placement) draft.writes.push_back(*targets.back().placement);
   }
-  const BoundCall unbound{.evaluator = std::move(evaluator),
-                          .inputs = node.inputs.size(),
+  const BoundCall unbound{.node = std::move(plain),
                           .sources = std::move(sources),
                           .targets = std::move(targets),
                           .dynamic = lowering.dynamic_values()};
@@ -154,8 +110,12 @@ Binder reference_binder(Lowering& lowering, NodeId id, StepDraft& draft) {
 }
 
 void lower_by_reference(Lowering& lowering, NodeId id) {
-  StepDraft draft{
-      .nodes = {id}, .algorithm = "reference", .fell_back = reason_of(lowering, lowering.node(id))};
+  const Node& node = lowering.node(id);
+  StepDraft draft{.nodes = {id},
+                  .algorithm = "reference",
+                  .fell_back = reference::reason_for_plain_kernel(
+                      node, [&](ValueId value) { return lowering.is_dynamic(value); },
+                      "no fast kernel for this form of " + node.op)};
   const Binder bind = reference_binder(lowering, id, draft);
   lowering.add_step(draft, bind);
 }

@@ -67,9 +67,15 @@ bool lower_blocked_concat(Lowering& lowering, NodeId id) {
   return false;
 }
 
+bool is_convolved(const Lowering& lowering, ValueId value) {
+  return std::ranges::any_of(lowering.readers(value),
+                             [&](NodeId reader) { return lowering.node(reader).is("Conv"); });
+}
+
 // Pixels with all their channels side by side: rows of channels are joined. Where only some inputs
-// lie so, the others are brought into that layout: what reads the result is most likely another
-// convolution, which the plain layout would cost a reorder.
+// lie so, the others are brought into that layout: results of convolutions because it is most
+// likely another convolution that reads the whole, which the plain layout would cost a reorder;
+// plain ones where a convolution does read it.
 bool lower_channels_last_concat(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Dims whole = lowering.dims(node.outputs[0]);
@@ -82,8 +88,9 @@ bool lower_channels_last_concat(Lowering& lowering, NodeId id) {
     const Placement placement = lowering.native(input);
     return placement.blocked && *placement.blocked == channels_last(input);
   };
+  const bool may_be_plain = is_convolved(lowering, node.outputs[0]);
   const auto can_be_brought = [&](ValueId input) {
-    return lowering.native(input).blocked && lowering.type(input) == type;
+    return (may_be_plain || lowering.native(input).blocked) && lowering.type(input) == type;
   };
   if (std::ranges::none_of(node.inputs, fits) || !std::ranges::all_of(node.inputs, can_be_brought))
     return false;

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "execute/cpu/lower/fused_ops.h"
 #include "execute/cpu/simd/simd.h"
+#include "execute/cpu/steps.h"
 #include "execute/threads.h"
 
 namespace assay::cpu {
@@ -158,13 +159,6 @@ struct BoundProduct {
     });
   }
 };
-
-BufferId add_workspace(Lowering& lowering, std::int64_t floats, StepDraft& draft) {
-  if (floats == 0) return {};
-  const BufferId buffer = lowering.new_buffer(floats * static_cast<std::int64_t>(sizeof(float)));
-  draft.workspace.push_back(buffer);
-  return buffer;
-}
 
 void take_bias_behind(Lowering& lowering, OwnProduct& product, ValueId& value,
                       std::vector<NodeId>& nodes) {

@@ -276,6 +276,12 @@ void add_panel_choice(const Lowering& lowering, const Linear& linear, const Fuse
                                 .has_bias = linear.bias.has_value(),
                                 .weight = *linear.weight},
                                fused);
+  // Panels of few columns are mostly padding.
+  const std::size_t stored = linear.weight->byte_size();
+  const auto enlarges = [&](const Choice& choice) {
+    return bytes_of(choice.weights) > stored + stored / 16;
+  };
+  if (lowering.options().program.optimize_for == OptimizeFor::Memory) std::erase_if(own, enlarges);
   all.inner += own.size();
   all.choices.insert(all.choices.begin(), std::move_iterator(own.begin()),
                      std::move_iterator(own.end()));

@@ -10,4 +10,12 @@ void sgemm(const MatrixSizes& sizes, const MatrixOperand& a, const MatrixOperand
              sizes.depth, alpha, a.first, a.stride, b.first, b.stride, beta, result, result_stride);
 }
 
+bool is_sgemm_generated() {
+#if defined(__x86_64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 }  // namespace assay::cpu

@@ -22,4 +22,7 @@ struct MatrixSizes {
 void sgemm(const MatrixSizes& sizes, const MatrixOperand& a, const MatrixOperand& b, float* result,
            std::int64_t result_stride, float alpha = 1, float beta = 0);
 
+// Whether oneDNN generates it for this processor; otherwise it is plain loops.
+bool is_sgemm_generated();
+
 }  // namespace assay::cpu

@@ -60,6 +60,125 @@ extern "C" __global__ void KERNEL({parameters}{stored}* __restrict__ keys, {stor
 }}
 )";
 
+// One new token: blocks share the rows of a head, 64 at a time and block, a team of threads for
+// each row, and the last block to be done joins what each has found. Rows are asked for before
+// their scores are known; those of earlier runs before the kernel in front has ended.
+constexpr const char* kAttendToken = R"(
+extern "C" __global__ void __launch_bounds__(128) KERNEL({parameters}{stored}* keys, {stored}* values, {stored}* __restrict__ out, int* counts{parts_parameter}) {{
+  constexpr int GROUP = {group}, LANES = {lanes}, TEAMS = 128 / LANES, HELD = {chunk} / TEAMS, WIDTH = GROUP * LANES, ROUNDS = {rounds}, SPLITS = {splits};
+  typedef Group<{stored}, GROUP> Numbers;
+  __shared__ float sums[TEAMS][WIDTH];
+  __shared__ float tops[TEAMS], weights[TEAMS];
+  __shared__ bool is_last;
+  const int head = blockIdx.y % {heads}, batch = blockIdx.y / {heads}, token = 0;
+  const int at = threadIdx.x % LANES * GROUP, team = threadIdx.x / LANES;
+  {stored}* own_keys = keys + (long long)blockIdx.y * {capacity} * WIDTH;
+  {stored}* own_values = values + (long long)blockIdx.y * {capacity} * WIDTH;
+  let_next_begin();
+{early_wait}  const long long asked = {position};
+  const int position = (int)(asked < 0 ? 0 : asked > {capacity} - 1 ? {capacity} - 1 : asked);
+  const int rows = position + 1, splits = (rows + ROUNDS * {chunk} - 1) / (ROUNDS * {chunk});
+  if ((int)blockIdx.x >= splits) return;
+  Numbers key[HELD], value[HELD];
+  const auto fetch = [&](int first) {{
+#pragma unroll
+    for (int n = 0; n < HELD; ++n) {{
+      const int row = first + n * TEAMS + team;
+      key[n] = value[n] = Numbers{{}};
+      if (row >= position) continue;
+      key[n] = *(const Numbers*)(own_keys + (long long)row * WIDTH + at);
+      value[n] = *(const Numbers*)(own_values + (long long)row * WIDTH + at);
+    }}
+  }};
+  int first = blockIdx.x * ROUNDS * {chunk};
+  fetch(first);
+{late_wait}  float query[GROUP], sum[GROUP] = {{}};
+#pragma unroll
+  for (int j = 0; j < GROUP; ++j) {{
+    const int i = at + j;
+    query[j] = {query} * {scale};
+  }}
+  float top = {lowest}, weight = 0;
+  for (int round = 0; round < ROUNDS && first < rows; ++round, first += {chunk}) {{
+    if (round > 0) fetch(first);
+    float scores[HELD], next = top;
+#pragma unroll
+    for (int n = 0; n < HELD; ++n) {{
+      const int row = first + n * TEAMS + team;
+      if (row == position) {{
+        for (int j = 0; j < GROUP; ++j) {{
+          const int i = at + j;
+          key[n].at[j] = {new_key};
+          value[n].at[j] = {new_value};
+        }}
+        *(Numbers*)(own_keys + (long long)row * WIDTH + at) = key[n];
+        *(Numbers*)(own_values + (long long)row * WIDTH + at) = value[n];
+      }}
+      float score = 0;
+#pragma unroll
+      for (int j = 0; j < GROUP; ++j) score += query[j] * {key_number};
+      for (int mask = LANES / 2; mask > 0; mask /= 2) score += __shfl_xor_sync(0xffffffffu, score, mask);
+      scores[n] = score;
+      if (row < rows) next = larger(next, score);
+    }}
+    const float fading = next == top ? 1.0f : expf(top - next);
+    weight *= fading;
+#pragma unroll
+    for (int j = 0; j < GROUP; ++j) sum[j] *= fading;
+#pragma unroll
+    for (int n = 0; n < HELD; ++n) {{
+      const float share = first + n * TEAMS + team < rows ? expf(scores[n] - next) : 0.0f;
+      weight += share;
+#pragma unroll
+      for (int j = 0; j < GROUP; ++j) sum[j] += share * {value_number};
+    }}
+    top = next;
+  }}
+#pragma unroll
+  for (int j = 0; j < GROUP; ++j) sums[team][at + j] = sum[j];
+  if (at == 0) {{
+    tops[team] = top;
+    weights[team] = weight;
+  }}
+  __syncthreads();
+  const int i = threadIdx.x;
+  float all = 0, all_weight = 0, highest = tops[0];
+  for (int t = 1; t < TEAMS; ++t) highest = larger(highest, tops[t]);
+  for (int t = 0; t < TEAMS; ++t) {{
+    const float factor = weights[t] == 0 ? 0.0f : expf(tops[t] - highest);
+    all_weight += factor * weights[t];
+    if (i < WIDTH) all += factor * sums[t][i];
+  }}
+{joining}  if (i < WIDTH) out[{result}] = {number};
+}}
+)";
+
+constexpr const char* kJoinSplits = R"(  if (splits > 1) {{
+    float* own = parts + ((long long)blockIdx.y * SPLITS + blockIdx.x) * (WIDTH + 2);
+    if (i < WIDTH) own[i] = all;
+    if (i == 0) {{
+      own[WIDTH] = all_weight;
+      own[WIDTH + 1] = highest;
+    }}
+    __threadfence();
+    __syncthreads();
+    if (i == 0) is_last = atomicAdd(&counts[blockIdx.y], 1) == splits - 1;
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    if (i == 0) counts[blockIdx.y] = 0;
+    const volatile float* of_all = parts + (long long)blockIdx.y * SPLITS * (WIDTH + 2);
+    highest = of_all[WIDTH + 1];
+    for (int s = 1; s < splits; ++s) highest = larger(highest, (float)of_all[s * (WIDTH + 2) + WIDTH + 1]);
+    all = all_weight = 0;
+    for (int s = 0; s < splits; ++s) {{
+      const float factor = expf(of_all[s * (WIDTH + 2) + WIDTH + 1] - highest);
+      all_weight += factor * of_all[s * (WIDTH + 2) + WIDTH];
+      if (i < WIDTH) all += factor * of_all[s * (WIDTH + 2) + i];
+    }}
+  }}
+)";
+
 // The cache that a step appends to: the old one where nothing else needs it, else a copy.
 Placement cache_of(Lowering& lowering, NodeId id, std::size_t input,
                    std::vector<KernelCall>& calls) {
@@ -88,9 +207,116 @@ bool fits(const Lowering& lowering, const Node& node) {
   return is_floating(type) && lowering.dims(node.inputs[3])[2] == lowering.dims(node.inputs[4])[2];
 }
 
+constexpr std::int64_t kTokenRows = 64;  // rows of a block at a time
+constexpr std::int64_t kTokenThreads = 128;
+
+// A row is read by so many threads, 16 bytes each; nothing if that is not possible.
+std::optional<std::int64_t> lanes_of(const Lowering& lowering, const Node& node) {
+  const DataType type = lowering.type(node.inputs[0]);
+  const Dims keys = lowering.dims(node.inputs[3]);
+  const Dims values = lowering.dims(node.inputs[4]);
+  const std::int64_t group = 128 / bits(type);
+  const std::int64_t pairs = keys[0] * keys[1];
+  constexpr std::int64_t kMostPairs = 65535;
+  const bool fits = lowering.dims(node.inputs[0])[2] == 1 && computed_type(type) == "float" &&
+                    keys[3] == values[3] && keys[3] % group == 0 && keys[3] <= kTokenThreads &&
+                    pairs <= kMostPairs;
+  const std::int64_t lanes = keys[3] / group;
+  constexpr std::int64_t kFewest = 4;  // so that few rows are held by a thread
+  const bool is_power_of_two = (lanes & (lanes - 1)) == 0;
+  if (!fits || lanes < kFewest || lanes > 32 || !is_power_of_two) return {};
+  return lanes;
+}
+
+// Caches of earlier runs, and how many rows they have, are there before this run begins.
+bool is_known_before(const Lowering& lowering, const Node& node, bool in_place) {
+  const ValueId position = node.inputs[5];
+  return in_place && !lowering.graph().producer(position).is_valid();
+}
+
+void add_token_attention(Lowering& lowering, NodeId id, std::int64_t lanes) {
+  const Node& node = lowering.node(id);
+  const Placement query = lowering.native(node.inputs[0]);
+  const Placement key = lowering.native(node.inputs[1]);
+  const Placement value = lowering.native(node.inputs[2]);
+  std::vector<KernelCall> calls;
+  const Placement keys = cache_of(lowering, id, 3, calls);
+  const Placement values = cache_of(lowering, id, 4, calls);
+  const Placement result = lowering.new_row_major(node.outputs[0]);
+  const std::int64_t capacity = keys.dims[2];
+  const std::int64_t width = keys.dims[3];
+  const std::int64_t heads = keys.dims[1];
+  const std::int64_t pairs = keys.dims[0] * heads;
+  // Long caches are shared by no more blocks than their results are worth joining.
+  constexpr std::int64_t kMostSplits = 32;
+  const std::int64_t rounds =
+      (capacity + kTokenRows * kMostSplits - 1) / (kTokenRows * kMostSplits);
+  const std::int64_t splits = (capacity + kTokenRows * rounds - 1) / (kTokenRows * rounds);
+  const bool is_split = splits > 1;
+  const bool is_known = is_known_before(lowering, node, calls.empty());
+  Operands operands(lowering);
+  const auto element = [&](const Placement& from) {
+    return operands.element(from, std::vector<std::string>{"batch", "head", "token", "i"});
+  };
+  const std::string position = operands.whole(node.inputs[5]);
+  const std::string new_key = stored(query.type, element(key));
+  const std::string new_value = stored(query.type, element(value));
+  const std::string query_text = element(query);
+  const char* wait = "  wait_for_last();\n";
+  const std::string text = fmt::format(
+      kAttendToken, fmt::arg("parameters", operands.parameters()),
+      fmt::arg("stored", stored_type(query.type)),
+      fmt::arg("parts_parameter", is_split ? ", float* parts" : ""),
+      fmt::arg("group", width / lanes), fmt::arg("lanes", lanes), fmt::arg("chunk", kTokenRows),
+      fmt::arg("rounds", rounds), fmt::arg("splits", splits), fmt::arg("heads", heads),
+      fmt::arg("capacity", capacity), fmt::arg("early_wait", is_known ? "" : wait),
+      fmt::arg("late_wait", is_known ? wait : ""), fmt::arg("position", position),
+      fmt::arg("query", query_text),
+      fmt::arg("scale", number_text(node.float_or("scale", 1), "float")),
+      fmt::arg("lowest", number_text(-INFINITY, "float")), fmt::arg("new_key", new_key),
+      fmt::arg("new_value", new_value), fmt::arg("key_number", loaded(query.type, "key[n].at[j]")),
+      fmt::arg("value_number", loaded(query.type, "value[n].at[j]")),
+      fmt::arg("joining", is_split ? fmt::format(kJoinSplits) : std::string()),
+      fmt::arg("result",
+               offset_text(result, std::vector<std::string>{"batch", "head", "token", "i"})),
+      fmt::arg("number", stored(query.type, "all / all_weight")));
+  // Blocks that are done; zeros before and after each run.
+  const std::vector<std::int32_t> zeros(static_cast<std::size_t>(pairs), 0);
+  const Placement counts =
+      lowering.weight(Tensor::of(DataType::Int32, {pairs}, std::span<const std::int32_t>(zeros)));
+  KernelCall call{lowering.kernels().add(text, true),
+                  {.blocks = {static_cast<unsigned>(splits), static_cast<unsigned>(pairs), 1},
+                   .threads = static_cast<unsigned>(kTokenThreads),
+                   .overlaps = true},
+                  operands.reads()};
+  call.arguments.insert(call.arguments.end(), {keys, values, result, counts});
+  StepDraft draft{.nodes = {id},
+                  .algorithm = is_split ? "in place, split" : "in place",
+                  .executed_flops = 2 * (query.elements() + result.elements()) * capacity,
+                  .reads = operands.reads(),
+                  .writes = {result, key, value},
+                  .workspace = {keys.buffer, values.buffer}};
+  draft.reads.insert(draft.reads.end(), {keys, values});
+  if (is_split) {
+    const BufferId parts = lowering.new_buffer(pairs * splits * (width + 2) *
+                                               static_cast<std::int64_t>(sizeof(float)));
+    call.arguments.push_back({.buffer = parts, .dims = {}, .strides = {}});
+    draft.workspace.push_back(parts);
+  }
+  calls.push_back(call);
+  lowering.add_step(draft, binder_of(calls));
+  lowering.set_placement(node.outputs[0], result);
+  lowering.set_placement(node.outputs[1], keys);
+  lowering.set_placement(node.outputs[2], values);
+}
+
 bool lower_cached_attention(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!fits(lowering, node)) return false;
+  if (const auto lanes = lanes_of(lowering, node)) {
+    add_token_attention(lowering, id, *lanes);
+    return true;
+  }
   const Placement query = lowering.native(node.inputs[0]);
   const Placement key = lowering.native(node.inputs[1]);
   const Placement value = lowering.native(node.inputs[2]);

@@ -7,10 +7,15 @@
 
 #include "execute/cuda/convolution_view.h"
 #include "execute/cuda/epilogue.h"
+#include "execute/cuda/implicit_gemm.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_convolution.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/operands.h"
+#include "execute/cuda/winograd.h"
+#include "execute/cuda/walk.h"
+#include "execute/cuda/window_strip.h"
+#include "kernels/movement.h"
 
 namespace assay::cuda {
 
@@ -43,6 +48,52 @@ OwnConvolution own_convolution(Lowering& lowering, NodeId id, const ConvolutionV
           draft_with(epilogue, id, operands.reads(), view.flops())};
 }
 
+// Filters of one channel with the channels behind the taps.
+Tensor channels_behind_taps(const Lowering& lowering, const Node& node, const Tensor& filters) {
+  const auto rank = static_cast<std::int64_t>(filters.dims().size());
+  Dims order;
+  for (std::int64_t axis = 2; axis < rank + 2; ++axis) order.push_back(axis % rank);
+  return kernels::transposed({node, {}, lowering.graph().opset()}, filters, order);
+}
+
+// One filter a channel: by strips of windows.
+std::optional<Candidate> strip_candidate(Lowering& lowering, NodeId id, const ConvolutionView& view,
+                                         const std::optional<Placement>& bias,
+                                         const Epilogue& epilogue) {
+  const Node& node = lowering.node(id);
+  const Tensor* filters = lowering.constant(node.inputs[1]);
+  const bool is_depthwise = view.inputs == 1 && view.outputs == 1 && !view.is_transposed;
+  if (!is_depthwise || filters == nullptr) return {};
+  const auto strip = window_strip_of(view.grid, view.image);
+  if (!strip) return {};
+  const Placement taps = lowering.weight(channels_behind_taps(lowering, node, *filters));
+  Operands operands(lowering);
+  const auto group = [&](const Placement& vector, const char* name, const std::string& at) {
+    return fmt::format("const Group<{0}, {1}> {2} = *(const Group<{0}, {1}>*)({3} + {4});\n",
+                       stored_type(vector.type), strip->channels, name, operands.pointer(vector),
+                       at);
+  };
+  const auto& [depth, height, width] = view.grid.axes;
+  StripTexts texts{.image = operands.pointer(view.image),
+                   .type = computed_type(view.image.type),
+                   .outside = stored(view.image.type, "0"),
+                   .tap = group(taps, "weight",
+                                fmt::format("((tap0 * {} + tap1) * {} + tap2) * {} + channel",
+                                            height.kernel, width.kernel, view.groups)),
+                   .add = fmt::format("sum += x * {};", loaded(taps.type, "weight.at[j]"))};
+  const bool adds_vector = bias && vector_width(*bias, 1) >= strip->channels;
+  if (adds_vector) {
+    texts.before = group(*bias, "bias", "channel");
+    texts.start = loaded(bias->type, "bias.at[j]");
+  } else if (bias) {
+    texts.start =
+        operands.element(*bias, std::vector<std::string>(view.result.size(), "channel + j"));
+  }
+  texts.parameters = operands.parameters();
+  const StepDraft draft = draft_with(epilogue, id, operands.reads(), view.flops());
+  return own_candidate(lowering, "own strips", strip_kernel(*strip, texts, epilogue), false, draft);
+}
+
 // A convolution of one tap is a product of all pixels and the weights.
 std::optional<LibraryProduct> product_of(const ConvolutionView& view,
                                          const LibraryConvolution& convolution) {
@@ -56,7 +107,7 @@ std::optional<LibraryProduct> product_of(const ConvolutionView& view,
                          .bias = convolution.bias,
                          .column_axis = 1};
   const std::int64_t rows = view.batch * view.pixels();
-  product.a.matrix = {.rows = rows, .columns = view.inputs, .leading = view.inputs};
+  product.a.matrix = {.rows = rows, .columns = view.inputs, .leading = view.image.strides.back()};
   product.b.matrix = {
       .rows = view.inputs, .columns = view.outputs, .leading = view.inputs, .by_columns = true};
   product.result = {.rows = rows, .columns = view.outputs, .leading = view.outputs};
@@ -68,12 +119,16 @@ std::vector<Candidate> candidates_of(Lowering& lowering, const ConvolutionView& 
                                      const Epilogue& epilogue, const OwnConvolution& own) {
   std::vector<Candidate> all = {own_candidate(lowering, name_of(own.kernel), own.kernel.kernel,
                                               own.kernel.is_tiled, own.draft)};
+  if (auto strips = strip_candidate(lowering, convolution.main, view, convolution.bias, epilogue))
+    all.push_back(std::move(*strips));
   const auto append = [&](std::vector<Candidate> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
   if (const auto product = product_of(view, convolution); product && can_multiply(*product))
     append(cublaslt_candidates(lowering, *product, epilogue));
   append(cudnn_candidates(lowering, convolution, epilogue));
+  append(implicit_gemm_candidates(lowering, view, convolution.bias, epilogue, own.draft));
+  append(winograd_candidates(lowering, view, convolution.bias, epilogue, own.draft));
   return all;
 }
 
@@ -95,8 +150,7 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
       .bias = bias,
       .result_like = channels_last_placement(lowering.type(node.outputs[0]), view->result)};
   const Tensor* weight = lowering.constant(node.inputs[1]);
-  const auto channels = padded_channels(lowering, view->image, view->groups);
-  if (weight != nullptr && channels && !view->is_transposed && lowering.libraries().cudnn())
+  if (const auto channels = padded_channels(lowering, node))
     convolution.padded_weight = lowering.padded_weight(*weight, *channels);
   lowering.add_contest(own.draft, question_of(convolution) + following(lowering, epilogue),
                        candidates_of(lowering, *view, convolution, epilogue, own));

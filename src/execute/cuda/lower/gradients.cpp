@@ -78,21 +78,6 @@ bool lower_max_pool_gradient(Lowering& lowering, NodeId id) {
   return true;
 }
 
-// How many taps of the window at in0, in1, in2 count.
-std::string averaged_text(const PoolView& view) {
-  std::string text = "    int count = 1;\n";
-  for (std::size_t i = 0; i < 3; ++i) {
-    const kernels::WindowAxis& axis = view.grid.axes[i];
-    const std::int64_t low = view.counts_padding ? -axis.pad_begin : 0;
-    const std::int64_t high = axis.input + (view.counts_padding ? axis.pad_end : 0);
-    text += fmt::format(
-        "    {{ int some = 0; for (int t = 0; t < {}; ++t) {{ const int p = in{} * {} - {} + t * "
-        "{}; some += p >= {} && p < {}; }} count *= some; }}\n",
-        axis.kernel, i, axis.stride, axis.pad_begin, axis.dilation, low, high);
-  }
-  return text;
-}
-
 bool lower_average_pool_gradient(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const auto view = pool_view_of(lowering, node, lowering.dims(node.outputs[0]));
@@ -104,7 +89,8 @@ bool lower_average_pool_gradient(Lowering& lowering, NodeId id) {
   const std::string share =
       operands.element(gradient, image_coordinates(view->grid, "i0", "i1", "in"));
   const std::string body = reaching_text(
-      *view, type, averaged_text(*view) + fmt::format("    sum += {} / ({})count;\n", share, type));
+      *view, type,
+      view->count_text("in") + fmt::format("    sum += {} / ({})count;\n", share, type));
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, "sum",
                    "own", gradient.elements() * view->grid.taps());
   return true;

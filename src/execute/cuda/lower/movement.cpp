@@ -60,42 +60,48 @@ void count_what_is_picked(Lowering& lowering, const Placement& data, const Place
   if (lowering.buffers().is_fixed(data.buffer)) info.weight_bytes -= left_out;
 }
 
+// One element of the axis, known beforehand, is a view.
+bool lower_gather_of_one(Lowering& lowering, NodeId id, std::size_t axis) {
+  const Node& node = lowering.node(id);
+  const auto index = lowering.number(node.inputs[1]);
+  if (!index) return false;
+  Placement seen = lowering.native(node.inputs[0]);
+  const std::int64_t length = seen.dims[axis];
+  auto at = static_cast<std::int64_t>(*index);
+  if (at < 0) at += length;
+  if (at < 0 || at >= length) return false;
+  seen.offset += at * seen.strides[axis];
+  const auto place = static_cast<std::ptrdiff_t>(axis);
+  const std::size_t ones = lowering.dims(node.inputs[1]).size();
+  for (Dims* numbers : {&seen.dims, &seen.strides}) {
+    numbers->erase(numbers->begin() + place);
+    numbers->insert(numbers->begin() + place, ones, numbers == &seen.dims ? 1 : 0);
+  }
+  lowering.set_placement(node.outputs[0], seen);
+  return true;
+}
+
+// Elements of `data` at the coordinates of the result, but along the axis, where indices say which;
+// GatherElements has an index for every element of the result, Gather some for a slice of `data`.
 bool lower_gather(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Placement data = lowering.native(node.inputs[0]);
   const Placement indices = lowering.native(node.inputs[1]);
   const auto axis = normalized_axis(node.int_or("axis", 0), data.dims.size());
   if (!axis || data.elements() == 0) return false;
+  const bool is_by_element = node.is("GatherElements");
+  if (!is_by_element && lower_gather_of_one(lowering, id, *axis)) return true;
   const Epilogue epilogue = epilogue_of(lowering, id);
   const auto names = index_names(epilogue.result.dims);
   const auto begin = names.begin() + static_cast<std::ptrdiff_t>(*axis);
-  const auto end = begin + static_cast<std::ptrdiff_t>(indices.dims.size());
+  const auto end = begin + static_cast<std::ptrdiff_t>(is_by_element ? 1 : indices.dims.size());
+  const auto which = is_by_element ? names : std::vector<std::string>(begin, end);
   std::vector<std::string> at(names.begin(), begin);
   at.emplace_back("at");
   at.insert(at.end(), end, names.end());
   Operands operands(lowering);
   const std::string number = operands.element(data, at);
-  const std::string index = operands.element(indices, std::vector<std::string>{begin, end});
-  const std::string body =
-      fmt::format("  const long long at = {};\n", operands.index(id, index, data.dims[*axis]));
-  add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, number,
-                   "own");
-  count_what_is_picked(lowering, data, epilogue.result);
-  return true;
-}
-
-bool lower_gather_elements(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  const Placement data = lowering.native(node.inputs[0]);
-  const Placement indices = lowering.native(node.inputs[1]);
-  const auto axis = normalized_axis(node.int_or("axis", 0), data.dims.size());
-  if (!axis || data.elements() == 0) return false;
-  const Epilogue epilogue = epilogue_of(lowering, id);
-  auto at = index_names(epilogue.result.dims);
-  Operands operands(lowering);
-  const std::string index = operands.element(indices, at);
-  at[*axis] = "at";
-  const std::string number = operands.element(data, at);
+  const std::string index = operands.element(indices, which);
   const std::string body =
       fmt::format("  const long long at = {};\n", operands.index(id, index, data.dims[*axis]));
   add_indexed_step(lowering, id, epilogue, operands.reads(), operands.parameters(), body, number,
@@ -172,7 +178,7 @@ bool lower_pad(Lowering& lowering, NodeId id) {
 void add_movement_lowering(LowerTable& table) {
   table["Concat"] = lower_concat;
   table["Gather"] = lower_gather;
-  table["GatherElements"] = lower_gather_elements;
+  table["GatherElements"] = lower_gather;
   table["Tile"] = lower_tile;
   table["Pad"] = lower_pad;
 }

@@ -1,37 +1,15 @@
 // The plain kernel on the host: for ops without a form for the GPU, for bodies that run as often as
 // the data says, and for values whose shape only the data knows. What it reads is copied there by
 // steps of their own, what it computes is copied back when a step on the GPU reads it.
-#include <map>
-
-#include "base/fail.h"
-#include "base/text.h"
 #include "execute/cuda/lowering.h"
 #include "execute/precision.h"
-#include "execute/reference/interpreter.h"
-#include "graph/node_kinds.h"
+#include "execute/reference/node_call.h"
 
 namespace assay::cuda {
 
 namespace {
 
 using HostValues = std::shared_ptr<std::vector<reference::RuntimeValue>>;
-
-// Inputs in order, then what the node's bodies capture.
-std::vector<ValueId> values_read(const Node& node) {
-  std::vector<ValueId> ids = node.inputs;
-  for_each_subgraph(node, [&](const Graph& body) {
-    for (const Capture& capture : body.captures()) ids.push_back(capture.outer);
-  });
-  return ids;
-}
-
-std::string reason_of(const Lowering& lowering, const Node& node) {
-  for (const auto* ids : {&node.outputs, &node.inputs})
-    for (const ValueId id : *ids)
-      if (id.is_valid() && lowering.is_dynamic(id)) return "its shapes are known only at run time";
-  if (graph::holds_subgraph(node)) return "its body runs in the interpreter";
-  return "no kernel for this form of " + node.op + " on the GPU";
-}
 
 void add_copy_to_host(Lowering& lowering, ValueId id) {
   const Placement from = lowering.row_major(id);
@@ -54,32 +32,19 @@ void add_copy_to_host(Lowering& lowering, ValueId id) {
 
 // One node that the interpreter runs.
 struct HostCall {
-  std::shared_ptr<reference::NodeEvaluator> evaluator;
-  std::vector<ValueId> reads;
-  std::size_t inputs = 0;  // of what is read: the rest is captured
-  std::vector<Tensor> constants;
-  std::vector<ValueId> writes;
-  HostValues values;
+  reference::NodeCall node;
+  std::vector<Tensor> constants = {};  // by what is read
+  std::vector<ValueId> writes = {};
+  HostValues values = {};
 
   reference::RuntimeValue load(std::size_t i) const {
-    if (!reads[i].is_valid()) return {};
-    return constants[i].has_value() ? constants[i] : (*values)[reads[i].number];
+    const ValueId read = node.reads[i];
+    if (!read.is_valid()) return {};
+    return constants[i].has_value() ? constants[i] : (*values)[read.number];
   }
 
   void run() const {
-    std::vector<reference::RuntimeValue> given;
-    std::map<ValueId, reference::RuntimeValue> captured;
-    for (std::size_t i = 0; i < reads.size(); ++i) {
-      if (i < inputs) {
-        given.push_back(load(i));
-      } else {
-        captured.emplace(reads[i], load(i));
-      }
-    }
-    const reference::ValueLookup around = [&](ValueId id) -> const reference::RuntimeValue& {
-      return captured.at(id);
-    };
-    auto results = evaluator->run(std::move(given), around);
+    auto results = node.run([this](std::size_t i) { return load(i); });
     for (std::size_t i = 0; i < writes.size() && i < results.size(); ++i)
       if (writes[i].is_valid()) (*values)[writes[i].number] = std::move(results[i]);
   }
@@ -98,13 +63,10 @@ std::vector<Placement> described(const Lowering& lowering, const std::vector<Val
 
 void lower_on_host(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
-  HostCall call{.evaluator = std::make_shared<reference::NodeEvaluator>(lowering.graph(), id),
-                .reads = values_read(node),
-                .inputs = node.inputs.size(),
-                .constants = {},
+  HostCall call{.node = reference::node_call(lowering.graph(), id),
                 .writes = node.outputs,
                 .values = lowering.host_values()};
-  for (const ValueId read : call.reads) {
+  for (const ValueId read : call.node.reads) {
     const Tensor* constant = lowering.constant(read);
     call.constants.push_back(constant == nullptr ? Tensor() : *constant);
     const bool is_there = !read.is_valid() || constant != nullptr || lowering.is_on_host(read);
@@ -112,9 +74,11 @@ void lower_on_host(Lowering& lowering, NodeId id) {
   }
   const StepDraft draft{.nodes = {id},
                         .algorithm = "reference",
-                        .reads = described(lowering, call.reads),
+                        .reads = described(lowering, call.node.reads),
                         .writes = described(lowering, call.writes),
-                        .fell_back = reason_of(lowering, node),
+                        .fell_back = reference::reason_for_plain_kernel(
+                            node, [&](ValueId value) { return lowering.is_dynamic(value); },
+                            "no kernel for this form of " + node.op + " on the GPU"),
                         .on_host = true};
   lowering.add_step(
       draft, [call](const Addresses&) { return [call](const gpu::Stream&) { call.run(); }; });
@@ -132,15 +96,10 @@ void add_copy_to_device(Lowering& lowering, ValueId id, const Placement& to) {
                         .on_host = true};
   lowering.add_step(draft, [to, id, name, values = lowering.host_values()](const Addresses& at) {
     return [to, id, name, values, address = at.of(to)](const gpu::Stream& stream) {
-      const Tensor* tensor = (*values)[id.number].tensor();
-      if (tensor == nullptr || tensor->type() != to.type || tensor->dims() != to.dims) {
-        fail_bad_input(
-            "'{}' should be {}[{}], the kernel gave {}", name, assay::name(to.type),
-            join_dims(to.dims),
-            tensor ? tensor_type(tensor->type(), tensor->shape()).to_string() : "no tensor");
-      }
-      if (tensor->byte_size() == 0) return;
-      stream.copy_in(address, tensor->bytes());
+      const Tensor& tensor =
+          reference::expected_tensor((*values)[id.number], to.type, to.dims, name);
+      if (tensor.byte_size() == 0) return;
+      stream.copy_in(address, tensor.bytes());
       stream.wait("copying to the GPU");
     };
   });

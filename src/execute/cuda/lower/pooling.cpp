@@ -1,4 +1,5 @@
-// Pools: one thread for each window.
+// Pools: by strips of windows where channels lie next to each other, else one thread for each
+// window and channel.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "execute/cuda/pool_view.h"
 #include "execute/cuda/quantized_text.h"
 #include "execute/cuda/walk.h"
+#include "execute/cuda/window_strip.h"
 #include "execute/cuda/window_text.h"
 
 namespace assay::cuda {
@@ -36,13 +38,38 @@ std::string sum_text(const PoolView& view, const std::string& type, const std::s
       fmt::arg("value", value));
 }
 
+// The texts beside what the pool itself computes.
+bool lower_by_strips(Lowering& lowering, NodeId id, const PoolView& view, const Placement& image,
+                     StripTexts texts) {
+  const auto strip = window_strip_of(view.grid, image);
+  if (!strip) return false;
+  Operands operands(lowering);
+  texts.image = operands.pointer(image);
+  texts.parameters = operands.parameters();
+  texts.type = computed_type(image.type);
+  const Epilogue epilogue = epilogue_of(lowering, id, channels_last_placement);
+  const KernelText kernel = strip_kernel(*strip, texts, epilogue);
+  StepDraft draft =
+      draft_with(epilogue, id, operands.reads(), epilogue.result.elements() * view.grid.taps());
+  draft.algorithm = "own strips";
+  lowering.add_kernel_step(draft, lowering.kernels().add(kernel.text), kernel.shape);
+  return true;
+}
+
 bool lower_average_pool(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const auto view = pool_view_of(lowering, node, lowering.dims(node.inputs[0]));
   const Placement image = lowering.native(node.inputs[0]);
   if (!view || !is_floating(image.type)) return false;
-  const Epilogue epilogue = epilogue_of(lowering, id, layout_of(image));
   const std::string type = computed_type(image.type);
+  const bool is_by_strips =
+      node.is("AveragePool") && lower_by_strips(lowering, id, *view, image,
+                                                {.outside = stored(image.type, "0"),
+                                                 .add = "sum += x;",
+                                                 .finish = view->count_text(),
+                                                 .result = fmt::format("sum / ({})count", type)});
+  if (is_by_strips) return true;
+  const Epilogue epilogue = epilogue_of(lowering, id, layout_of(image));
   std::string value = "x";
   std::string result = fmt::format("sum / ({})count", type);
   if (node.is("LpPool")) {
@@ -92,8 +119,15 @@ bool lower_max_pool(Lowering& lowering, NodeId id) {
   const Placement image = lowering.native(node.inputs[0]);
   if (!view || image.type == DataType::Bool) return false;
   const bool has_places = node.has_output(1) && lowering.is_read(node.outputs[1]);
+  const std::string least = least_text(image.type);
+  const bool is_by_strips =
+      !has_places &&
+      lower_by_strips(
+          lowering, id, *view, image,
+          {.start = least, .outside = stored(image.type, least), .add = "sum = larger(sum, x);"});
+  if (is_by_strips) return true;
   Operands operands(lowering);
-  const std::string body = greatest_text(*view, computed_type(image.type), least_text(image.type),
+  const std::string body = greatest_text(*view, computed_type(image.type), least,
                                          operands.element(image, view->image_at()));
   Epilogue epilogue = epilogue_of(lowering, id, layout_of(image));
   std::string store;

@@ -10,6 +10,7 @@
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/lower/attention.h"
+#include "execute/cuda/lower/few_rows_product.h"
 #include "execute/cuda/lower/product.h"
 #include "execute/cuda/product_view.h"
 #include "execute/cuda/tiled_product.h"
@@ -25,15 +26,11 @@ std::string load_text(const Placement& matrix, const std::string& name,
                      loaded(matrix.type, fmt::format("{}[{}]", name, offset_text(matrix, at))));
 }
 
-// alpha · sum + beta · C, as an expression of `sum`.
-struct Scaled {
-  std::string text = "sum";
-  std::optional<Placement> added = {};  // read through "c"
-};
+}  // namespace
 
-Scaled scaled_sum(Lowering& lowering, const Node& node, const std::string& type,
-                  std::span<const std::string> at) {
-  Scaled scaled;
+ScaledSum scaled_sum(Lowering& lowering, const Node& node, const std::string& type,
+                     std::span<const std::string> at) {
+  ScaledSum scaled;
   const float alpha = node.float_or("alpha", 1);
   if (alpha != 1) scaled.text = fmt::format("(sum * {})", number_text(alpha, type));
   if (!node.is("Gemm") || !node.has_input(2)) return scaled;
@@ -45,6 +42,8 @@ Scaled scaled_sum(Lowering& lowering, const Node& node, const std::string& type,
       beta == 1 ? " + " + added : fmt::format(" + {} * {}", number_text(beta, type), added);
   return scaled;
 }
+
+namespace {
 
 // The stride from one element of the batch to the next, if it is the same everywhere.
 std::optional<std::int64_t> batch_stride_of(const Placement& matrix) {
@@ -109,7 +108,7 @@ void join_batch(LibraryProduct& product) {
 }
 
 // What a Gemm adds: as a bias where it is a row, otherwise behind the product; false: neither.
-bool take_added(const Node& node, const Scaled& scaled, LibraryProduct& product) {
+bool take_added(const Node& node, const ScaledSum& scaled, LibraryProduct& product) {
   if (!scaled.added) return true;
   if (node.float_or("beta", 1) != 1) return false;
   const Placement& added = *scaled.added;
@@ -140,7 +139,7 @@ std::optional<LibraryProduct> library_product(NodeId id, const ProductView& view
 }
 
 std::vector<Candidate> library_candidates(Lowering& lowering, NodeId id, const ProductView& view,
-                                          const Scaled& scaled, const Epilogue& epilogue) {
+                                          const ScaledSum& scaled, const Epilogue& epilogue) {
   const Node& node = lowering.node(id);
   if (!view.has_columns) return {};
   const Dims dims = lowering.dims(node.outputs[0]);
@@ -153,7 +152,7 @@ std::vector<Candidate> library_candidates(Lowering& lowering, NodeId id, const P
   return cublaslt_candidates(lowering, product, epilogue);
 }
 
-std::string question_of(const ProductView& view, const Scaled& scaled) {
+std::string question_of(const ProductView& view, const ScaledSum& scaled) {
   const auto matrix = [](const Placement& placement) {
     return fmt::format("{}/{}", fmt::join(placement.dims, "x"), fmt::join(placement.strides, ","));
   };
@@ -171,6 +170,7 @@ bool lower_product(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   if (!is_supported(lowering, node)) return false;
   if (!node.is("Gemm") && lower_attention(lowering, id)) return true;
+  if (lower_few_rows_product(lowering, id)) return true;
   ProductView view = product_view_of(lowering, node, 0, 1);
   const std::int64_t batches = view.batches();
   if (!view.fits_a_grid()) return false;
@@ -179,7 +179,7 @@ bool lower_product(Lowering& lowering, NodeId id) {
   const auto at_a = batch_coordinates(view.batch, {"row", "k"});
   const auto at_b = batch_coordinates(view.batch, {"k", "column"});
   const auto at_result = result_coordinates(view);
-  const Scaled scaled = scaled_sum(lowering, node, type, at_result);
+  const ScaledSum scaled = scaled_sum(lowering, node, type, at_result);
   const Epilogue epilogue = epilogue_of(lowering, id);
   std::string parameters = fmt::format("const {}* __restrict__ a, const {}* __restrict__ b, ",
                                        stored_type(view.a.type), stored_type(view.b.type));

@@ -6,8 +6,10 @@
 #include <map>
 
 #include "base/checked.h"
+#include "execute/cuda/column_reduction.h"
 #include "execute/cuda/column_sums.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/lower/few_rows_product.h"
 #include "execute/cuda/moments_text.h"
 #include "execute/cuda/row_kernel.h"
 #include "execute/cuda/walk.h"
@@ -76,6 +78,7 @@ bool lower_layer_norm(Lowering& lowering, NodeId id) {
   if (!axis || !is_floating(x.type)) return false;
   const Rows rows = rows_over(x.dims, axes_from(*axis, x.dims.size()));
   if (!is_reasonable(rows)) return false;
+  if (lower_norm_and_product(lowering, id)) return true;
   Epilogue epilogue = epilogue_of(lowering, id);
   const std::string statistics = statistics_text(lowering, node, epilogue);
   if (statistics.empty() && add_warp_norm(lowering, id, rows, epilogue)) return true;
@@ -121,15 +124,6 @@ bool lower_instance_norm(Lowering& lowering, NodeId id) {
   return true;
 }
 
-// How a reduction maps elements, combines them and finishes; `x` and `sum` are the numbers.
-struct Reduction {
-  const char* map = "x";
-  const char* combine = "Plus";
-  double start = 0;
-  const char* finish = "sum";
-  bool is_float_only = false;
-};
-
 std::optional<Reduction> reduction_of(const std::string& op) {
   static const std::map<std::string, Reduction> kTable = {
       {"ReduceSum", {}},
@@ -169,20 +163,14 @@ std::vector<std::string> reduced_coordinates(const Rows& rows, std::size_t rank)
   return at;
 }
 
-std::string start_text(const Reduction& what, DataType type) {
-  const std::string computed = computed_type(type);
-  if (is_floating(type) || !std::isinf(what.start)) return number_text(what.start, computed);
-  return fmt::format("whole<{}>({})", computed, what.start < 0 ? "-1e30" : "1e30");
-}
-
-// Sums of many numbers that do not lie side by side: blocks add up parts.
+// Sums of so many numbers that do not lie side by side that blocks add up parts of them.
 bool adds_columns(const Reduction& what, const Placement& x, const Rows& rows) {
-  constexpr std::int64_t kLeastWidth = 128;
+  constexpr std::int64_t kLeastWidth = 1024;
   return what.combine == std::string("Plus") && is_floating(x.type) && rows.width >= kLeastWidth &&
          are_columns_adjacent(x, rows);
 }
 
-void add_column_reduction(Lowering& lowering, NodeId id, const Reduction& what, const Placement& x,
+void add_long_sums(Lowering& lowering, NodeId id, const Reduction& what, const Placement& x,
                           const Rows& rows) {
   const Epilogue epilogue = epilogue_of(lowering, id);
   const std::string type = computed_type(x.type);
@@ -219,10 +207,12 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
   const Rows rows = rows_over(x.dims, *axes);
   if (!is_reasonable(rows)) return false;
   if (adds_columns(*what, x, rows)) {
-    add_column_reduction(lowering, id, *what, x, rows);
+    add_long_sums(lowering, id, *what, x, rows);
     return true;
   }
   const Epilogue epilogue = epilogue_of(lowering, id);
+  const auto at = reduced_coordinates(rows, epilogue.result.dims.size());
+  if (add_column_reduction(lowering, id, rows, x, *what, epilogue, at)) return true;
   const std::string type = computed_type(x.type);
   const std::string body =
       fmt::format("  {} sum = {};\n", type, start_text(*what, x.type)) +
@@ -232,8 +222,7 @@ bool lower_reduction(Lowering& lowering, NodeId id) {
       fmt::format("  sum = together<{}, THREADS>(sum);\n  if (threadIdx.x != 0) return;\n",
                   what->combine) +
       fmt::format("  const {} WIDTH = {};\n", type, rows.width) +
-      epilogue.statements(fmt::format("({})({})", type, what->finish),
-                          reduced_coordinates(rows, epilogue.result.dims.size()));
+      epilogue.statements(fmt::format("({})({})", type, what->finish), at);
   add_row_step(lowering, id, rows, epilogue, {x}, parameter_text(x, "in"), body, 1);
   return true;
 }
