@@ -43,6 +43,10 @@ ProgramOptions on_device(ProgramOptions options, std::string_view device) {
 }
 
 ProgramOptions in_precision(ProgramOptions options, std::string_view precision) {
+  if (precision == "tf32") {
+    set_precision(options, precision);
+    return options;
+  }
   const DataType type = float_precision(precision);
   if (type != DataType::Float32) options.precision = type;
   return options;

@@ -11,8 +11,8 @@ namespace assay::train {
 // an unknown device, and an engine that does not run on it.
 ProgramOptions on_device(ProgramOptions options, std::string_view device);
 
-// The options with the precision of this name: "bf16", "fp16", "fp32" (the model as it is); or
-// "int8", which only a quantised model runs in.
+// The options with the precision of this name: "bf16", "fp16", "fp32" (the model as it is); "int8",
+// which only a quantised model runs in; or "tf32", which only a GPU computes in.
 ProgramOptions in_precision(ProgramOptions options, std::string_view precision);
 
 }  // namespace assay::train

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <map>
 
 #include "assay/bind.h"
 #include "assay/builder.h"
@@ -105,22 +106,55 @@ INSTANTIATE_TEST_SUITE_P(
                                  Loss::SumOfSquares}),
     training_name);
 
-// What resnet18 has and small networks lack: batch norm, a residual, a padded max pool, dropout.
-TEST(CudaTrainingStep, OfABatchNormAResidualAndADropout) {
-  fake_device();
+// What resnet18 and mobilenet_v2 have and small networks lack: batch norms, a residual, a padded
+// max pool, a dropout, convolutions of one tap and of one channel.
+Graph residual_network() {
   GraphBuilder builder("residual", 5, 17);
   const ValueId images = builder.input("x", DataType::Float32, Shape{4, 3, 9, 9});
   const ValueId first =
       Sequential({Conv2d(3, 8, 3, {.stride = 2, .padding = 1}), BatchNorm2d(8), Relu(),
                   MaxPool2d(3, {.stride = 2, .padding = 1})})(builder, images);
-  const ValueId branch =
-      Sequential({Conv2d(8, 8, 3, {.padding = 1}), BatchNorm2d(8), Dropout(0.3f)})(builder, first);
+  const ValueId branch = Sequential(
+      {Conv2d(8, 8, 3, {.padding = 1, .groups = 8}), BatchNorm2d(8), Relu(), Conv2d(8, 8, 1),
+       BatchNorm2d(8), Conv2d(8, 8, 3, {.padding = 1}), Dropout(0.3f)})(builder, first);
   const ValueId sum = builder.node("Add", "sum", {first, branch});
   builder.output(Sequential({Relu(), GlobalAvgPool2d(), Flatten(), Linear(8, 10)})(builder, sum),
                  "y");
+  return builder.finish();
+}
+
+TEST(CudaTrainingStep, OfABatchNormAResidualAndADropout) {
+  fake_device();
   expect_same_training(
-      infer_shapes(builder.finish()),
+      infer_shapes(residual_network()),
       {.loss = Loss::CrossEntropy, .optimizer = {.kind = OptimizerKind::Momentum}});
+}
+
+// Nothing is copied over the old state in the end.
+TEST(CudaTrainingStep, WritesNewStateWhereTheOldOneLies) {
+  fake_device();
+  const Inferred model = infer_shapes(residual_network());
+  const TrainingStep step =
+      training_step(model, trainable_parameters(model), {.loss = Loss::CrossEntropy});
+  const auto program = compile(infer_shapes(step.graph), {.engine = kCudaEngine});
+  EXPECT_NE(program->steps().back().op, "Reorder") << program->steps().back().name;
+}
+
+TEST(CudaTrainingStep, OfConvolutionsOfALibrary) {
+  fake_device();
+  const FakeSetting libraries("FAKE_CUDA_LIBRARIES", "1");
+  const FakeSetting slow("FAKE_CUDA_KERNEL_MS", "20");
+  const Inferred model = infer_shapes(residual_network());
+  const TrainingStepOptions options = {.loss = Loss::CrossEntropy,
+                                       .optimizer = {.kind = OptimizerKind::Momentum}};
+  expect_same_training(model, options);
+  const TrainingStep step = training_step(model, trainable_parameters(model), options);
+  std::map<std::string, int> by_library;
+  for (const StepInfo& info : program_of(step, kCudaEngine)->steps())
+    if (info.algorithm.starts_with("cu")) ++by_library[info.op];
+  EXPECT_EQ(by_library["ConvWeightGradient"], 4);
+  EXPECT_GE(by_library["ConvInputGradient"],
+            2);  // the direct one of a depthwise convolution is fast
 }
 
 struct RecurrentCase {

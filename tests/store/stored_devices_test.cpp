@@ -191,6 +191,31 @@ TEST_F(DeviceFile, MayBeAMeasuredMachineNamedAfterTheFile) {
   EXPECT_EQ(best(devices[0].memory_bandwidth_gbps)->value, 9.5);
 }
 
+TEST_F(DeviceFile, OfAMachineWithAGpuHasBoth) {
+  Machine machine;
+  machine.topology.processor = "Cortex-A76";
+  machine.gpu =
+      Gpu{.name = "Some GPU",
+          .multiprocessors = 8,
+          .cache_bytes = 1 << 20,
+          .memory_bytes = 1 << 30,
+          .ceilings = {.peaks = {{"fp32", "CUDA cores", 1, 9000},
+                                 {"fp16", "tensor cores", 1, 40000},
+                                 {"fp16", "cuBLASLt", 1, 50000}},
+                       .bandwidths = {{"HBM", "read", 1, 1, 700}, {"L2", "read", 1, 1, 2000}},
+                       .seconds = 2}};
+  const auto devices = read_device_file(put("Desk.json", machine_json(machine)));
+  ASSERT_EQ(devices.size(), 2u);
+  const Device& gpu = devices[1];
+  EXPECT_EQ(gpu.id, "desk-gpu");
+  EXPECT_EQ(gpu.name, "Some GPU");
+  EXPECT_EQ(gpu.kind, DeviceKind::Gpu);
+  EXPECT_EQ(best(gpu.memory_bandwidth_gbps)->value, 700);
+  EXPECT_EQ(best(gpu.memory_bytes)->value, 1 << 30);
+  EXPECT_EQ(peak_for(gpu, "fp32")->figure.value, 9000);
+  EXPECT_EQ(peak_for(gpu, "fp16")->figure.value, 50000);
+}
+
 TEST_F(DeviceFile, ThatIsMissingOrHugeIsRefused) {
   EXPECT_THROW(read_device_file("/nowhere/x.json"), Error);
   EXPECT_THROW(read_device_file(put("assay-huge.json", std::string(5 << 20, ' '))), Error);

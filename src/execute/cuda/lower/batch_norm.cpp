@@ -95,24 +95,37 @@ KernelCall normalising_call(Lowering& lowering, const Epilogue& epilogue,
   return call;
 }
 
+// A running statistic lies where the old one did, if nothing else reads that.
+Placement place_statistic(Lowering& lowering, NodeId id, std::size_t output) {
+  const Node& node = lowering.node(id);
+  const bool runs = output < 3;
+  const ValueId old = runs ? node.inputs[output + 2] : ValueId{};
+  const bool in_place =
+      runs && lowering.may_replace(old, id) && lowering.native(old).is_row_major();
+  const Placement result =
+      in_place ? lowering.native(old) : lowering.new_row_major(node.outputs[output]);
+  lowering.set_placement(node.outputs[output], result);
+  return result;
+}
+
 // Running statistics go on from the old ones.
-std::string running_text(Lowering& lowering, const Node& node, Operands& operands,
-                         Epilogue& epilogue, std::vector<Placement>& writes) {
+std::string running_text(Lowering& lowering, NodeId id, Operands& operands,
+                         std::vector<Placement>& writes) {
+  const Node& node = lowering.node(id);
   const std::string type = computed_type(lowering.type(node.inputs[0]));
   const std::string momentum = number_text(node.float_or("momentum", 0.9f), type);
   std::string text;
   for (std::size_t output = 1; output < node.outputs.size(); ++output) {
     if (!node.has_output(output) || !lowering.is_read(node.outputs[output])) continue;
-    epilogue.add_more(lowering, node.outputs[output]);
     std::string number = output % 2 == 1 ? "mean" : "variance";
     if (output < 3) {
       const Placement old = lowering.native(node.inputs[output + 2]);
       number = fmt::format("{} * {} + {} * (1 - {})", operands.element(old, at_channel()), momentum,
                            number, momentum);
     }
-    text += fmt::format("  out{}[i1] = {};\n", writes.size(),
-                        stored(epilogue.more.back().type, number));
-    writes.push_back(epilogue.more.back());
+    const Placement result = place_statistic(lowering, id, output);
+    text += fmt::format("  out{}[i1] = {};\n", writes.size(), stored(result.type, number));
+    writes.push_back(result);
   }
   return text;
 }
@@ -123,7 +136,7 @@ bool lower_in_training(Lowering& lowering, NodeId id) {
   const auto rows = channels_of(x);
   constexpr std::int64_t kFirstOpsetOfChannels = 9;
   if (!rows || lowering.graph().opset() < kFirstOpsetOfChannels) return false;
-  Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
+  const Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
   Operands adding(lowering);
   Operands finishing(lowering);
   const ChannelNumbers numbers(lowering, x, 3);
@@ -133,10 +146,11 @@ bool lower_in_training(Lowering& lowering, NodeId id) {
   sums.finish +=
       fmt::format("  out0[i1] = mean;\n  out1[i1] = scaled_by;\n  out2[i1] = scaled_by * {};\n",
                   finishing.element(scale, at_channel()));
-  sums.finish += running_text(lowering, node, finishing, epilogue, writes);
+  sums.finish += running_text(lowering, id, finishing, writes);
   StepDraft draft = draft_with(epilogue, id, finishing.reads(), x.elements() * kNormFlops);
   draft.algorithm = "own column sums";
   draft.writes.push_back(numbers.all);
+  draft.writes.insert(draft.writes.end(), writes.begin() + 3, writes.end());
   auto calls = column_sum_calls(lowering, sums, adding, finishing, writes, draft);
   const Placement shift = lowering.native(node.inputs[2]);
   draft.reads.push_back(shift);
