@@ -240,6 +240,52 @@ Candidate byte_candidate_of(Lowering& lowering, const ByteTiles& tiles, const Ti
   return own_candidate(lowering, name, kernel, true, draft, {counts}, bytes);
 }
 
+struct TileChoice {
+  TileShape shape;
+  Blocks blocks;
+  std::int64_t cost = 0;  // about, in products of a tile
+};
+
+std::int64_t cost_of(const TileShape& shape, const Blocks& blocks, std::int64_t steps,
+                     std::int64_t multiprocessors) {
+  constexpr std::int64_t kOfAStep = 2048;
+  constexpr std::int64_t kOfJoining = 8192;
+  const std::int64_t rounds = tiles_for(blocks.tiles() * blocks.splits, multiprocessors);
+  const std::int64_t sums = tiles_for(steps, blocks.splits) * (shape.m * shape.n + kOfAStep);
+  return rounds * (sums + (blocks.splits > 1 ? kOfJoining : 0));
+}
+
+// As many as leave no multiprocessor idle, if each has enough steps.
+std::int64_t splits_of(const Blocks& blocks, std::int64_t steps, std::int64_t multiprocessors) {
+  constexpr std::int64_t kFewestSteps = 4;
+  constexpr std::int64_t kMostSplits = 16;
+  std::int64_t splits =
+      std::min({multiprocessors / blocks.tiles(), steps / kFewestSteps, kMostSplits});
+  while (splits > 1 && (splits - 1) * tiles_for(steps, splits) >= steps) --splits;
+  return splits;
+}
+
+// The most promising ones, the best of them first.
+std::vector<TileChoice> choices_for(const ByteTiles& tiles, std::int64_t multiprocessors) {
+  std::vector<TileChoice> all;
+  const std::int64_t steps = tiles_for(tiles.depth, kTileDepth);
+  const auto add = [&](const TileShape& shape, const Blocks& blocks) {
+    all.push_back({shape, blocks, cost_of(shape, blocks, steps, multiprocessors)});
+  };
+  for (const TileShape& shape : kTileShapes) {
+    Blocks blocks{.m = tiles_for(tiles.rows, shape.m), .n = tiles_for(tiles.columns, shape.n)};
+    constexpr std::int64_t kMostBlocks = 65535;
+    if (blocks.n > kMostBlocks) continue;
+    add(shape, blocks);
+    blocks.splits = splits_of(blocks, steps, multiprocessors);
+    if (blocks.splits > 1) add(shape, blocks);
+  }
+  std::ranges::stable_sort(all, {}, &TileChoice::cost);
+  constexpr std::size_t kMostChoices = 4;
+  all.resize(std::min(all.size(), kMostChoices));
+  return all;
+}
+
 }  // namespace
 
 bool has_exact_sums(std::int64_t depth) {
@@ -250,29 +296,13 @@ bool has_exact_sums(std::int64_t depth) {
 std::vector<Candidate> byte_tile_candidates(Lowering& lowering, const ByteTiles& tiles,
                                             const StepDraft& draft) {
   std::vector<Candidate> all;
-  const auto& facts = lowering.device().facts();
-  constexpr int kFirstWithMixedBytes = 80;  // compute capability
-  if (facts.compute_capability < kFirstWithMixedBytes) return all;
-  const std::int64_t steps = tiles_for(tiles.depth, kTileDepth);
-  for (const TileShape& shape : kTileShapes) {
-    Blocks blocks{.m = tiles_for(tiles.rows, shape.m), .n = tiles_for(tiles.columns, shape.n)};
-    const bool is_small = shape.m == 32;
-    constexpr std::int64_t kMostBlocks = 65535;
-    if (blocks.n > kMostBlocks) continue;
-    // Large tiles leave multiprocessors idle, small ones read their operands often.
-    if (!is_small && shape.n > 64 && blocks.tiles() < facts.multiprocessors / 2) continue;
-    if (!is_small && shape.n / 2 >= tiles.columns && shape.n > 64) continue;
-    if (is_small && blocks.tiles() > 8 * facts.multiprocessors) continue;
-    all.push_back(byte_candidate_of(lowering, tiles, shape, blocks, draft));
-    constexpr std::int64_t kFewestSteps = 4;  // of a part
-    constexpr std::int64_t kMostSplits = 16;
-    const std::int64_t wanted = facts.multiprocessors / std::max<std::int64_t>(1, blocks.tiles());
-    blocks.splits = std::min({wanted, steps / kFewestSteps, kMostSplits});
-    // Every part has steps.
-    while (blocks.splits > 1 && (blocks.splits - 1) * tiles_for(steps, blocks.splits) >= steps)
-      --blocks.splits;
-    if (blocks.splits > 1) all.push_back(byte_candidate_of(lowering, tiles, shape, blocks, draft));
-  }
+  constexpr int kFirstWithBytes = 80;  // compute capability
+  const gpu::DeviceFacts& facts = lowering.device().facts();
+  const bool has_arguments_left =
+      draft.reads.size() + draft.writes.size() + 2 <= gpu::kMaxArguments;
+  if (facts.compute_capability < kFirstWithBytes || !has_arguments_left) return all;
+  for (const TileChoice& choice : choices_for(tiles, facts.multiprocessors))
+    all.push_back(byte_candidate_of(lowering, tiles, choice.shape, choice.blocks, draft));
   return all;
 }
 
