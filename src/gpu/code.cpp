@@ -1,7 +1,6 @@
 #include "gpu/code.h"
 
 #include <array>
-#include <cstdlib>
 #include <optional>
 
 #include "base/cache_file.h"
@@ -119,8 +118,7 @@ constexpr int kFirstOverlapping = 90;                 // compute capability
 constexpr int kFirstDriverCapturingOverlaps = 12030;  // into graphs
 
 bool can_overlap(const Device& device) {
-  static const bool off = std::getenv("ASSAY_CUDA_NO_OVERLAP") != nullptr;
-  return !off && device.facts().compute_capability >= kFirstOverlapping &&
+  return device.facts().compute_capability >= kFirstOverlapping &&
          device.libraries().driver_version >= kFirstDriverCapturingOverlaps;
 }
 

@@ -1,4 +1,5 @@
-// Attention over a cache that is state: [2, 3, tokens, width] after rows of [2, 3, capacity, width].
+// Attention over a cache that is state: [2, 3, tokens, width] after rows of [2, 3, capacity,
+// width].
 #pragma once
 
 #include "assay/builder.h"

@@ -141,6 +141,16 @@ __device__ long long checked(long long i, long long least, long long length, int
 
 // A kernel that is launched while the one in front of it runs waits for that one's results itself.
 // 16 bytes that are read once are kept in no cache of the multiprocessor.
+// What another block has just written lies in no cache of the multiprocessor.
+#ifdef ASSAY_EMULATED
+__device__ float read_fresh(const float* from) { return *from; }
+#else
+__device__ float read_fresh(const float* from) {
+  float to;
+  asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(to) : "l"(from) : "memory");
+  return to;
+}
+#endif
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
 __device__ void let_next_begin() {}
 __device__ void wait_for_last() {}

@@ -156,18 +156,27 @@ std::string library_precision(const Lowering& lowering, DataType type) {
   return type == DataType::Float32 && lowering.options().cuda.tf32 ? "tf32" : "";
 }
 
-Candidate own_candidate(Lowering& lowering, const char* name, const KernelText& kernel,
-                        bool threads_cooperate, const StepDraft& draft) {
+Candidate own_candidate(Lowering& lowering, const std::string& name, const KernelText& kernel,
+                        bool threads_cooperate, const StepDraft& draft,
+                        const std::vector<Placement>& others, std::int64_t workspace_bytes) {
   auto call = std::make_shared<KernelCall>(
       KernelCall{.kernel = 0, .shape = kernel.shape, .arguments = draft.reads});
   call->arguments.insert(call->arguments.end(), draft.writes.begin(), draft.writes.end());
+  call->arguments.insert(call->arguments.end(), others.begin(), others.end());
   return {.name = name,
           .key = fmt::format("{} {:x}", name, std::hash<std::string>{}(kernel.text)),
           .add_kernels =
               [&lowering, call, text = kernel.text, threads_cooperate] {
                 call->kernel = lowering.kernels().add(text, threads_cooperate);
               },
-          .prepare = [call] { return Prepared{.bind = binder_of(*call)}; }};
+          .prepare =
+              [&lowering, call, workspace_bytes] {
+                if (workspace_bytes == 0) return Prepared{.bind = binder_of(*call)};
+                const BufferId workspace = lowering.new_buffer(workspace_bytes);
+                KernelCall whole = *call;
+                whole.arguments.push_back({.buffer = workspace, .dims = {}, .strides = {}});
+                return Prepared{.bind = binder_of(whole), .workspace = {workspace}};
+              }};
 }
 
 Prepared prepared_with(const std::shared_ptr<Remainder>& remainder, std::int64_t workspace_bytes,

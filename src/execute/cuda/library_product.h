@@ -47,9 +47,12 @@ gpu::Float32Math float32_math(const Lowering& lowering);
 // "tf32" where float32 is computed so.
 std::string library_precision(const Lowering& lowering, DataType type);
 
-// A candidate of one kernel of our own, which reads and writes what the draft says.
-Candidate own_candidate(Lowering& lowering, const char* name, const KernelText& kernel,
-                        bool threads_cooperate, const StepDraft& draft);
+// A candidate of one kernel of our own, whose arguments are what the draft reads and writes, then
+// others, then a workspace of so many bytes, if there is one.
+Candidate own_candidate(Lowering& lowering, const std::string& name, const KernelText& kernel,
+                        bool threads_cooperate, const StepDraft& draft,
+                        const std::vector<Placement>& others = {},
+                        std::int64_t workspace_bytes = 0);
 
 // Library, then remainder.
 Prepared prepared_with(const std::shared_ptr<Remainder>& remainder, std::int64_t workspace_bytes,

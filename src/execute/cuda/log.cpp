@@ -6,11 +6,8 @@
 namespace assay::cuda {
 
 bool keeps_log() {
-  static const bool keeps = [] {
-    const char* set = std::getenv("ASSAY_CUDA_LOG");
-    return set != nullptr && *set != '\0' && *set != '0';
-  }();
-  return keeps;
+  const char* set = std::getenv("ASSAY_CUDA_LOG");
+  return set != nullptr && *set != '\0' && *set != '0';
 }
 
 void log_line(const std::string& line) {

@@ -15,6 +15,9 @@ template <typename T> __device__ void copy_16_bytes(T* to, const T* from, bool i
   else memset(to, 0, 16);
 }
 template <int kNone> __device__ void wait_for_copies() {}
+template <int kBytes, typename T> __device__ void copy_bytes(T* to, const T* from) { memcpy(to, from, kBytes); }
+__device__ void commit_copies() {}
+template <int kLeft> __device__ void wait_for_copies_but() {}
 template <bool kTurned, typename T> __device__ void load_fragments(unsigned (&to)[4], const T* row) {
   const unsigned lane = threadIdx.x % 32, first = threadIdx.x - lane;
   fake_rows[threadIdx.x] = (const unsigned short*)row;
@@ -45,6 +48,23 @@ template <typename T> __device__ void multiply_tiles(float (&sums)[4], const uns
   }
   __syncwarp();
 }
+template <typename T> __device__ int fake_byte(unsigned fragment, int byte) { return (T)(unsigned char)(fragment >> 8 * byte); }
+template <typename A, typename B> __device__ void multiply_bytes(int (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  const unsigned lane = threadIdx.x % 32, first = threadIdx.x - lane;
+  unsigned* own = fake_fragments[threadIdx.x];
+  for (int i = 0; i < 4; ++i) own[i] = a[i];
+  own[4] = b0;
+  own[5] = b1;
+  __syncwarp();
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 32; ++k) {
+      const unsigned of_a = fake_fragments[first + lane / 4 * 4 + k % 16 / 4][i / 2 + k / 16 * 2];
+      const unsigned of_b = fake_fragments[first + (lane % 4 * 2 + i % 2) * 4 + k % 16 / 4][4 + k / 16];
+      sums[i] += fake_byte<A>(of_a, k % 4) * fake_byte<B>(of_b, k % 4);
+    }
+  }
+  __syncwarp();
+}
 #else
 #define DYNAMIC_SHARED(name) extern __shared__ __align__(16) char name[]
 // 16 bytes to shared memory, or zeros.
@@ -53,6 +73,20 @@ template <typename T> __device__ void copy_16_bytes(T* to, const T* from, bool i
 }
 template <int kNone> __device__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
+}
+// Several bytes; copies are waited for in groups, but those of the last groups.
+template <int kBytes, typename T> __device__ void copy_bytes(T* to, const T* from) {
+  const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  if (kBytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+  else if (kBytes == 8)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(at), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at), "l"(from) : "memory");
+}
+__device__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int kLeft> __device__ void wait_for_copies_but() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 // Four matrices of 8 × 8: each thread says where a row of 16 bytes lies, those of the first matrix
 // in the first 8 threads.
@@ -71,6 +105,16 @@ template <typename T> __device__ void multiply_tiles(float (&sums)[4], const uns
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   else
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+template <typename T> struct HasSign { static constexpr bool value = true; };
+template <> struct HasSign<unsigned char> { static constexpr bool value = false; };
+#define MULTIPLY_BYTES(a_type, b_type) asm("mma.sync.aligned.m16n8k32.row.col.s32." a_type "." b_type ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+// 16 × 8 sums of 32 products.
+template <typename A, typename B> __device__ void multiply_bytes(int (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  if (HasSign<A>::value && HasSign<B>::value) MULTIPLY_BYTES("s8", "s8");
+  else if (HasSign<A>::value) MULTIPLY_BYTES("s8", "u8");
+  else if (HasSign<B>::value) MULTIPLY_BYTES("u8", "s8");
+  else MULTIPLY_BYTES("u8", "u8");
 }
 #endif
 

@@ -24,7 +24,8 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
 }
 
-// Random numbers of this type, as bytes; zeros for types that are not floating.
+// Random numbers of this type, as bytes; zeros for integers of more than 8 bits, which may say
+// where something lies.
 std::vector<std::byte> pattern(DataType type) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(kPatternElements * bits(type) / 8));
   std::mt19937 random(7);
@@ -36,6 +37,8 @@ std::vector<std::byte> pattern(DataType type) {
                   sizeof(number));
     }
   };
+  if (type == DataType::UInt8 || type == DataType::Int8)
+    write([&](float) { return static_cast<std::uint8_t>(random() >> 24); });
   if (type == DataType::Float32) write([](float number) { return number; });
   if (type == DataType::Float64) write([](float number) { return static_cast<double>(number); });
   if (type == DataType::Float16) write(graph::float_to_half);

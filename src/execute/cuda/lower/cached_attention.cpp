@@ -167,15 +167,25 @@ constexpr const char* kJoinSplits = R"(  if (splits > 1) {{
     if (!is_last) return;
     __threadfence();
     if (i == 0) counts[blockIdx.y] = 0;
-    const volatile float* of_all = parts + (long long)blockIdx.y * SPLITS * (WIDTH + 2);
-    highest = of_all[WIDTH + 1];
-    for (int s = 1; s < splits; ++s) highest = larger(highest, (float)of_all[s * (WIDTH + 2) + WIDTH + 1]);
-    all = all_weight = 0;
-    for (int s = 0; s < splits; ++s) {{
-      const float factor = expf(of_all[s * (WIDTH + 2) + WIDTH + 1] - highest);
-      all_weight += factor * of_all[s * (WIDTH + 2) + WIDTH];
-      if (i < WIDTH) all += factor * of_all[s * (WIDTH + 2) + i];
+    // A lane has the share of one block; all numbers are asked for at once.
+    const float* of_all = parts + (long long)blockIdx.y * SPLITS * (WIDTH + 2);
+    const int lane = i % 32;
+    float found[SPLITS], own_top = {lowest}, own_weight = 0;
+    if (lane < splits) {{
+      own_weight = read_fresh(of_all + lane * (WIDTH + 2) + WIDTH);
+      own_top = read_fresh(of_all + lane * (WIDTH + 2) + WIDTH + 1);
     }}
+#pragma unroll
+    for (int s = 0; s < SPLITS; ++s) {{
+      found[s] = 0;
+      if (s < splits && i < WIDTH) found[s] = read_fresh(of_all + s * (WIDTH + 2) + i);
+    }}
+    highest = together<Larger, 32>(own_top);
+    const float factor = lane < splits ? expf(own_top - highest) : 0.0f;
+    all_weight = together<Plus, 32>(factor * own_weight);
+    all = 0;
+#pragma unroll
+    for (int s = 0; s < SPLITS; ++s) all += __shfl_sync(0xffffffffu, factor, s) * found[s];
   }}
 )";
 
@@ -276,7 +286,10 @@ void add_token_attention(Lowering& lowering, NodeId id, std::int64_t lanes) {
       fmt::arg("lowest", number_text(-INFINITY, "float")), fmt::arg("new_key", new_key),
       fmt::arg("new_value", new_value), fmt::arg("key_number", loaded(query.type, "key[n].at[j]")),
       fmt::arg("value_number", loaded(query.type, "value[n].at[j]")),
-      fmt::arg("joining", is_split ? fmt::format(kJoinSplits) : std::string()),
+      fmt::arg("joining",
+               is_split
+                   ? fmt::format(kJoinSplits, fmt::arg("lowest", number_text(-INFINITY, "float")))
+                   : std::string()),
       fmt::arg("result",
                offset_text(result, std::vector<std::string>{"batch", "head", "token", "i"})),
       fmt::arg("number", stored(query.type, "all / all_weight")));

@@ -1,9 +1,13 @@
-// Convolutions of 8-bit numbers, whose sums are exact: ConvInteger and QLinearConv.
+// Convolutions of 8-bit numbers, whose sums are exact: ConvInteger and QLinearConv. With stored
+// weights without zero points, tensor cores compete with the plain kernel.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include "execute/cuda/byte_convolution.h"
 #include "execute/cuda/convolution_view.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/library_product.h"
 #include "execute/cuda/quantized_text.h"
 
 namespace assay::cuda {
@@ -63,16 +67,40 @@ class IntegerConvolution {
             [&](const std::vector<std::string>& at) {
               return epilogue.statements(result(at), at);
             }};
+    const bool has_plain_weight = has_no_zero_point(lowering_, node_, inputs_.weight_zero_point);
+    const Tensor* weight =
+        has_plain_weight ? lowering_.constant(node_.inputs[inputs_.weight]) : nullptr;
+    const ByteConvolution bytes(lowering_, *view_, weight, operands_);
+    const std::string zero_point =
+        node_.has_input(inputs_.image_zero_point)
+            ? "(int)" + operands_.whole(node_.inputs[inputs_.image_zero_point])
+            : "0";
     const auto anywhere = std::vector<std::string>(view_->result.size(), "0");
     for (const TextAt* text : {&texts.image, &texts.weight, &texts.store}) (*text)(anywhere);
     texts.parameters = operands_.parameters() + epilogue.parameters();
     const ConvolutionKernel kernel = convolution_kernel(*view_, texts);
-    add_convolution_step(lowering_, draft_with(epilogue, id_, operands_.reads(), view_->flops()),
-                         kernel);
+    const StepDraft draft = draft_with(epilogue, id_, operands_.reads(), view_->flops());
+    std::vector<Candidate> candidates = {
+        own_candidate(lowering_, name_of(kernel), kernel.kernel, kernel.is_tiled, draft)};
+    if (bytes.is_supported())
+      for (Candidate& candidate :
+           bytes.candidates(lowering_, zero_point, texts.parameters, result, epilogue, draft))
+        candidates.push_back(std::move(candidate));
+    lowering_.add_contest(draft, question() + following(lowering_, epilogue),
+                          std::move(candidates));
     return true;
   }
 
  private:
+  std::string question() const {
+    const auto described = [](const Placement& placement) {
+      return fmt::format("{} {}/{}", name(placement.type), fmt::join(placement.dims, "x"),
+                         fmt::join(placement.strides, ","));
+    };
+    return fmt::format("bytes {} by {} to {}", described(view_->image), described(view_->weight),
+                       fmt::join(view_->result, "x"));
+  }
+
   std::string image_text(const std::vector<std::string>& at) {
     const std::string number = "(int)" + operands_.element(view_->image, at);
     if (!node_.has_input(inputs_.image_zero_point)) return "(" + number + ")";

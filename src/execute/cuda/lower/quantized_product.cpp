@@ -1,12 +1,18 @@
 // Products of 8-bit numbers, whose sums are exact: MatMulInteger, QLinearMatMul, QGemm and
-// MatMulIntegerToFloat.
+// MatMulIntegerToFloat. With stored weights without zero points, tensor cores compete with the
+// plain kernel.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include "base/checked.h"
+#include "execute/cuda/byte_convolution.h"
 #include "execute/cuda/epilogue.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/library_product.h"
 #include "execute/cuda/product_view.h"
 #include "execute/cuda/quantized_text.h"
 #include "execute/cuda/tiled_product.h"
+#include "execute/cuda/walk.h"
 #include "kernels/shape_math.h"
 
 namespace assay::cuda {
@@ -61,6 +67,7 @@ class IntegerProduct {
                  &ProductView::as_a);
     b_ = centred(inputs.b, view_.b, inputs.b_zero_point, kind(!view_.flips_b), {"k", "column"},
                  &ProductView::as_b);
+    if (is_supported_) find_columns(inputs);
   }
 
   bool is_supported() const { return is_supported_; }
@@ -82,23 +89,108 @@ class IntegerProduct {
     if (!is_supported_) return false;
     const Epilogue epilogue = epilogue_of(lowering_, id_);
     const std::int64_t flops = 2 * view_.batches() * view_.rows * view_.columns * view_.depth;
-    StepDraft draft = draft_with(epilogue, id_, operands_.reads(), flops);
-    draft.algorithm = "own tiles";
-    const KernelText kernel =
-        tiled_kernel({.batches = view_.batches(),
-                      .rows = view_.rows,
-                      .columns = view_.columns,
-                      .depth = view_.depth,
-                      .sum_type = sum_type(),
-                      .parameters = operands_.parameters() + epilogue.parameters(),
-                      .load_a = a_,
-                      .load_b = b_,
-                      .store = epilogue.statements(result, at_result_)});
-    lowering_.add_kernel_step(draft, lowering_.kernels().add(kernel.text, true), kernel.shape);
+    const StepDraft draft = draft_with(epilogue, id_, operands_.reads(), flops);
+    const std::string parameters = operands_.parameters() + epilogue.parameters();
+    const KernelText kernel = tiled_kernel({.batches = view_.batches(),
+                                            .rows = view_.rows,
+                                            .columns = view_.columns,
+                                            .depth = view_.depth,
+                                            .sum_type = sum_type(),
+                                            .parameters = parameters,
+                                            .load_a = a_,
+                                            .load_b = b_,
+                                            .store = epilogue.statements(result, at_result_)});
+    std::vector<Candidate> candidates = {
+        own_candidate(lowering_, "own tiles", kernel, true, draft)};
+    if (columns_)
+      for (Candidate& candidate :
+           byte_tile_candidates(lowering_, tiles(result, parameters, epilogue), draft))
+        candidates.push_back(std::move(candidate));
+    lowering_.add_contest(draft, question() + following(lowering_, epilogue),
+                          std::move(candidates));
     return true;
   }
 
  private:
+  // A stored matrix whose columns lie side by side, and their sums.
+  struct Columns {
+    Placement numbers;
+    std::string name;
+    std::string sums;
+    std::string a;
+    std::string zero_point;
+  };
+
+  void find_columns(const ProductInputs& inputs) {
+    const ValueId id = node_.inputs[inputs.b];
+    const Tensor* tensor = lowering_.constant(id);
+    const bool has_one_zero =
+        !node_.has_input(inputs.a_zero_point) ||
+        checked_product(lowering_.dims(node_.inputs[inputs.a_zero_point])) == 1;
+    const std::size_t last = view_.a.dims.size() - 1;
+    if (tensor == nullptr || tensor->dims().size() != 2 || !has_one_zero ||
+        !has_no_zero_point(lowering_, node_, inputs.b_zero_point) || view_.a.strides[last] != 1 ||
+        !has_exact_sums(view_.depth))
+      return;
+    const bool lies_by_columns = view_.flips_b;
+    const Placement numbers =
+        lies_by_columns ? lowering_.native(id) : lowering_.weight_by_columns(*tensor);
+    const Tensor sums = lies_by_columns
+                            ? column_sums(*tensor, view_.columns, view_.depth, view_.depth, 1)
+                            : column_sums(*tensor, view_.columns, view_.depth, 1, view_.columns);
+    columns_ =
+        Columns{.numbers = numbers,
+                .name = operands_.pointer(numbers),
+                .sums = operands_.pointer(lowering_.weight(sums)),
+                .a = operands_.pointer(view_.a),
+                .zero_point = node_.has_input(inputs.a_zero_point)
+                                  ? "(int)" + operands_.whole(node_.inputs[inputs.a_zero_point])
+                                  : "0"};
+  }
+
+  std::int64_t group() const {
+    const std::size_t last = view_.a.dims.size() - 1;
+    for (const std::int64_t group : {16, 8, 4})
+      if (view_.depth % group == 0 && lies_in_groups(view_.a, last, group)) return group;
+    return 1;
+  }
+
+  ByteTiles tiles(const std::string& result, const std::string& parameters,
+                  const Epilogue& epilogue) const {
+    const std::string rows =
+        fmt::format("    const int z = all_row / {0}, row = all_row % {0};\n", view_.rows);
+    const auto at_line = batch_coordinates(view_.batch, {"row", "0"});
+    return {.rows = view_.batches() * view_.rows,
+            .columns = view_.columns,
+            .depth = view_.depth,
+            .group = group(),
+            .a_type = view_.a.type,
+            .b_type = view_.b.type,
+            .parameters = parameters,
+            .a = columns_->a,
+            .b = columns_->name,
+            .column_stride = view_.depth,
+            .locate = rows + fmt::format("      line.base = {};\n", offset_text(view_.a, at_line)),
+            .find = "    offset = line.base + k;\n",
+            .fill = columns_->zero_point,
+            .coordinates = rows,
+            .computing = fmt::format("      const int sum = sum_of_numbers - {} * {}[column];\n",
+                                     columns_->zero_point, columns_->sums) +
+                         epilogue.computing(result, at_result_),
+            .result = epilogue.stored_result(),
+            .place = offset_text(epilogue.result, at_result_),
+            .result_type = epilogue.result.type,
+            .results_together = results_together(epilogue.result, epilogue.result.dims.size() - 1)};
+  }
+
+  std::string question() const {
+    const auto described = [](const Placement& placement) {
+      return fmt::format("{} {}/{}", name(placement.type), fmt::join(placement.dims, "x"),
+                         fmt::join(placement.strides, ","));
+    };
+    return fmt::format("bytes {} by {}", described(view_.a), described(view_.b));
+  }
+
   // Products have 16 bits and a sign.
   std::string sum_type() const { return view_.depth < (1 << 14) ? "int" : "long long"; }
 
@@ -127,6 +219,7 @@ class IntegerProduct {
   std::vector<std::string> at_result_;
   std::string a_;
   std::string b_;
+  std::optional<Columns> columns_ = {};
   bool is_supported_ = false;
 };
 
