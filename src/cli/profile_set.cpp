@@ -36,6 +36,7 @@ void check_flags(const ProfileArguments& arguments) {
       {"--hardware", arguments.hardware},
       {"--memory-bandwidth-gbps", !arguments.memory_bandwidth_gbps.empty()},
       {"--peak-compute-gmacs", !arguments.peak_compute_gmacs.empty()},
+      {"--decode", !arguments.decode.empty()},
       {"--train", arguments.training.train}};
   for (const auto& [flag, is_given] : not_for_several) {
     if (is_given) fail_usage("{} needs one model, one batch and one number of threads", flag);

@@ -556,6 +556,17 @@ class Profiling(Case):
         self.assertEqual(code, 130, complaints)
         self.assertIn("interrupted", complaints)
 
+    def test_a_step_of_decoding(self):
+        decoder = "zoo:gpt2_small_decode:layers=1"
+        result = assay("profile", decoder, "--decode", "4", *QUICK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"Decoding: [0-9.]+ ms per token after 4 others, [0-9,.e+]+ tokens/s")
+        for words in (["zoo:mlp", "--decode", "4"], [decoder, "--decode", "4", "--capacity", "4"],
+                      [decoder, "--capacity", "8"], [decoder, "--decode", "4", "--train"]):
+            result = assay("profile", *words, *QUICK)
+            self.assertIn(result.returncode, (2, 3), result.stderr)
+            self.assertRegex(result.stderr, "--decode|--capacity|past")
+
 
 class RunOnce(Case):
     def test_outputs_are_written_and_agree_with_themselves(self):
