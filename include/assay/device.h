@@ -96,5 +96,7 @@ std::string_view name(FigureProvenance provenance);  // "measured"
 // What `assay machine` measured, with all threads: every figure is a measured one. Without an `id`
 // it gets one from its processor.
 Device device_from_machine(const Machine& machine, const std::string& id = "");
+// Its GPU, likewise.
+Device device_from_gpu(const Gpu& gpu, const std::string& id);
 
 }  // namespace assay

@@ -18,7 +18,6 @@
 #include "cli/model_options.h"
 #include "cli/output_format.h"
 #include "cli/page.h"
-#include "machine/gpu/device_from_gpu.h"
 
 namespace assay::cli {
 

@@ -82,6 +82,12 @@ std::int64_t Device::free_bytes() const {
   return static_cast<std::int64_t>(free);
 }
 
+bool Device::works() const {
+  std::size_t free = 0;
+  std::size_t all = 0;
+  return driver().memory_info(&free, &all) == 0;
+}
+
 void Device::check(Status status, std::string_view doing) const {
   if (status == kOutOfMemory)
     fail_bad_input("{} failed: the GPU is out of memory; try a smaller batch or input", doing);

@@ -40,6 +40,8 @@ class Device {
   // Makes the calling thread use it.
   void use() const;
   std::int64_t free_bytes() const;
+  // False after an error that leaves nothing usable, as of a kernel that read outside of memory.
+  bool works() const;
   // Throws if the call failed: "copying inputs failed: CUDA_ERROR_ILLEGAL_ADDRESS".
   void check(Status status, std::string_view doing) const;
 

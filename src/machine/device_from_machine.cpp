@@ -5,7 +5,6 @@
 
 #include "assay/device.h"
 #include "assay/device_list.h"
-#include "machine/gpu/device_from_gpu.h"
 
 namespace assay {
 

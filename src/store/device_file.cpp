@@ -3,7 +3,6 @@
 #include "assay/device_list.h"
 #include "assay/stored_machine.h"
 #include "base/mapped_file.h"
-#include "machine/gpu/device_from_gpu.h"
 #include "store/device_catalogue_text.h"
 #include "store/strict_json.h"
 

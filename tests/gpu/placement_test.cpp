@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "execute/cuda/walk.h"
+
 namespace assay::cuda {
 namespace {
 
@@ -58,6 +60,21 @@ TEST(CudaPlacement, KeepsRepeatedAxes) {
 TEST(CudaPlacement, IgnoresAxesOfOneElement) {
   EXPECT_EQ(strides_after(strided({1, 5, 1, 4}, {7, 4, 99, 1}), {20, 1}), (Dims{1, 0}));
   EXPECT_EQ(strides_after(strided({1}, {9}), {}), Dims{});
+}
+
+// 6000 · 64 · 112 · 112 = 4.8e9 elements.
+TEST(CudaPlacement, OffsetsOfManyElementsHave64Bits) {
+  const std::vector<std::string> at = {"n", "c", "y", "x"};
+  const Dims large = {6000, 64, 112, 112};
+  for (const Placement& placement : {row_major_placement(DataType::Float32, large),
+                                     channels_last_placement(DataType::Float32, large)}) {
+    const std::string text = offset_text(placement, at);
+    for (const std::string& coordinate : at)
+      EXPECT_NE(text.find("(long long)(" + coordinate + ")"), std::string::npos) << text;
+  }
+  EXPECT_EQ(offset_text(row_major_placement(DataType::Float32, {64, 64}),
+                        std::vector<std::string>{"i", "j"}),
+            "(i) * 64 + (j)");
 }
 
 TEST(CudaPlacement, HoldsNothingOrRefusesOtherCounts) {

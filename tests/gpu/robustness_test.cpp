@@ -80,6 +80,20 @@ TEST_F(CudaFailure, OfAKernelNamesTheCallAndLeavesNothing) {
   }
 }
 
+// Nothing works after such an error, so no other candidate is tried.
+TEST_F(CudaFailure, OfACandidateNamesItAndItsStep) {
+  const FakeSetting libraries("FAKE_CUDA_LIBRARIES", "1");
+  const Inferred model = infer_shapes(zoo_model("mlp"));
+  std::string last;
+  for (int nth = 1; nth < 60 && last.find("trying '") == std::string::npos; ++nth) {
+    const FakeSetting failing("FAKE_CUDA_FAILING_WAIT", std::to_string(nth));
+    const auto error = failure_of(model);
+    if (!error) break;
+    last = error->what();
+  }
+  EXPECT_NE(last.find("' for step '"), std::string::npos) << last;
+}
+
 // Says that it is cancelled from its nth question on.
 class Impatient final : public Progress {
  public:

@@ -10,6 +10,7 @@
 #include "assay/error.h"
 #include "assay/timing.h"
 #include "assay/version.h"
+#include "base/fail.h"
 #include "execute/cuda/log.h"
 #include "execute/cuda/lowering.h"
 #include "execute/cuda/trial.h"
@@ -91,8 +92,12 @@ struct Contender {
 class Race {
  public:
   Race(Lowering& lowering, const gpu::Stream& stream, const std::vector<Placement>& reads,
-       const std::vector<Placement>& writes)
-      : lowering_(lowering), stream_(stream), reads_(reads), writes_(writes) {}
+       const std::vector<Placement>& writes, std::string step)
+      : lowering_(lowering),
+        stream_(stream),
+        reads_(reads),
+        writes_(writes),
+        step_(std::move(step)) {}
 
   void prepare(const std::vector<Candidate>& candidates) {
     // Kernels of our own are compiled.
@@ -138,6 +143,12 @@ class Race {
     contenders_.push_back({.candidate = &candidate, .prepared = std::move(prepared)});
   }
 
+  // After some errors, as of a kernel that read outside of memory, nothing works any more.
+  void fail_if_broken(const Contender& one, const Error& error) const {
+    if (!lowering_.device().works())
+      fail_running("trying '{}' for step '{}': {}", one.candidate->name, step_, error.what());
+  }
+
   void leave_out(const Candidate& candidate, const std::string& why) {
     log_line(fmt::format("  {}: {}", candidate.key, why));
     if (candidate.is_library && failure_.empty()) failure_ = why;
@@ -155,6 +166,7 @@ class Race {
         enter(one, scratch, expected, best);
       } catch (const Error& error) {
         one.trial.reset();
+        fail_if_broken(one, error);
         leave_out(*one.candidate, error.what());
       }
     }
@@ -218,6 +230,7 @@ class Race {
   const gpu::Stream& stream_;
   const std::vector<Placement>& reads_;
   const std::vector<Placement>& writes_;
+  std::string step_;  // its name
   std::vector<Contender> contenders_;
   bool library_ran_ = false;
   std::string failure_;  // of the first library's candidate that failed
@@ -281,7 +294,8 @@ void Contests::settle(Lowering& lowering, const Contest& contest, const Candidat
 
 void Contests::hold(Lowering& lowering, const Contest& contest) {
   const gpu::Stream stream(lowering.device());
-  Race race(lowering, stream, contest.reads, contest.writes);
+  Race race(lowering, stream, contest.reads, contest.writes,
+            lowering.steps()[contest.step].info.name);
   race.prepare(contest.candidates);
   const Contender* winner = race.winner();
   const bool was_measured = winner != nullptr;

@@ -1,5 +1,7 @@
 #include "execute/cuda/cuda_program.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "execute/cuda/executable.h"
@@ -51,15 +53,15 @@ class CudaProgram final : public execute::ProgramBase {
     return executable_.state_values();
   }
 
-  // The first run, which loads what the driver loads when it is first used, is not captured.
+  // The first run, which loads what the driver loads when it is first used, is not captured; it
+  // waits for each step, so that an error names it.
   void run_steps() override {
     gpu::device().use();
     const bool is_first_and_timed = observes() && !has_run();
     if (has_listener() || is_first_and_timed)
       return run_each(steps().size(), [&](std::size_t i) { run_alone(i); });
     if (has_run()) return observes() ? run_timed() : run_captured();
-    for (std::size_t i = 0; i < steps().size(); ++i) executable_.launch_step(i);
-    stream().wait("running the model");
+    for (std::size_t i = 0; i < steps().size(); ++i) run_alone(i);
     executable_.check_indices();
   }
 
@@ -86,7 +88,8 @@ class CudaProgram final : public execute::ProgramBase {
 
   void run_alone(std::size_t step) const {
     executable_.launch_step(step);
-    stream().wait(steps()[step].name);
+    stream().wait(fmt::format("step '{}' ({}, {})", steps()[step].name, steps()[step].op,
+                              steps()[step].algorithm));
   }
 
   void find_stretches() {

@@ -121,10 +121,13 @@ std::string offset_text(const Walk& walk, std::size_t operand) {
 }
 
 std::string offset_text(const Placement& placement, std::span<const std::string> coordinates) {
+  // Coordinates are often of 32 bits, which their products with strides may not fit.
+  const char* type = walk_over(std::span(&placement, 1)).is_short() ? "" : "(long long)";
   std::vector<std::string> terms;
   for (std::size_t axis = 0; axis < placement.dims.size(); ++axis) {
     if (placement.strides[axis] == 0 || placement.dims[axis] == 1) continue;
-    terms.push_back(product_text(fmt::format("({})", coordinates[axis]), placement.strides[axis]));
+    terms.push_back(
+        product_text(fmt::format("{}({})", type, coordinates[axis]), placement.strides[axis]));
   }
   return sum_text(terms);
 }

@@ -54,6 +54,8 @@ class FailingCall {
     which_ = which;
     return which != 0 && ++count_ == which;
   }
+  // While the setting lasts, nothing works any more.
+  bool has_failed() const { return number(setting_, 0) != 0 && count_ >= which_; }
 
  private:
   const char* setting_;
@@ -272,6 +274,7 @@ int cuCtxSetCurrent(void*) {
   return 0;
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
+  if (failing_wait.has_failed()) return kIllegalAddress;
   *all = all_bytes();
   *free = *all - live_bytes;
   return 0;

@@ -12,9 +12,9 @@
 #include "execute/cuda/library_convolution.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/operands.h"
-#include "execute/cuda/winograd.h"
 #include "execute/cuda/walk.h"
 #include "execute/cuda/window_strip.h"
+#include "execute/cuda/winograd.h"
 #include "kernels/movement.h"
 
 namespace assay::cuda {

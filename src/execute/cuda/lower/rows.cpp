@@ -171,7 +171,7 @@ bool adds_columns(const Reduction& what, const Placement& x, const Rows& rows) {
 }
 
 void add_long_sums(Lowering& lowering, NodeId id, const Reduction& what, const Placement& x,
-                          const Rows& rows) {
+                   const Rows& rows) {
   const Epilogue epilogue = epilogue_of(lowering, id);
   const std::string type = computed_type(x.type);
   Operands adding(lowering);
