@@ -279,6 +279,24 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
   EXPECT_LT(difference(graph, *program), 0.02);
 }
 
+// Strides of axes of one element say nothing of where channels lie.
+TEST_F(LibraryChoice, AnImageOfOnePixelIsMultiplied) {
+  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+  GraphBuilder build("squeezed");
+  const ValueId x = build.input("x", DataType::Float32, Shape{3, 16, 5, 5});
+  const ValueId mean = build.node("GlobalAveragePool", "mean", {x});
+  build.output(build.node("Conv", "conv",
+                          {mean, build.weight("weight", {8, 16, 1, 1}, 0.3),
+                           build.weight("bias", {8}, 0.3)}),
+               "y");
+  const Graph graph = build.finish();
+  const auto program = compiled(graph);
+  const StepInfo step = steps_of(*program, "Conv")[0];
+  const bool is_library = step.algorithm.starts_with("cu");
+  EXPECT_TRUE(is_library) << step.algorithm;
+  EXPECT_LT(difference(graph, *program), 1e-4);
+}
+
 // The swish is not cuDNN's, so that its result lies in a workspace, too.
 TEST_F(LibraryChoice, WorkspacesOfACandidateDoNotOverlap) {
   const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");

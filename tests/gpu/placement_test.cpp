@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "execute/cuda/walk.h"
+#include "execute/cuda/window_strip.h"
 
 namespace assay::cuda {
 namespace {
@@ -62,24 +63,40 @@ TEST(CudaPlacement, IgnoresAxesOfOneElement) {
   EXPECT_EQ(strides_after(strided({1}, {9}), {}), Dims{});
 }
 
-// 6000 · 64 · 112 · 112 = 4.8e9 elements.
-TEST(CudaPlacement, OffsetsOfManyElementsHave64Bits) {
-  const std::vector<std::string> at = {"n", "c", "y", "x"};
-  const Dims large = {6000, 64, 112, 112};
-  for (const Placement& placement : {row_major_placement(DataType::Float32, large),
-                                     channels_last_placement(DataType::Float32, large)}) {
-    const std::string text = offset_text(placement, at);
-    for (const std::string& coordinate : at)
-      EXPECT_NE(text.find("(long long)(" + coordinate + ")"), std::string::npos) << text;
-  }
-  EXPECT_EQ(offset_text(row_major_placement(DataType::Float32, {64, 64}),
-                        std::vector<std::string>{"i", "j"}),
-            "(i) * 64 + (j)");
-}
-
 TEST(CudaPlacement, HoldsNothingOrRefusesOtherCounts) {
   EXPECT_TRUE(reshaped(strided({0, 4}, {4, 1}), {2, 0}));
   EXPECT_FALSE(reshaped(strided({3, 4}, {4, 1}), {13}));
+}
+
+const std::vector<std::string> kCoordinates = {"i0", "i1", "i2", "i3"};
+
+TEST(CudaPlacement, FindsElementsBeyond32BitsBy64) {
+  const Placement small = row_major_placement(DataType::Float32, {600, 64, 112, 112});
+  EXPECT_EQ(offset_text(small, kCoordinates), "(i0) * 802816 + (i1) * 12544 + (i2) * 112 + (i3)");
+  const Placement large = row_major_placement(DataType::Float32, {6000, 64, 112, 112});
+  EXPECT_EQ(offset_text(large, kCoordinates),
+            "(long long)(i0) * 802816 + (long long)(i1) * 12544 + (long long)(i2) * 112 + "
+            "(long long)(i3)");
+  const Placement far_apart = strided({2, 4}, {std::int64_t{1} << 31, 1});
+  EXPECT_EQ(offset_text(far_apart, std::vector<std::string>{"i0", "i1"}),
+            "(long long)(i0) * 2147483648 + (long long)(i1)");
+}
+
+TEST(CudaPlacement, CountsStripsBeyond32BitsBy64) {
+  kernels::WindowGrid grid{.rank = 2};
+  for (std::size_t axis : {1, 2})
+    grid.axes[axis] = {.input = 112, .output = 56, .kernel = 2, .stride = 2};
+  for (const std::int64_t batch : {64, 6000}) {
+    const auto strip =
+        window_strip_of(grid, channels_last_placement(DataType::Float32, {batch, 64, 112, 112}));
+    ASSERT_TRUE(strip);
+    Epilogue epilogue;
+    epilogue.result = channels_last_placement(DataType::Float32, {batch, 64, 56, 56});
+    const std::string text = strip_kernel(*strip, {.image = "given0"}, epilogue).text;
+    const bool is_far = batch == 6000;
+    EXPECT_EQ(text.find("const long long strip") != std::string::npos, is_far);
+    EXPECT_EQ(text.find("(long long)(batch)") != std::string::npos, is_far);
+  }
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ extern "C" __global__ void KERNEL({parameters}{to}* __restrict__ out) {{
 
 KernelText pixel_kernel(const ChainText& text, const Placement& result) {
   const std::int64_t channels = result.dims[kChannelAxis];
-  const std::int64_t pitch = result.strides.back();
+  const std::int64_t pitch = channels + result.padding;
   std::vector<Placement> all = {without_channels(result)};
   for (const Placement& operand : text.operands) all.push_back(without_channels(operand));
   const Walk walk = walk_over(all);
@@ -144,7 +144,7 @@ KernelText pixel_kernel(const ChainText& text, const Placement& result) {
                .operand = operand,
                .number = i,
                .width = pixels,
-               .more_offset = fmt::format(" + c * {}", operand.strides[kChannelAxis])});
+               .more_offset = fmt::format(" + c * {}ll", operand.strides[kChannelAxis])});
   }
   const std::string kernel = fmt::format(
       R"(

@@ -56,8 +56,10 @@ gpu::CudnnTensor tensor_of(const Placement& placement) {
   return tensor;
 }
 
-// Axes of one element may have any stride in a placement; cuDNN tells layouts by them.
+// Axes of one element may have any stride in a placement; cuDNN tells layouts by them, and zeros
+// behind the channels are channels.
 Placement plain_channels_last(Placement placement) {
+  placement.dims[1] += placement.padding;
   placement.strides = channels_last_placement(placement.type, placement.dims).strides;
   return placement;
 }
@@ -225,23 +227,19 @@ class ConvolutionForms {
 
   // Padded or not, in a buffer of its own unless the image lies so.
   void lay_out(LibraryConvolution& wanted) const {
-    Dims dims = wanted.image.dims;
-    if (pads_) {
-      wanted.weight = *wanted.padded_weight;
-      dims[1] = wanted.weight.dims[1];
-    }
-    if (pads_ == wanted.image.is_padded()) {
-      wanted.image.dims = dims;
-    } else {
-      wanted.image = lowering_.in_new_buffer(channels_last_placement(wanted.image.type, dims));
-    }
+    if (pads_) wanted.weight = *wanted.padded_weight;
+    if (pads_ == wanted.image.is_padded()) return;
+    const std::int64_t channels = pads_ ? wanted.weight.dims[1] : 0;
+    wanted.image =
+        lowering_.in_new_buffer(padded_placement(wanted.image.type, wanted.image.dims, channels));
+  }
+
+  KernelText copy_of_image(const Placement& to) const {
+    return pads_ ? pixel_copy_kernel(wanted_.image, to) : copy_kernel(wanted_.image, to);
   }
 
   void add_copy(ConvolutionForm& form) const {
-    Placement to = form.image;
-    to.dims = wanted_.image.dims;
-    const KernelText kernel =
-        pads_ ? pixel_copy_kernel(wanted_.image, to) : copy_kernel(wanted_.image, to);
+    const KernelText kernel = copy_of_image(form.image);
     form.copy = std::make_shared<KernelCall>(
         KernelCall{.kernel = 0, .shape = kernel.shape, .arguments = {wanted_.image, form.image}});
     form.copy_text = kernel.text;

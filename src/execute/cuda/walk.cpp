@@ -20,6 +20,14 @@ bool is_one_axis(const std::vector<Dims>& strides, std::size_t outer, std::size_
       strides, [&](const Dims& own) { return own[outer] == own[inner] * inner_length; });
 }
 
+// The furthest that an element lies from the first one.
+std::int64_t reach(const Placement& placement) {
+  std::int64_t sum = 0;
+  for (std::size_t axis = 0; axis < placement.dims.size(); ++axis)
+    sum += std::abs(placement.strides[axis]) * placement.dims[axis];
+  return sum;
+}
+
 std::string product_text(const std::string& coordinate, std::int64_t stride) {
   return stride == 1 ? coordinate : fmt::format("{} * {}", coordinate, stride);
 }
@@ -120,9 +128,10 @@ std::string offset_text(const Walk& walk, std::size_t operand) {
   return sum_text(terms);
 }
 
+// Coordinates are of 32 bits: they are widened where the products or the sum need more.
 std::string offset_text(const Placement& placement, std::span<const std::string> coordinates) {
-  // Coordinates are often of 32 bits, which their products with strides may not fit.
-  const char* type = walk_over(std::span(&placement, 1)).is_short() ? "" : "(long long)";
+  const bool is_far = reach(placement) > std::numeric_limits<std::int32_t>::max();
+  const std::string type = is_far ? "(long long)" : "";
   std::vector<std::string> terms;
   for (std::size_t axis = 0; axis < placement.dims.size(); ++axis) {
     if (placement.strides[axis] == 0 || placement.dims[axis] == 1) continue;

@@ -142,15 +142,14 @@ std::int64_t WindowStrip::threads() const {
   return image.dims[0] * depth.output * strips_of(*this) * width.output * image.dims[1] / channels;
 }
 
-std::optional<WindowStrip> window_strip_of(const kernels::WindowGrid& grid,
-                                           const Placement& image) {
+std::optional<WindowStrip> window_strip_of(const kernels::WindowGrid& grid, const Placement& image,
+                                           std::int64_t most_windows) {
   WindowStrip strip{.grid = grid, .image = image};
   strip.channels = vector_width(image, 1);
   if (strip.channels == 1) return {};
   const WindowAxis& height = grid.axes[1];
-  constexpr std::int64_t kMostWindows = 4;
   const bool shares_rows = height.dilation == 1 && height.stride < height.kernel;
-  const std::int64_t most = shares_rows ? kMostWindows / height.stride : 1;
+  const std::int64_t most = shares_rows ? most_windows / height.stride : 1;
   for (strip.windows = std::max<std::int64_t>(most, 1); strip.windows > 1; strip.windows /= 2)
     if (height.output >= strip.windows && strip.threads() >= kEnoughThreads) break;
   return strip;

@@ -20,9 +20,11 @@ struct WindowStrip {
   std::int64_t threads() const;
 };
 
-// With as many windows above each other as save reading and leave the device enough threads;
-// nothing if channels do not lie so.
-std::optional<WindowStrip> window_strip_of(const kernels::WindowGrid& grid, const Placement& image);
+// With as many windows above each other, at most so many, as save reading and leave the device
+// enough threads; nothing if channels do not lie so.
+constexpr std::int64_t kMostWindows = 4;
+std::optional<WindowStrip> window_strip_of(const kernels::WindowGrid& grid, const Placement& image,
+                                           std::int64_t most_windows = kMostWindows);
 
 // What is computed: "sums[w][j]" of type `type` for window w and channel j of the thread.
 struct StripTexts {

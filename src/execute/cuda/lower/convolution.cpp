@@ -56,21 +56,14 @@ Tensor channels_behind_taps(const Lowering& lowering, const Node& node, const Te
   return kernels::transposed({node, {}, lowering.graph().opset()}, filters, order);
 }
 
-// One filter a channel: by strips of windows.
-std::optional<Candidate> strip_candidate(Lowering& lowering, NodeId id, const ConvolutionView& view,
-                                         const std::optional<Placement>& bias,
-                                         const Epilogue& epilogue) {
-  const Node& node = lowering.node(id);
-  const Tensor* filters = lowering.constant(node.inputs[1]);
-  const bool is_depthwise = view.inputs == 1 && view.outputs == 1 && !view.is_transposed;
-  if (!is_depthwise || filters == nullptr) return {};
-  const auto strip = window_strip_of(view.grid, view.image);
-  if (!strip) return {};
-  const Placement taps = lowering.weight(channels_behind_taps(lowering, node, *filters));
+// One filter a channel, of weights `taps`.
+Candidate strip_candidate(Lowering& lowering, NodeId id, const ConvolutionView& view,
+                          const WindowStrip& strip, const Placement& taps,
+                          const std::optional<Placement>& bias, const Epilogue& epilogue) {
   Operands operands(lowering);
   const auto group = [&](const Placement& vector, const char* name, const std::string& at) {
     return fmt::format("const Group<{0}, {1}> {2} = *(const Group<{0}, {1}>*)({3} + {4});\n",
-                       stored_type(vector.type), strip->channels, name, operands.pointer(vector),
+                       stored_type(vector.type), strip.channels, name, operands.pointer(vector),
                        at);
   };
   const auto& [depth, height, width] = view.grid.axes;
@@ -81,7 +74,7 @@ std::optional<Candidate> strip_candidate(Lowering& lowering, NodeId id, const Co
                                 fmt::format("((tap0 * {} + tap1) * {} + tap2) * {} + channel",
                                             height.kernel, width.kernel, view.groups)),
                    .add = fmt::format("sum += x * {};", loaded(taps.type, "weight.at[j]"))};
-  const bool adds_vector = bias && vector_width(*bias, 1) >= strip->channels;
+  const bool adds_vector = bias && vector_width(*bias, 1) >= strip.channels;
   if (adds_vector) {
     texts.before = group(*bias, "bias", "channel");
     texts.start = loaded(bias->type, "bias.at[j]");
@@ -91,7 +84,25 @@ std::optional<Candidate> strip_candidate(Lowering& lowering, NodeId id, const Co
   }
   texts.parameters = operands.parameters();
   const StepDraft draft = draft_with(epilogue, id, operands.reads(), view.flops());
-  return own_candidate(lowering, "own strips", strip_kernel(*strip, texts, epilogue), false, draft);
+  return own_candidate(lowering, "own strips", strip_kernel(strip, texts, epilogue), false, draft);
+}
+
+// Of as many windows as promise to be fast and, as that depends on the device, of one.
+std::vector<Candidate> strip_candidates(Lowering& lowering, NodeId id, const ConvolutionView& view,
+                                        const std::optional<Placement>& bias,
+                                        const Epilogue& epilogue) {
+  const Node& node = lowering.node(id);
+  const Tensor* filters = lowering.constant(node.inputs[1]);
+  const bool is_depthwise = view.inputs == 1 && view.outputs == 1 && !view.is_transposed;
+  if (!is_depthwise || filters == nullptr) return {};
+  const auto strip = window_strip_of(view.grid, view.image);
+  if (!strip) return {};
+  const Placement taps = lowering.weight(channels_behind_taps(lowering, node, *filters));
+  std::vector<Candidate> all = {strip_candidate(lowering, id, view, *strip, taps, bias, epilogue)};
+  const auto single = window_strip_of(view.grid, view.image, 1);
+  if (strip->windows > 1)
+    all.push_back(strip_candidate(lowering, id, view, *single, taps, bias, epilogue));
+  return all;
 }
 
 // A convolution of one tap is a product of all pixels and the weights.
@@ -107,7 +118,8 @@ std::optional<LibraryProduct> product_of(const ConvolutionView& view,
                          .bias = convolution.bias,
                          .column_axis = 1};
   const std::int64_t rows = view.batch * view.pixels();
-  product.a.matrix = {.rows = rows, .columns = view.inputs, .leading = view.image.strides.back()};
+  product.a.matrix = {
+      .rows = rows, .columns = view.inputs, .leading = view.inputs + view.image.padding};
   product.b.matrix = {
       .rows = view.inputs, .columns = view.outputs, .leading = view.inputs, .by_columns = true};
   product.result = {.rows = rows, .columns = view.outputs, .leading = view.outputs};
@@ -119,16 +131,13 @@ std::vector<Candidate> candidates_of(Lowering& lowering, const ConvolutionView& 
                                      const Epilogue& epilogue, const OwnConvolution& own) {
   std::vector<Candidate> all = {own_candidate(lowering, name_of(own.kernel), own.kernel.kernel,
                                               own.kernel.is_tiled, own.draft)};
-  if (auto strips = strip_candidate(lowering, convolution.main, view, convolution.bias, epilogue))
-    all.push_back(std::move(*strips));
   const auto append = [&](std::vector<Candidate> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
-  const auto product = product_of(view, convolution);
-  if (product && can_multiply(*product)) append(cublaslt_candidates(lowering, *product, epilogue));
-  const bool is_product = all.size() > 1;
+  append(strip_candidates(lowering, convolution.main, view, convolution.bias, epilogue));
+  if (const auto product = product_of(view, convolution); product && can_multiply(*product))
+    append(cublaslt_candidates(lowering, *product, epilogue));
   append(cudnn_candidates(lowering, convolution, epilogue));
-  if (is_product) return all;
   append(implicit_gemm_candidates(lowering, view, convolution.bias, epilogue, own.draft));
   append(winograd_candidates(lowering, view, convolution.stored_weight, convolution.bias, epilogue,
                              own.draft));
