@@ -64,13 +64,6 @@ std::string storage_of(const std::vector<Placement>& writes, const std::string& 
   return stored == precision ? "" : stored;
 }
 
-std::int64_t total_bytes(const std::vector<Placement>& placements) {
-  std::int64_t sum = 0;
-  for (const Placement& placement : placements)
-    sum = saturating_add(sum, placement.distinct_bytes());
-  return sum;
-}
-
 }  // namespace
 
 Lowering::Lowering(const transform::Rewritten& source, const ProgramOptions& options,
@@ -298,6 +291,14 @@ std::vector<NodeId> Lowering::origins_of(const std::vector<NodeId>& nodes) const
   }
   std::ranges::sort(origins);
   return origins;
+}
+
+// Where a wrong index would be told is touched only then.
+std::int64_t Lowering::total_bytes(const std::vector<Placement>& placements) const {
+  std::int64_t sum = 0;
+  for (const Placement& placement : placements)
+    if (!is_wrong_index(placement.buffer)) sum = saturating_add(sum, placement.distinct_bytes());
+  return sum;
 }
 
 std::int64_t Lowering::weight_bytes(const std::vector<Placement>& reads) const {

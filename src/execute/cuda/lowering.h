@@ -149,6 +149,7 @@ class Lowering {
   Placement copied_to(ValueId id, Placement to);
   const Placement* find_placement(ValueId id, bool (Placement::*fits)() const);
   std::vector<NodeId> origins_of(const std::vector<NodeId>& nodes) const;
+  std::int64_t total_bytes(const std::vector<Placement>& placements) const;
   std::int64_t weight_bytes(const std::vector<Placement>& reads) const;
 
   const transform::Rewritten& source_;
