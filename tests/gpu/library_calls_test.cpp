@@ -168,13 +168,24 @@ TEST_F(Cudnn, EnginesOfTensorCoresAreLeftOutForRealFloat32) {
   const auto handle = std::make_shared<const gpu::CudnnHandle>(fake_device());
   gpu::CudnnConvolution what = small_convolution();
   EXPECT_EQ(names_of(gpu::CudnnGraph(handle, what)),
-            (std::vector<std::string>{"cudnn engine 4", "cudnn engine 2 winograd", "cudnn engine 0",
+            (std::vector<std::string>{"cudnn engine 4", "cudnn engine 2", "cudnn engine 0",
                                       "cudnn engine 3"}));
   what.math = gpu::Float32Math::Tf32;
   EXPECT_EQ(gpu::CudnnGraph(handle, what).engines().size(), 5u);
   what.math = gpu::Float32Math::Real;
   what.type = gpu::NumberType::Float16;
   EXPECT_EQ(gpu::CudnnGraph(handle, what).engines().size(), 5u);
+}
+
+TEST_F(Cudnn, NotesSayWhichEngineIsWinograds) {
+  const auto handle = std::make_shared<const gpu::CudnnHandle>(fake_device());
+  const gpu::CudnnGraph graph(handle, small_convolution());
+  for (const gpu::CudnnGraph::Engine& engine : graph.engines()) {
+    const bool is_winograd = engine.name == "cudnn engine 2";
+    EXPECT_EQ(engine.is_winograd, is_winograd) << engine.name;
+    EXPECT_EQ(engine.winograd_tile, is_winograd ? 6 : 0) << engine.name;
+    EXPECT_FALSE(engine.is_fft) << engine.name;
+  }
 }
 
 TEST_F(Cudnn, ComputesAConvolutionWithWhatFollowsIt) {

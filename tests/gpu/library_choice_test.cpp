@@ -275,7 +275,7 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
   set_answers("cudnn engine 2 2=1 (padded) + element-wise of 0 and bias");
   const auto program = compiled(graph, options);
   EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm,
-            "cudnn engine 2, winograd (padded) + element-wise");
+            "cudnn engine 2, winograd 4x4 (padded) + element-wise");
   EXPECT_LT(difference(graph, *program), 0.02);
 }
 

@@ -1,10 +1,10 @@
 // A cuDNN that there is not: takes descriptors of its backend API, checks attributes, types, counts
 // and the order of finalising as the library documents them, and computes graphs of a convolution
 // and what follows it plainly. It can be used if FAKE_CUDA_LIBRARIES is 1. Of its engines, 0
-// computes; 1 uses tensor cores; 2 takes a workspace; 3 does not support what it proposes; 4
-// computes wrong numbers. FAKE_CUDA_ENGINE_MS says how long those without a workspace take,
-// FAKE_CUDA_WORKSPACE_MS how long the other one does, and FAKE_CUDA_ENGINE_KERNEL what the kernel
-// is called that the former launch. A graph with a swish is not supported.
+// computes; 1 uses tensor cores; 2 takes a workspace, as Winograd does; 3 does not support what it
+// proposes; 4 computes wrong numbers. FAKE_CUDA_ENGINE_MS says how long those without a workspace
+// take, FAKE_CUDA_WORKSPACE_MS how long the other one does, and FAKE_CUDA_ENGINE_KERNEL what the
+// kernel is called that the former launch. A graph with a swish is not supported.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -299,11 +299,16 @@ int engine_of(const Descriptor& configuration, std::int64_t* count, void* values
   return 0;
 }
 
+// Tensor cores; Winograd with tiles of 6 · 6.
 int notes_of(const Descriptor& engine, std::int64_t most, std::int64_t* count, void* values) {
   const std::int64_t number = engine.number(-1);
-  *count = number == 1 || number == 2 ? 1 : 0;
-  if (values != nullptr && *count == 1 && most >= 1)
-    *static_cast<int*>(values) = number == 1 ? 0 : 5;
+  std::vector<int> notes;
+  if (number == 1) notes = {0};
+  if (number == 2) notes = {5, 7};
+  *count = static_cast<std::int64_t>(notes.size());
+  if (values == nullptr) return 0;
+  *count = std::min(*count, most);
+  std::copy_n(notes.begin(), *count, static_cast<int*>(values));
   return 0;
 }
 
