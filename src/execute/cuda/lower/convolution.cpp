@@ -7,6 +7,7 @@
 
 #include "execute/cuda/convolution_view.h"
 #include "execute/cuda/epilogue.h"
+#include "execute/cuda/folded_convolution.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_convolution.h"
 #include "execute/cuda/library_product.h"
@@ -159,6 +160,7 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
   const Tensor* weight = lowering.constant(node.inputs[1]);
   if (const auto channels = padded_channels(lowering, node))
     convolution.padded_weight = lowering.padded_weight(*weight, *channels);
+  convolution.folded = folded_convolution(lowering, node, view->grid);
   lowering.add_contest(own.draft, question_of(convolution) + following(lowering, epilogue),
                        candidates_of(lowering, *view, convolution, epilogue, own));
   return true;
