@@ -279,8 +279,30 @@ TEST_F(LibraryChoice, ImagesMayBePadded) {
   EXPECT_LT(difference(graph, *program), 0.02);
 }
 
+// Blocks of 2 × 2 pixels become the channels of an image of half the size.
+TEST_F(LibraryChoice, ImagesMayBeFolded) {
+  for (const auto& [kernel, pad] : {std::pair{7, 3}, std::pair{3, 1}, std::pair{2, 0}}) {
+    GraphBuilder build("first_layer");
+    const ValueId x = build.input("x", DataType::Float32, Shape{2, 3, 12, 10});
+    build.output(build.node("Conv", "conv",
+                            {x, build.weight("weight", {16, 3, kernel, kernel}, 0.3),
+                             build.weight("bias", {16}, 0.3)},
+                            {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{2, 2}}}),
+                 "y");
+    const Graph graph = build.finish();
+    ProgramOptions options;
+    options.precision = DataType::Float16;
+    (void)compiled(graph, options);
+    set_answers("cudnn engine 2 winograd 2=1 + element-wise (folded) of 0 and bias");
+    const auto program = compiled(graph, options);
+    EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm,
+              "cudnn engine 2 winograd + element-wise (folded)");
+    EXPECT_LT(difference(graph, *program), 0.02);
+  }
+}
+
 // Strides of axes of one element say nothing of where channels lie.
-TEST_F(LibraryChoice, AnImageOfOnePixelIsMultiplied) {
+TEST_F(LibraryChoice, AnImageOfOnePixelIsLeftToTheLibrary) {
   const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
   GraphBuilder build("squeezed");
   const ValueId x = build.input("x", DataType::Float32, Shape{3, 16, 5, 5});

@@ -8,6 +8,7 @@
 #include "assay/error.h"
 #include "execute/cuda/convolution_algorithm.h"
 #include "execute/cuda/kernel_text.h"
+#include "execute/cuda/folded_convolution.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/log.h"
 #include "execute/cuda/lowering.h"
@@ -150,9 +151,15 @@ class ConvolutionForms {
 
   // An image that lies padded is computed so, if some engine supports it.
   std::vector<Candidate> candidates() {
+    if (wanted_.folded) {
+      folds_ = true;
+      offer(tail_, false, kMostFused);
+      folds_ = false;
+    }
+    const std::size_t folded = candidates_.size();
     pads_ = wanted_.image.is_padded();
     offer_all();
-    if (pads_ && candidates_.empty()) {
+    if (pads_ && candidates_.size() == folded) {
       pads_ = false;
       offer_all();
     } else if (!pads_ && wanted_.padded_weight) {
@@ -225,8 +232,9 @@ class ConvolutionForms {
     return true;
   }
 
-  // Padded or not, in a buffer of its own unless the image lies so.
+  // Padded, folded or neither, in a buffer of its own unless the image lies so.
   void lay_out(LibraryConvolution& wanted) const {
+    if (folds_) return fold(wanted);
     if (pads_) wanted.weight = *wanted.padded_weight;
     if (pads_ == wanted.image.is_padded()) return;
     const std::int64_t channels = pads_ ? wanted.weight.dims[1] : 0;
@@ -234,7 +242,16 @@ class ConvolutionForms {
         lowering_.in_new_buffer(padded_placement(wanted.image.type, wanted.image.dims, channels));
   }
 
+  void fold(LibraryConvolution& wanted) const {
+    wanted.grid = wanted.folded->grid;
+    wanted.weight = wanted.folded->weight;
+    wanted.image = lowering_.in_new_buffer(channels_last_placement(
+        wanted.image.type, {wanted.image.dims[0], wanted.weight.dims[1], wanted.grid.axes[1].input,
+                            wanted.grid.axes[2].input}));
+  }
+
   KernelText copy_of_image(const Placement& to) const {
+    if (folds_) return folding_kernel(wanted_.image, to);
     return pads_ ? pixel_copy_kernel(wanted_.image, to) : copy_kernel(wanted_.image, to);
   }
 
@@ -243,7 +260,7 @@ class ConvolutionForms {
     form.copy = std::make_shared<KernelCall>(
         KernelCall{.kernel = 0, .shape = kernel.shape, .arguments = {wanted_.image, form.image}});
     form.copy_text = kernel.text;
-    form.suffix += " + copy";
+    form.suffix += folds_ ? " (folded)" : " + copy";
   }
 
   static void add_kernels(Lowering& lowering, const ConvolutionForm& form) {
@@ -298,6 +315,7 @@ class ConvolutionForms {
   std::shared_ptr<const gpu::CudnnHandle> handle_;
   Tail tail_;
   bool pads_ = false;  // the forms that are offered now
+  bool folds_ = false;
   std::vector<Candidate> candidates_;
 };
 

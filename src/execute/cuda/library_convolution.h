@@ -11,6 +11,12 @@
 
 namespace assay::cuda {
 
+// The same convolution on an image of blocks of 2 × 2 pixels as channels: without its stride.
+struct FoldedConvolution {
+  kernels::WindowGrid grid = {};
+  Placement weight = {};  // channels last
+};
+
 struct LibraryConvolution {
   NodeId main = {};
   kernels::WindowGrid grid = {};
@@ -21,6 +27,7 @@ struct LibraryConvolution {
   const Tensor* stored_weight = nullptr;  // as the model has it; null if it is computed
   // The same with zeros for channels that the image does not have, where that may be faster.
   std::optional<Placement> padded_weight = {};
+  std::optional<FoldedConvolution> folded = {};  // where that may be faster
   std::optional<Placement> bias = {};
   Placement result_like = {};  // of the node's own result, channels last, without a buffer
 };

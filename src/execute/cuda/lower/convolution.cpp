@@ -7,6 +7,7 @@
 
 #include "execute/cuda/convolution_view.h"
 #include "execute/cuda/epilogue.h"
+#include "execute/cuda/folded_convolution.h"
 #include "execute/cuda/implicit_gemm.h"
 #include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_convolution.h"
@@ -165,6 +166,7 @@ bool lower_convolution(Lowering& lowering, NodeId id) {
       .result_like = channels_last_placement(lowering.type(node.outputs[0]), view->result)};
   if (const auto channels = padded_channels(lowering, node))
     convolution.padded_weight = lowering.padded_weight(*weight, *channels);
+  convolution.folded = folded_convolution(lowering, node, view->grid);
   lowering.add_contest(own.draft, question_of(convolution) + following(lowering, epilogue),
                        candidates_of(lowering, *view, convolution, epilogue, own));
   return true;
