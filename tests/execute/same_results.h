@@ -31,7 +31,8 @@ inline void expect_same_results(const Graph& graph, const std::vector<Tensor>& i
     EXPECT_TRUE(difference.same_shapes) << what;
     EXPECT_TRUE(difference.same_non_finite) << what;
     EXPECT_LE(difference.largest, tolerance) << what << " " << difference.where;
-    for (const StepInfo& step : compile(model, options)->steps())
+    const auto program = compile(model, options);
+    for (const StepInfo& step : program->steps())
       EXPECT_EQ(step.fell_back, "") << what << " " << step.op;
   }
 }
