@@ -112,38 +112,6 @@ Handle Code::function(const std::string& name) const {
   return function;
 }
 
-namespace {
-
-constexpr int kFirstOverlapping = 90;                 // compute capability
-constexpr int kFirstDriverCapturingOverlaps = 12030;  // into graphs
-
-bool can_overlap(const Device& device) {
-  return device.facts().compute_capability >= kFirstOverlapping &&
-         device.libraries().driver_version >= kFirstDriverCapturingOverlaps;
-}
-
-Status launch_overlapping(const Stream& stream, Handle function, const Launch& shape,
-                          void** arguments) {
-  LaunchAttribute attribute{.id = LaunchAttribute::kOverlaps};
-  attribute.value[0] = 1;
-  const LaunchConfiguration configuration{
-      .blocks = {shape.blocks[0], shape.blocks[1], shape.blocks[2]},
-      .threads = {shape.threads, 1, 1},
-      .shared_bytes = shape.shared_bytes,
-      .stream = stream.get(),
-      .attributes = &attribute,
-      .attribute_count = 1};
-  return stream.device().driver().launch_configured(&configuration, function, arguments, nullptr);
-}
-
-Status launch_behind(const Stream& stream, Handle function, const Launch& shape, void** arguments) {
-  return stream.device().driver().launch(function, shape.blocks[0], shape.blocks[1],
-                                         shape.blocks[2], shape.threads, 1, 1, shape.shared_bytes,
-                                         stream.get(), arguments, nullptr);
-}
-
-}  // namespace
-
 void launch(const Stream& stream, Handle function, const Launch& shape,
             std::span<const std::uint64_t> arguments) {
   std::array<std::uint64_t, kMaxArguments> values = {};
@@ -153,11 +121,10 @@ void launch(const Stream& stream, Handle function, const Launch& shape,
     pointers[i] = &values[i];
   }
   const Device& device = stream.device();
-  const bool overlaps = shape.overlaps && stream.is_behind_kernel() && can_overlap(device);
-  device.check(
-      (overlaps ? launch_overlapping : launch_behind)(stream, function, shape, pointers.data()),
-      "launching a kernel");
-  stream.set_behind_kernel();
+  device.check(device.driver().launch(function, shape.blocks[0], shape.blocks[1], shape.blocks[2],
+                                      shape.threads, 1, 1, shape.shared_bytes, stream.get(),
+                                      pointers.data(), nullptr),
+               "launching a kernel");
 }
 
 void allow_shared_bytes(const Device& device, Handle function, unsigned bytes) {

@@ -36,8 +36,6 @@ struct Launch {
   unsigned blocks[3] = {1, 1, 1};
   unsigned threads = 1;
   unsigned shared_bytes = 0;
-  // It may begin before the kernel in front of it has ended, and waits for that one by itself.
-  bool overlaps = false;
 };
 
 // More than any kernel of ours takes.

@@ -111,14 +111,7 @@ double milliseconds_between(const Device& device, const Owned& first, const Owne
 class Stream {
  public:
   explicit Stream(const Device& device);
-  // Whoever asks may put anything into the stream.
-  Handle get() const {
-    is_behind_kernel_ = false;
-    return stream_.get();
-  }
-  // Whether a kernel of ours was the last: another may begin before it has ended.
-  bool is_behind_kernel() const { return is_behind_kernel_; }
-  void set_behind_kernel() const { is_behind_kernel_ = true; }
+  Handle get() const { return stream_.get(); }
   const Device& device() const { return device_; }
 
   void copy_in(DevicePointer to, std::span<const std::byte> from) const;
@@ -143,7 +136,6 @@ class Stream {
  private:
   const Device& device_;
   Owned stream_;
-  mutable bool is_behind_kernel_ = false;
 };
 
 }  // namespace assay::gpu

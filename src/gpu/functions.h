@@ -24,23 +24,6 @@ struct KernelNode {
   Handle context = nullptr;
 };
 
-// A launch with attributes, of which one says that the kernel may begin before the one in front of
-// it has ended ("programmatic stream serialization").
-struct alignas(8) LaunchAttribute {
-  static constexpr int kOverlaps = 6;
-  int id = 0;
-  int padding = 0;
-  int value[16] = {};
-};
-struct LaunchConfiguration {
-  unsigned blocks[3] = {1, 1, 1};
-  unsigned threads[3] = {1, 1, 1};
-  unsigned shared_bytes = 0;
-  Handle stream = nullptr;
-  LaunchAttribute* attributes = nullptr;
-  unsigned attribute_count = 0;
-};
-
 // FUNCTION(member, symbol, parameters): all return a Status.
 #define ASSAY_DRIVER_FUNCTIONS(FUNCTION)                                                          \
   FUNCTION(init, "cuInit", (unsigned))                                                            \
@@ -84,9 +67,7 @@ struct LaunchConfiguration {
   FUNCTION(set_function_attribute, "cuFuncSetAttribute", (Handle, int, int))                      \
   FUNCTION(launch, "cuLaunchKernel",                                                              \
            (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, \
-            void**, void**))                                                                      \
-  FUNCTION(launch_configured, "cuLaunchKernelEx",                                                 \
-           (const LaunchConfiguration*, Handle, void**, void**))
+            void**, void**))
 
 // For asking a graph which kernels it launches; older drivers lack some, and all are null then.
 #define ASSAY_GRAPH_FUNCTIONS(FUNCTION)                                         \

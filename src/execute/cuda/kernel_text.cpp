@@ -139,8 +139,6 @@ __device__ long long checked(long long i, long long least, long long length, int
   return inside(i, length);
 }
 
-// A kernel that is launched while the one in front of it runs waits for that one's results itself.
-// 16 bytes that are read once are kept in no cache of the multiprocessor.
 // What another block has just written lies in no cache of the multiprocessor.
 #ifdef ASSAY_EMULATED
 __device__ float read_fresh(const float* from) { return *from; }
@@ -151,13 +149,10 @@ __device__ float read_fresh(const float* from) {
   return to;
 }
 #endif
+// 16 bytes that are read once are kept in no cache of the multiprocessor.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
-__device__ void let_next_begin() {}
-__device__ void wait_for_last() {}
 template <typename T> __device__ T read_once(const T* from) { return *from; }
 #else
-__device__ void let_next_begin() { asm volatile("griddepcontrol.launch_dependents;"); }
-__device__ void wait_for_last() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 template <typename T> __device__ T read_once(const T* from) {
   T to;
   unsigned* words = (unsigned*)&to;

@@ -440,24 +440,6 @@ int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned 
   });
 }
 
-struct FakeLaunchConfiguration {
-  unsigned blocks[3];
-  unsigned threads[3];
-  unsigned shared_bytes;
-  void* stream;
-  const int* attributes;  // 72 bytes each: the number of the attribute, 4 bytes, its value
-  unsigned attribute_count;
-};
-int cuLaunchKernelEx(const FakeLaunchConfiguration* how, void* function, void** arguments,
-                     void** extra) {
-  const bool is_overlap =
-      how->attribute_count == 1 && how->attributes[0] == 6 && how->attributes[2] == 1;
-  if (!is_overlap) return kInvalidValue;
-  return cuLaunchKernel(function, how->blocks[0], how->blocks[1], how->blocks[2], how->threads[0],
-                        how->threads[1], how->threads[2], how->shared_bytes, how->stream, arguments,
-                        extra);
-}
-
 int nvrtcVersion(int* major, int* minor) {
   *major = 13;
   *minor = 0;

@@ -62,7 +62,7 @@ extern "C" __global__ void KERNEL({parameters}{stored}* __restrict__ keys, {stor
 
 // One new token: blocks share the rows of a head, 64 at a time and block, a team of threads for
 // each row, and the last block to be done joins what each has found. Rows are asked for before
-// their scores are known; those of earlier runs before the kernel in front has ended.
+// their scores are known.
 constexpr const char* kAttendToken = R"(
 extern "C" __global__ void __launch_bounds__(128) KERNEL({parameters}{stored}* keys, {stored}* values, {stored}* __restrict__ out, int* counts{parts_parameter}) {{
   constexpr int GROUP = {group}, LANES = {lanes}, TEAMS = 128 / LANES, HELD = {chunk} / TEAMS, WIDTH = GROUP * LANES, ROUNDS = {rounds}, SPLITS = {splits};
@@ -74,8 +74,7 @@ extern "C" __global__ void __launch_bounds__(128) KERNEL({parameters}{stored}* k
   const int at = threadIdx.x % LANES * GROUP, team = threadIdx.x / LANES;
   {stored}* own_keys = keys + (long long)blockIdx.y * {capacity} * WIDTH;
   {stored}* own_values = values + (long long)blockIdx.y * {capacity} * WIDTH;
-  let_next_begin();
-{early_wait}  const long long asked = {position};
+  const long long asked = {position};
   const int position = (int)(asked < 0 ? 0 : asked > {capacity} - 1 ? {capacity} - 1 : asked);
   const int rows = position + 1, splits = (rows + ROUNDS * {chunk} - 1) / (ROUNDS * {chunk});
   if ((int)blockIdx.x >= splits) return;
@@ -92,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(128) KERNEL({parameters}{stored}* k
   }};
   int first = blockIdx.x * ROUNDS * {chunk};
   fetch(first);
-{late_wait}  float query[GROUP], sum[GROUP] = {{}};
+  float query[GROUP], sum[GROUP] = {{}};
 #pragma unroll
   for (int j = 0; j < GROUP; ++j) {{
     const int i = at + j;
@@ -238,12 +237,6 @@ std::optional<std::int64_t> lanes_of(const Lowering& lowering, const Node& node)
   return lanes;
 }
 
-// Caches of earlier runs, and how many rows they have, are there before this run begins.
-bool is_known_before(const Lowering& lowering, const Node& node, bool in_place) {
-  const ValueId position = node.inputs[5];
-  return in_place && !lowering.graph().producer(position).is_valid();
-}
-
 void add_token_attention(Lowering& lowering, NodeId id, std::int64_t lanes) {
   const Node& node = lowering.node(id);
   const Placement query = lowering.native(node.inputs[0]);
@@ -263,7 +256,6 @@ void add_token_attention(Lowering& lowering, NodeId id, std::int64_t lanes) {
       (capacity + kTokenRows * kMostSplits - 1) / (kTokenRows * kMostSplits);
   const std::int64_t splits = (capacity + kTokenRows * rounds - 1) / (kTokenRows * rounds);
   const bool is_split = splits > 1;
-  const bool is_known = is_known_before(lowering, node, calls.empty());
   Operands operands(lowering);
   const auto element = [&](const Placement& from) {
     return operands.element(from, std::vector<std::string>{"batch", "head", "token", "i"});
@@ -272,15 +264,13 @@ void add_token_attention(Lowering& lowering, NodeId id, std::int64_t lanes) {
   const std::string new_key = stored(query.type, element(key));
   const std::string new_value = stored(query.type, element(value));
   const std::string query_text = element(query);
-  const char* wait = "  wait_for_last();\n";
   const std::string text = fmt::format(
       kAttendToken, fmt::arg("parameters", operands.parameters()),
       fmt::arg("stored", stored_type(query.type)),
       fmt::arg("parts_parameter", is_split ? ", float* parts" : ""),
       fmt::arg("group", width / lanes), fmt::arg("lanes", lanes), fmt::arg("chunk", kTokenRows),
       fmt::arg("rounds", rounds), fmt::arg("splits", splits), fmt::arg("heads", heads),
-      fmt::arg("capacity", capacity), fmt::arg("early_wait", is_known ? "" : wait),
-      fmt::arg("late_wait", is_known ? wait : ""), fmt::arg("position", position),
+      fmt::arg("capacity", capacity), fmt::arg("position", position),
       fmt::arg("query", query_text),
       fmt::arg("scale", number_text(node.float_or("scale", 1), "float")),
       fmt::arg("lowest", number_text(-INFINITY, "float")), fmt::arg("new_key", new_key),
@@ -299,8 +289,7 @@ void add_token_attention(Lowering& lowering, NodeId id, std::int64_t lanes) {
       lowering.weight(Tensor::of(DataType::Int32, {pairs}, std::span<const std::int32_t>(zeros)));
   KernelCall call{lowering.kernels().add(text, true),
                   {.blocks = {static_cast<unsigned>(splits), static_cast<unsigned>(pairs), 1},
-                   .threads = static_cast<unsigned>(kTokenThreads),
-                   .overlaps = true},
+                   .threads = static_cast<unsigned>(kTokenThreads)},
                   operands.reads()};
   call.arguments.insert(call.arguments.end(), {keys, values, result, counts});
   StepDraft draft{.nodes = {id},

@@ -24,8 +24,6 @@ constexpr std::int64_t kMostSlices = 16;
 constexpr std::int64_t kWarpThreads = 32;
 constexpr std::int64_t kWarpsOfABlock = 4;
 
-// Weights of the first columns are asked for before the kernel in front has ended: they do not
-// depend on it.
 constexpr const char* kFewRowsText = R"(
 extern "C" __global__ void __launch_bounds__({threads}) KERNEL({parameters}) {{
   constexpr int DEPTH = {depth}, COLUMNS = {columns}, ROWS = {rows}, GROUP = {group}, HELD = {held};
@@ -34,7 +32,6 @@ extern "C" __global__ void __launch_bounds__({threads}) KERNEL({parameters}) {{
   typedef Group<{stored}, GROUP> Numbers;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, slice = warp % SLICES;
   const int begin = slice * SLICE, end = min(begin + SLICE, DEPTH);
-  let_next_begin();
   Numbers weights[TOGETHER][HELD];
   const auto fetch = [&](int first) {{
 #pragma unroll
@@ -51,8 +48,7 @@ extern "C" __global__ void __launch_bounds__({threads}) KERNEL({parameters}) {{
   int base = blockIdx.x * OF_A_BLOCK;
   const int own = warp / SLICES * TOGETHER;
   fetch(base + own);
-{norm_vectors}  wait_for_last();
-  float held[ROWS][HELD][GROUP];
+{norm_vectors}  float held[ROWS][HELD][GROUP];
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {{
     const int z = r / {rows_of_one}, row = r % {rows_of_one};
@@ -295,8 +291,7 @@ void add_few_rows_step(Lowering& lowering, NodeId id, const FewRows& few) {
   draft.algorithm = few.norm ? "own few rows, normalised" : "own few rows";
   lowering.add_kernel_step(draft, lowering.kernels().add(text, true),
                            {.blocks = {static_cast<unsigned>(how.blocks), 1, 1},
-                            .threads = how.threads(),
-                            .overlaps = true});
+                            .threads = how.threads()});
 }
 
 bool is_plain_product(const Node& node) {
