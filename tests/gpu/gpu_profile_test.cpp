@@ -83,7 +83,7 @@ TEST_F(GpuProfile, WithoutMemoryNothingStaysAllocated) {
   const std::int64_t before = fake_live_bytes();
   const FakeSetting small("FAKE_CUDA_MEMORY", std::to_string(before + 4096));
   const std::string message = error_message(
-      ErrorKind::Failed, [] { profile_model(zoo_model("resnet18"), "resnet18", options()); });
+      ErrorKind::BadInput, [] { profile_model(zoo_model("resnet18"), "resnet18", options()); });
   EXPECT_THAT(message, HasSubstr("MB on the GPU"));
   EXPECT_EQ(fake_live_bytes(), before);
 }

@@ -86,7 +86,7 @@ TEST_F(CudaFailure, OfAKernelNamesTheCallAndLeavesNothing) {
 // Nothing works after such an error, so no other candidate is tried.
 TEST_F(CudaFailure, OfACandidateNamesItAndItsStep) {
   const FakeSetting libraries("FAKE_CUDA_LIBRARIES", "1");
-  const Inferred model = infer_shapes(zoo_model("mlp"));
+  const Inferred model = infer_shapes(zoo_model("lenet5"));
   const auto file = std::filesystem::path(testing::TempDir()) / "assay-failing.tuning";
   std::string last;
   for (int nth = 1; nth < 60 && last.find("trying '") == std::string::npos; ++nth) {

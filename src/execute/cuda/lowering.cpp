@@ -308,6 +308,12 @@ std::int64_t Lowering::weight_bytes(const std::vector<Placement>& reads) const {
   return sum;
 }
 
+// It is read only where something is wrong.
+std::vector<Placement> Lowering::without_wrong_index(std::vector<Placement> reads) const {
+  std::erase_if(reads, [&](const Placement& read) { return is_wrong_index(read.buffer); });
+  return reads;
+}
+
 void Lowering::add_step(const StepDraft& draft, Binder bind) {
   PlannedStep step;
   step.info = {.name = draft.name,
@@ -318,7 +324,7 @@ void Lowering::add_step(const StepDraft& draft, Binder bind) {
                .isa = draft.on_host ? "" : draft.isa,
                .device = draft.on_host ? "cpu" : kDevice,
                .executed_flops = draft.executed_flops,
-               .bytes_read = total_bytes(draft.reads),
+               .bytes_read = total_bytes(without_wrong_index(draft.reads)),
                .weight_bytes = weight_bytes(draft.reads),
                .bytes_written = total_bytes(draft.writes),
                .fell_back = draft.fell_back};

@@ -142,6 +142,7 @@ class Lowering {
     std::vector<Placement> others;
   };
 
+  std::vector<Placement> without_wrong_index(std::vector<Placement> reads) const;
   void place_inputs();
   void hand_state_on();
   bool is_done_with(ValueId id, BufferId buffer, NodeId except) const;
