@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "assay/error.h"
 #include "execute/compare_engines.h"
 #include "execute/one_fused_node.h"
 #include "gpu/fake_device.h"

@@ -293,10 +293,11 @@ TEST_F(LibraryChoice, ImagesMayBeFolded) {
     ProgramOptions options;
     options.precision = DataType::Float16;
     (void)compiled(graph, options);
-    set_answers("cudnn engine 2 winograd 2=1 + element-wise (folded) of 0 and bias");
+    set_answers("cudnn engine 2 2=1 + element-wise (folded) of 0 and bias");
     const auto program = compiled(graph, options);
-    EXPECT_EQ(steps_of(*program, "Conv")[0].algorithm,
-              "cudnn engine 2 winograd + element-wise (folded)");
+    const std::string algorithm = steps_of(*program, "Conv")[0].algorithm;
+    EXPECT_TRUE(algorithm.starts_with("cudnn engine 2, winograd")) << algorithm;
+    EXPECT_TRUE(algorithm.ends_with("(folded)")) << algorithm;
     EXPECT_LT(difference(graph, *program), 0.02);
   }
 }

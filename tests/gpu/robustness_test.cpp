@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "assay/bind.h"
 #include "assay/builder.h"
 #include "assay/error.h"
@@ -23,9 +25,10 @@ Inferred training_of(const char* network) {
 }
 
 // The error of compiling and running; nothing if it works.
-std::optional<Error> failure_of(const Inferred& model) {
+std::optional<Error> failure_of(const Inferred& model, ProgramOptions options = {}) {
+  options.engine = kCudaEngine;
   try {
-    const auto program = compile(model, {.engine = kCudaEngine});
+    const auto program = compile(model, options);
     program->set_inputs(random_inputs(program->inputs(), 1));
     program->set_state(random_inputs(program->state(), 1));
     for (int i = 0; i < 3; ++i) program->run();
@@ -83,11 +86,13 @@ TEST_F(CudaFailure, OfAKernelNamesTheCallAndLeavesNothing) {
 // Nothing works after such an error, so no other candidate is tried.
 TEST_F(CudaFailure, OfACandidateNamesItAndItsStep) {
   const FakeSetting libraries("FAKE_CUDA_LIBRARIES", "1");
-  const Inferred model = infer_shapes(zoo_model("mlp"));
+  const Inferred model = infer_shapes(zoo_model("lenet5"));
+  const auto file = std::filesystem::path(testing::TempDir()) / "assay-failing.tuning";
   std::string last;
   for (int nth = 1; nth < 60 && last.find("trying '") == std::string::npos; ++nth) {
     const FakeSetting failing("FAKE_CUDA_FAILING_WAIT", std::to_string(nth));
-    const auto error = failure_of(model);
+    std::filesystem::remove(file);
+    const auto error = failure_of(model, {.tuning_file = file.string()});
     if (!error) break;
     last = error->what();
   }

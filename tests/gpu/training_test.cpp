@@ -149,8 +149,8 @@ TEST(CudaTrainingStep, OfConvolutionsOfALibrary) {
                                        .optimizer = {.kind = OptimizerKind::Momentum}};
   expect_same_training(model, options);
   const TrainingStep step = training_step(model, trainable_parameters(model), options);
-  std::map<std::string, int> by_library;
   const auto program = program_of(step, kCudaEngine);
+  std::map<std::string, int> by_library;
   for (const StepInfo& info : program->steps())
     if (info.algorithm.starts_with("cu")) ++by_library[info.op];
   EXPECT_EQ(by_library["ConvWeightGradient"], 4);

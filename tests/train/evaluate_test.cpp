@@ -149,7 +149,9 @@ TEST(Accuracy, DevicesAndPrecisionsThatAreNotThereAreRefused) {
   const auto all = engines();
   const auto cuda = std::ranges::find(all, "cuda", &EngineInfo::name);
   if (!cuda->available) {
-    EXPECT_THAT(refused("cuda", "fp32"), HasSubstr("engine 'cuda' cannot run here"));
+    EXPECT_THAT(error_message(ErrorKind::BadInput,
+                              [&] { evaluate_accuracy(echo(3), loader, "cuda", "fp32"); }),
+                HasSubstr("engine 'cuda' cannot run here"));
   }
   EXPECT_THAT(refused("tpu", "fp32"), HasSubstr("there is no device 'tpu'"));
   EXPECT_THAT(refused("cpu", "int8"), HasSubstr("needs a model that is quantised already"));

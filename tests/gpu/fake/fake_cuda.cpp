@@ -55,7 +55,10 @@ class FailingCall {
     return which != 0 && ++count_ == which;
   }
   // While the setting lasts, nothing works any more.
-  bool has_failed() const { return number(setting_, 0) != 0 && count_ >= which_; }
+  bool has_failed() const {
+    const std::size_t which = number(setting_, 0);
+    return which != 0 && which == which_ && count_ >= which;
+  }
 
  private:
   const char* setting_;
