@@ -117,6 +117,7 @@ class Race {
     try {
       return timed();
     } catch (const Error& error) {
+      if (!lowering_.device().works()) throw;
       log_line(fmt::format("  no trials: {}", error.what()));
       failure_ = error.what();
       return nullptr;
