@@ -14,6 +14,7 @@
 #include "execute/cuda/row_kernel.h"
 #include "execute/cuda/walk.h"
 #include "execute/cuda/warp_norm.h"
+#include "execute/cuda/warp_softmax.h"
 #include "kernels/shape_math.h"
 
 namespace assay::cuda {
@@ -43,6 +44,7 @@ bool lower_softmax(Lowering& lowering, NodeId id) {
       rows_over(x.dims, flattens ? axes_from(*axis, x.dims.size()) : std::vector{*axis});
   if (!is_reasonable(rows)) return false;
   const Epilogue epilogue = epilogue_of(lowering, id, layout_of(x));
+  if (add_warp_softmax(lowering, id, rows, epilogue)) return true;
   const auto at = index_names(x.dims);
   const std::string type = computed_type(x.type);
   const std::string value = element_text(x, "in", at);
