@@ -12,8 +12,9 @@ constexpr std::size_t kLine = 64;
 constexpr std::size_t kSmallestShared = std::size_t{256} << 10;
 constexpr std::size_t kLargestShared = std::size_t{32} << 20;
 
-// Weights about as large as a core's own cache fit it or not depending on which small pages they got,
-// so that the latency would differ from process to process. Within a huge page they always fit.
+// Weights about as large as a core's own cache fit it or not depending on which small pages they
+// got, so that the latency would differ from process to process. Within a huge page they always
+// fit.
 std::size_t smallest_huge(OptimizeFor what) {
   return what == OptimizeFor::Memory ? kHugePage - 1 : kSmallestShared;
 }

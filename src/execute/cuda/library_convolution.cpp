@@ -7,8 +7,8 @@
 
 #include "assay/error.h"
 #include "execute/cuda/convolution_algorithm.h"
-#include "execute/cuda/kernel_text.h"
 #include "execute/cuda/folded_convolution.h"
+#include "execute/cuda/kernel_text.h"
 #include "execute/cuda/library_product.h"
 #include "execute/cuda/log.h"
 #include "execute/cuda/lowering.h"

@@ -21,9 +21,9 @@ struct LibraryConvolution {
   NodeId main = {};
   kernels::WindowGrid grid = {};
   bool is_transposed = false;
-  bool is_weight_gradient = false;  // `weight` is the gradient of a convolution's result
-  Placement image = {};             // channels last, perhaps padded
-  Placement weight = {};            // channels last
+  bool is_weight_gradient = false;        // `weight` is the gradient of a convolution's result
+  Placement image = {};                   // channels last, perhaps padded
+  Placement weight = {};                  // channels last
   const Tensor* stored_weight = nullptr;  // as the model has it; null if it is computed
   // The same with zeros for channels that the image does not have, where that may be faster.
   std::optional<Placement> padded_weight = {};

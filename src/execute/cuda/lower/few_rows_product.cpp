@@ -289,9 +289,9 @@ void add_few_rows_step(Lowering& lowering, NodeId id, const FewRows& few) {
     draft.executed_flops += how.rows * view.depth * kNormFlops;
   }
   draft.algorithm = few.norm ? "own few rows, normalised" : "own few rows";
-  lowering.add_kernel_step(draft, lowering.kernels().add(text, true),
-                           {.blocks = {static_cast<unsigned>(how.blocks), 1, 1},
-                            .threads = how.threads()});
+  lowering.add_kernel_step(
+      draft, lowering.kernels().add(text, true),
+      {.blocks = {static_cast<unsigned>(how.blocks), 1, 1}, .threads = how.threads()});
 }
 
 bool is_plain_product(const Node& node) {
