@@ -2,7 +2,14 @@
 // width].
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "assay/builder.h"
+#include "assay/program.h"
+#include "execute/compare_engines.h"
 
 namespace assay {
 
@@ -35,5 +42,29 @@ inline Graph cached_attention_graph(const CachedAttentionForm& form) {
   graph.carry({inputs[4], outputs[2]});
   return graph;
 }
+
+// Runs of it at any position, from the same random state.
+class CachedAttentionRuns {
+ public:
+  CachedAttentionRuns(const CachedAttentionForm& form, const std::string& engine,
+                      std::optional<DataType> precision = {})
+      : program_(compile(infer_shapes(cached_attention_graph(form)),
+                         {.engine = engine, .precision = precision})) {
+    program_->set_state(random_inputs(program_->state(), 1));
+  }
+
+  std::vector<Tensor> at(std::int64_t position) {
+    auto inputs = random_inputs(program_->inputs(), static_cast<std::uint64_t>(position));
+    inputs.back() = Tensor::of_int64({1}, {position});
+    program_->set_inputs(inputs);
+    program_->run();
+    return program_->results();
+  }
+
+  Program& program() { return *program_; }
+
+ private:
+  std::unique_ptr<Program> program_;
+};
 
 }  // namespace assay

@@ -11,33 +11,11 @@ namespace {
 
 constexpr std::int64_t kCapacity = 9;
 
-class Runs {
- public:
-  Runs(std::int64_t tokens, const std::string& engine)
-      : program_(
-            compile(infer_shapes(cached_attention_graph({.tokens = tokens, .capacity = kCapacity})),
-                    {.engine = engine})) {
-    program_->set_state(random_inputs(program_->state(), 1));
-  }
-
-  std::vector<Tensor> at(std::int64_t position) {
-    auto inputs = random_inputs(program_->inputs(), static_cast<std::uint64_t>(position));
-    inputs.back() = Tensor::of_int64({1}, {position});
-    program_->set_inputs(inputs);
-    program_->run();
-    return program_->results();
-  }
-
-  Program& program() { return *program_; }
-
- private:
-  std::unique_ptr<Program> program_;
-};
-
 TEST(CachedAttention, EnginesAgreeFromRunToRun) {
   for (const std::int64_t tokens : {1, 3}) {
-    Runs fast(tokens, "cpu");
-    Runs plain(tokens, "reference");
+    const CachedAttentionForm form{.tokens = tokens, .capacity = kCapacity};
+    CachedAttentionRuns fast(form, "cpu");
+    CachedAttentionRuns plain(form, "reference");
     for (std::int64_t position = 0; position + tokens <= kCapacity; position += tokens) {
       const auto difference = compare_results(fast.at(position), plain.at(position));
       EXPECT_LT(difference.largest, 1e-5) << position;
@@ -49,7 +27,7 @@ TEST(CachedAttention, EnginesAgreeFromRunToRun) {
 }
 
 TEST(CachedAttention, RowsBehindThePositionAreNotRead) {
-  Runs runs(1, "cpu");
+  CachedAttentionRuns runs({.capacity = kCapacity}, "cpu");
   const auto before = runs.at(2);
   auto state = runs.program().state_values();
   for (Tensor& cache : state) {
@@ -65,7 +43,7 @@ TEST(CachedAttention, RowsBehindThePositionAreNotRead) {
 
 TEST(CachedAttention, APositionOutsideTheCacheIsRefused) {
   for (const char* engine : {"cpu", "reference"}) {
-    Runs runs(2, engine);
+    CachedAttentionRuns runs({.tokens = 2, .capacity = kCapacity}, engine);
     EXPECT_THROW(runs.at(kCapacity - 1), Error);
     EXPECT_THROW(runs.at(-1), Error);
   }

@@ -19,34 +19,12 @@ struct CacheForm {
   std::optional<DataType> type = {};
 };
 
-class Runs {
- public:
-  Runs(const CacheForm& form, const std::string& engine, std::optional<DataType> precision)
-      : program_(compile(
-            infer_shapes(cached_attention_graph({.capacity = form.capacity, .width = form.width})),
-            {.engine = engine, .precision = precision})) {
-    program_->set_state(random_inputs(program_->state(), 1));
-  }
-
-  std::vector<Tensor> at(std::int64_t position) {
-    auto inputs = random_inputs(program_->inputs(), static_cast<std::uint64_t>(position));
-    inputs.back() = Tensor::of_int64({1}, {position});
-    program_->set_inputs(inputs);
-    program_->run();
-    return program_->results();
-  }
-
-  Program& program() { return *program_; }
-
- private:
-  std::unique_ptr<Program> program_;
-};
-
 // Rows are read in blocks of 64: before, at and behind their borders; a run may go back.
 void expect_attention(const CacheForm& form, const char* algorithm) {
   fake_device();
-  Runs own(form, kCudaEngine, form.type);
-  Runs plain(form, "reference", {});
+  const CachedAttentionForm shape{.capacity = form.capacity, .width = form.width};
+  CachedAttentionRuns own(shape, kCudaEngine, form.type);
+  CachedAttentionRuns plain(shape, "reference");
   const double tolerance = !form.type ? 1e-5 : *form.type == DataType::BFloat16 ? 0.03 : 0.005;
   const std::string what = fmt::format("capacity {}, width {}", form.capacity, form.width);
   for (const std::int64_t position :

@@ -115,6 +115,19 @@ class LibraryChoice : public testing::Test {
     return found;
   }
 
+  // What is told of cuDNN's engine, whose kernel has this name.
+  StepInfo step_by_engine_that_launches(const char* name) const {
+    const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
+    const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
+    const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", name);
+    GraphBuilder build("one");
+    const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
+    build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 1, 1}, 0.3)},
+                            {{"strides", Ints{2, 2}}}),
+                 "y");
+    return steps_of(*compiled(build.finish()), "Conv")[0];
+  }
+
   FakeSetting libraries_{"FAKE_CUDA_LIBRARIES", "1"};
   std::filesystem::path file_ =
       std::filesystem::path(testing::TempDir()) /
@@ -162,30 +175,14 @@ TEST_F(LibraryChoice, AlgorithmsOfEnginesAreNamed) {
 }
 
 TEST_F(LibraryChoice, AnEngineThatDoesNotSayHowItComputesIsTakenForDirect) {
-  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
-  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
-  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "engine_of_tomorrow");
-  GraphBuilder build("one");
-  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
-  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 1, 1}, 0.3)},
-                          {{"strides", Ints{2, 2}}}),
-               "y");
-  const auto step = steps_of(*compiled(build.finish()), "Conv")[0];
+  const StepInfo step = step_by_engine_that_launches("engine_of_tomorrow");
   EXPECT_EQ(step.algorithm, "cudnn engine 0");
   EXPECT_EQ(step.isa, "");
   EXPECT_EQ(step.executed_flops, 2 * 2 * 3 * 3 * 8 * 16);
 }
 
 TEST_F(LibraryChoice, AnFftIsNotCounted) {
-  const FakeSetting slow_kernels("FAKE_CUDA_KERNEL_MS", "50");
-  const FakeSetting slow_workspaces("FAKE_CUDA_WORKSPACE_MS", "50");
-  const FakeSetting kernel("FAKE_CUDA_ENGINE_KERNEL", "fft2d_r2c_32x32");
-  GraphBuilder build("one");
-  const ValueId x = build.input("x", DataType::Float32, Shape{2, 8, 6, 6});
-  build.output(build.node("Conv", "conv", {x, build.weight("weight", {16, 8, 1, 1}, 0.3)},
-                          {{"strides", Ints{2, 2}}}),
-               "y");
-  const auto step = steps_of(*compiled(build.finish()), "Conv")[0];
+  const StepInfo step = step_by_engine_that_launches("fft2d_r2c_32x32");
   EXPECT_EQ(step.algorithm, "cudnn engine 0, fft");
   EXPECT_EQ(step.isa, "");
   EXPECT_EQ(step.executed_flops, 0);
